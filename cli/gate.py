@@ -24,8 +24,9 @@ def judge(run: Serving) -> int:
         if status:
             say(run.log.latest())
         return status
+    settings = run.settings
     depends = list(probe.findings()) if probe else []
-    verdict = stub.judge(worlds, run.settings.fail_on, run.settings.allow, depends)
+    verdict = stub.judge(worlds, settings.fail_on, settings.allow, depends)
     others = [finding for finding in verdict.findings if finding not in depends]
     if status or others:
         say(run.log.latest())
@@ -39,8 +40,8 @@ def judge(run: Serving) -> int:
         status = 1
     if status == 0 and probe and probe.not_run:
         status = 2
-    if run.settings.report:
-        write_report(run.settings.report, run, verdict, status)
+    if settings.report:
+        write_report(settings.report, run, verdict, status)
     return status
 
 
@@ -73,19 +74,22 @@ def write_report(path: Path, run: Serving, verdict: stub.Verdict, status: int) -
 
 def cases_of(run: Serving, verdict: stub.Verdict) -> list[Case]:
     """A test case for each kind of finding, for the command, and for the runs of --probe."""
-    failures: dict[str, list[Failure]] = {kind: [] for kind in stub.KINDS}
+    command = run.command
+    probe = run.probe
+    found: dict[str, list[Failure]] = {kind: [] for kind in stub.KINDS}
     for finding in verdict.findings:
-        failures.setdefault(finding.kind, []).append(failure_of(finding))
+        failures = found.setdefault(finding.kind, [])
+        failures.append(failure_of(finding))
     cases = []
-    for kind, found in failures.items():
-        is_judged = found or kind in run.settings.fail_on
-        cases.append(Case(kind, found, "" if is_judged else "--fail-on does not name it"))
-    if run.command:
-        status = run.command.status
-        failure = Failure(f"the command has ended with status {status}")
-        cases.append(Case("command", [failure] if status else []))
-    if run.probe:
-        not_run = [Failure(f"no request in {name}") for name in run.probe.not_run]
+    for kind, failures in found.items():
+        is_judged = failures or kind in run.settings.fail_on
+        skipped = "" if is_judged else "--fail-on does not name it"
+        cases.append(Case(kind, failures, skipped))
+    if command:
+        ended = Failure(f"the command has ended with status {command.status}")
+        cases.append(Case("command", [ended] if command.status else []))
+    if probe:
+        not_run = [Failure(f"no request in {name}") for name in probe.not_run]
         cases.append(Case("probe", not_run))
     return cases
 

@@ -34,9 +34,11 @@ def health(**values: Any) -> None:
         url = settings.reachable_url(settings.port) + path
         build_opener(ProxyHandler({})).open(url, timeout=TIMEOUT).close()
     except (OSError, HTTPException) as error:
-        text = failure_of(error)
+        reason = failure_of(error)
         if isinstance(error, HTTPError):
-            text = f"{error} {error.read()[:300].decode(errors='replace')}"
-        reason = " ".join(f"host {settings.host}, port {settings.port}: GET {path}: {text}".split())
-        raise click.ClickException(f"{reason}. Does the program run with these options?") from None
+            body = error.read()
+            reason = f"{error} {body[:300].decode(errors='replace')}"
+        words = f"host {settings.host}, port {settings.port}: GET {path}: {reason}".split()
+        line = " ".join(words)
+        raise click.ClickException(f"{line}. Does the program run with these options?") from None
     click.echo("ready")

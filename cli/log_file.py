@@ -70,8 +70,9 @@ def members_of(response: Response, redactor: Redactor) -> dict[str, Any]:
         return members
     environ = request.environ
     query = environ.get("QUERY_STRING", "")
+    elapsed = milliseconds_since(context["started"])
     members |= redactor.request_line(environ["REQUEST_METHOD"], request.path, query)
-    members["ms"] = round(milliseconds_since(context["started"]), 3)
+    members["ms"] = round(elapsed, 3)
     members["status"] = response.status_code
     problem = context.get("problem")
     if problem:

@@ -2,7 +2,7 @@
 
 import gc
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import redirect_stdout
 from difflib import get_close_matches
 from io import TextIOWrapper
@@ -80,7 +80,8 @@ def program(context: click.Context, /, **values: Any) -> int | None:
 def check_subcommand(context: click.Context) -> None:
     """Raise `click.UsageError` for what stands before or after a command such as `docs`."""
     source = context.get_parameter_source
-    wrong = switches(name for name in OPTIONS if source(name) is ParameterSource.COMMANDLINE)
+    given = [name for name in OPTIONS if source(name) is ParameterSource.COMMANDLINE]
+    wrong = switches(given)
     if context.obj.words is not None:
         wrong.append("--")
     if wrong:
@@ -98,30 +99,32 @@ def check_host(host: str) -> None:
         raise invalid("host", f"{error}: give a host name or an IP address.") from None
 
 
-def switches(names: Iterable[str]) -> list[str]:
+def switches(names: Collection[str]) -> list[str]:
     """The options of these names as they stand on a command line."""
     return [OPTIONS[name].opts[0] for name in names]
 
 
 def contradictions(settings: Settings, start: Start, given: Collection[str]) -> Iterator[str]:
     """What is wrong with options that are valid by themselves, of which some were `given`."""
-    empty = switches(name for name in given if getattr(settings, name) in ("", ()))
+    empty = [name for name in given if getattr(settings, name) in ("", ())]
     if empty:
-        yield f"{', '.join(empty)} is empty: give a value, or leave the option out."
-    has_command = start.words and start.words[0].strip()
-    if not has_command and (settings.probe or start.words is not None):
+        yield f"{', '.join(switches(empty))} is empty: give a value, or leave the option out."
+    words = start.words
+    probe = settings.probe
+    has_command = words and words[0].strip()
+    if not has_command and (probe or words is not None):
         yield "give a command after --."
     if settings.watch:
         yield from contradictions_of_watch(settings, start)
     if settings.empty and settings.seed:
         yield "--empty and --seed exclude each other: give one."
-    if settings.probe and (settings.grease or settings.no_stub or settings.store):
+    if probe and (settings.grease or settings.no_stub or settings.store):
         yield "--probe varies the responses by itself: leave out --grease, --no-stub and --store."
-    if settings.probe and not hasattr(os, "killpg"):
+    if probe and not hasattr(os, "killpg"):
         yield "--probe needs a POSIX system."
-    lost = switches(name for name in NEEDS_STUB if name in given)
+    lost = [name for name in NEEDS_STUB if name in given]
     if settings.no_stub and lost:
-        yield f"--no-stub excludes {', '.join(lost)}: leave out either."
+        yield f"--no-stub excludes {', '.join(switches(lost))}: leave out either."
     files = [settings.seed, settings.states, settings.like, settings.token_file]
     files += [settings.report, settings.log]
     paths = [os.path.realpath(file) for file in files if file]
@@ -141,10 +144,9 @@ def contradictions_of_watch(settings: Settings, start: Start) -> Iterator[str]:
 
 def warn_of_unknown_variables(environ: Mapping[str, str]) -> None:
     known = [str(option.envvar) for option in OPTIONS.values()]
-    for name in sorted(environ):
-        if not name.startswith("STUB_") or name in known or name in OTHER_VARIABLES:
-            continue
-        if is_link(name, environ[name]):
+    unknown = {*environ} - {*known, *OTHER_VARIABLES}
+    for name in sorted(unknown):
+        if not name.startswith("STUB_") or is_link(name, environ[name]):
             continue
         nearest = get_close_matches(name, known, n=1, cutoff=0.75)  # all begin with STUB_
         hint = f": did you mean {nearest[0]}?" if nearest else ""

@@ -53,9 +53,12 @@ class Option(click.Option):
     """An option whose variable is read from the environment of `Start`: click reads os.environ."""
 
     def resolve_envvar_value(self, ctx: click.Context) -> str | None:
+        start: Start = ctx.obj
         name = str(self.envvar)
-        value: str = ctx.obj.environ.get(name, "").strip(BLANKS)
-        return None if is_link(name, value) else value or None
+        value = start.environ.get(name, "").strip(BLANKS)
+        if is_link(name, value):
+            return None
+        return value or None
 
     def get_error_hint(self, ctx: click.Context | None) -> str:
         if ctx and ctx.get_parameter_source(str(self.name)) is ParameterSource.ENVIRONMENT:

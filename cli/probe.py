@@ -37,7 +37,7 @@ BETWEEN_RUNS = b"""{"type": "about:blank", "title": "Service Unavailable", "stat
 
 
 @dataclass
-class Run:
+class ProbeRun:
     """A run that has ended, and its output, masked.
 
     Its result is `passes`, `breaks`, `hangs`, or `not run` if it sent no request where the plain
@@ -59,7 +59,7 @@ class Run:
     first: dict[str, Any] | None = None
     worlds: Sequence[str] = ()
     uncalled: Sequence[str] = ()
-    alone: dict[str, "Run"] = field(default_factory=dict)
+    alone: dict[str, "ProbeRun"] = field(default_factory=dict)
     failures: Failures = field(default_factory=Failures)
 
     @property
@@ -85,15 +85,6 @@ class Run:
             sentence += f", varied responses: {self.varied}" if self.parts else ", not met"
         return sentence
 
-    def judge(self) -> None:
-        """Decide what the result of a run with an axis is worth."""
-        if not self.axis or self.result == NOT_RUN:
-            return
-        if not self.parts:
-            self.result = "not met"
-        elif self.status and self.is_disturbed:
-            self.result = "disturbed"
-
     def document(self) -> dict[str, Any]:
         """What the report has of each run."""
         return {"exit_status": self.status, "seconds": round(self.seconds, 3)}
@@ -116,9 +107,9 @@ class Probe:
         self.plain_app = make_app(failures=Failures())
         self.worlds: stub.Worlds = self.plain_app.extensions["worlds"]
         self.app: Flask | None = self.plain_app
-        self.plain: Run | None = None
-        self.axes: list[Run] = []
-        self.failures: list[Run] = []
+        self.plain: ProbeRun | None = None
+        self.axes: list[ProbeRun] = []
+        self.failures: list[ProbeRun] = []
         self.is_complete = False
         self.late = 0  # requests between two runs
         self.is_disturbed = False  # whether such a request came after the latest run
@@ -161,10 +152,10 @@ class Probe:
 
     def _try_axis(self, name: str) -> None:
         """Run the command with an axis; repeat a break, and find the parts that break."""
-        axis = self._run(name, self._varied(name))
+        axis = self._vary(name, [name])
         show(axis)
         if axis.breaks:
-            again = self._run(name, self._varied(name), f"{name} again")
+            again = self._vary(name, [name], f"{name} again")
             if again.result in ("disturbed", NOT_RUN):
                 axis.result = again.result
             elif not again.breaks:
@@ -175,36 +166,43 @@ class Probe:
         if axis.result in ("disturbed", "implied", "unstable"):
             say(f"probe: {name}: {axis.result}: no finding\n")
 
-    def _narrow(self, axis: Run) -> None:
+    def _narrow(self, axis: ProbeRun) -> None:
         """Try each part alone that was varied; then all but those found, until these pass.
 
         A client that stops at its first break hides the parts that come later.
         """
+        name = axis.name
+        parts = self.worlds.parts.by_axis[name]
         run = axis
         while run.breaks and self._try_parts(axis, run.parts):
             broken = axis.broken_parts
-            parts = self.worlds.parts.by_axis[axis.name]
-            others = [f"{axis.name}@{part}" for part in parts if part not in broken]
-            name = f"{axis.name} but @{', @'.join(broken)}"
-            run = self._run(name, self._varied(*others))
+            others = [f"{name}@{part}" for part in parts if part not in broken]
+            run = self._vary(f"{name} but @{', @'.join(broken)}", others)
         for other in self.axes:
-            if other.name == IMPLIED_BY.get(axis.name):
+            if other.name == IMPLIED_BY.get(name):
                 mark_implied(axis, other)
 
-    def _try_parts(self, axis: Run, parts: Sequence[str]) -> bool:
+    def _try_parts(self, axis: ProbeRun, parts: Sequence[str]) -> bool:
         """Run each part alone that was not yet; return whether one of them breaks."""
-        is_broken = False
-        for part in parts:
-            if part in axis.alone:
-                continue
+        untried = [part for part in parts if part not in axis.alone]
+        for part in untried:
             name = f"{axis.name}@{part}"
-            run = self._run(name, self._varied(name))
-            axis.alone[part] = run
-            if run.breaks:
-                is_broken = True
-        return is_broken
+            axis.alone[part] = self._vary(name, [name])
+        return any(axis.alone[part].breaks for part in untried)
 
-    def _run(self, name: str, app: Flask, label: str = "") -> Run:
+    def _vary(self, name: str, words: Sequence[str], label: str = "") -> ProbeRun:
+        """Run the command with axes, such as `members`, or parts, such as `members@Project`."""
+        app = self.make_app(grease=words, announces_grease=False)
+        run = self._run(name, app, label)
+        if run.result == NOT_RUN:
+            return run
+        if not run.parts:
+            run.result = "not met"
+        elif run.status and run.is_disturbed:
+            run.result = "disturbed"
+        return run
+
+    def _run(self, name: str, app: Flask, label: str = "") -> ProbeRun:
         """Run the command until it ends or hangs, and say how it ended.
 
         Raises `KeyboardInterrupt` after a signal.
@@ -217,10 +215,9 @@ class Probe:
         if not self.plain and run.status == 0:
             sentence += plan(self.settings)
         say(f"probe: {label or name}: {sentence}\n")
-        run.judge()
         return run
 
-    def _execute(self, name: str, app: Flask) -> Run:
+    def _execute(self, name: str, app: Flask) -> ProbeRun:
         """Run the command, end what it leaves in its group, and look for late requests."""
         limit = self._limit(name)
         was_disturbed = self.is_disturbed
@@ -236,12 +233,13 @@ class Probe:
             time.sleep(SETTLE)
             self.is_disturbed = self.late > late
             file.seek(0)
-            text = file.read().decode(errors="replace")
-        text = self.log.redactor.text(text)
+            written = file.read()
+        text = self.log.redactor.text(written.decode(errors="replace"))
         result = "breaks" if status else "passes"
         if seconds > limit:
             result = "hangs"
-        return Run(name, result, status, seconds, text, was_disturbed or self.is_disturbed)
+        is_disturbed = was_disturbed or self.is_disturbed
+        return ProbeRun(name, result, status, seconds, text, is_disturbed)
 
     def _limit(self, name: str) -> float:
         """The seconds after which a run hangs; the plain one has as many as it takes."""
@@ -252,31 +250,30 @@ class Probe:
             limit += Failures.stall * len(self.worlds.contract.operation_ids)
         return limit
 
-    def _observe(self, run: Run, worlds: stub.Worlds) -> None:
+    def _observe(self, run: ProbeRun, worlds: stub.Worlds) -> None:
         """Note what a run called, and what its axis varied."""
         plain = self.worlds.coverage
         coverage = worlds.coverage
-        called = coverage.called()
-        run.uncalled = [each for each in plain.called() if each not in called]
         if plain.is_called and not coverage.is_called:
             run.result = NOT_RUN
+        called = coverage.called()
+        run.uncalled = [each for each in plain.called() if each not in called]
         axis = run.axis
         if axis:
+            counts = coverage.document()["grease"]
+            run.varied = counts[axis]
             run.first, run.worlds = coverage.varied(axis)
-            run.varied = coverage.document()["grease"][axis]
             run.parts = worlds.parts.varied_by(axis)
-
-    def _varied(self, *words: str) -> Flask:
-        """The app of a run with axes, such as `members`, or parts, such as `members@Project`."""
-        return self.make_app(grease=words, announces_grease=False)
 
     def findings(self) -> Iterator[stub.Finding]:
         """What the tests depend on, by part or axis; and what the client did after failures."""
         for axis in self.axes:
-            for part in axis.broken_parts:
+            broken = axis.broken_parts
+            for part in broken:
+                origin = self.worlds.parts.origin(part)
                 what = f"{axis.name} of {part}"
-                yield dependency(axis.alone[part], what, f"; {self.worlds.parts.origin(part)}")
-            if axis.breaks and not axis.broken_parts:
+                yield dependency(axis.alone[part], what, f"; {origin}")
+            if axis.breaks and not broken:
                 yield dependency(axis, axis.name)
         for run in self.failures:
             if not run.is_disturbed:
@@ -287,7 +284,8 @@ class Probe:
         """The axes and the failures whose run sent no request; `plain` if not even that did."""
         if self.is_complete and not self.worlds.coverage.is_called:
             return ["plain"]
-        return [run.name for run in self.axes + self.failures if run.result == NOT_RUN]
+        runs = self.axes + self.failures
+        return [run.name for run in runs if run.result == NOT_RUN]
 
     def summary(self) -> Iterator[str]:
         """What makes the results doubtful, and the table of the failures."""
@@ -308,7 +306,8 @@ class Probe:
                     f"that of {axis.name}: does the command cache a part of its results?\n"
                 )
         # Where a part breaks, a run without it has passed.
-        if len(self.axes) > 1 and all(axis.breaks and not axis.broken_parts for axis in self.axes):
+        whole = [axis for axis in self.axes if axis.breaks and not axis.broken_parts]
+        if len(whole) > 1 and whole == self.axes:
             yield "warning: all axes break the tests: can these run twice, and without input?\n"
         if self.failures:
             yield table([run.failures for run in self.failures])
@@ -320,13 +319,9 @@ class Probe:
         """Whether all runs of axes were made whole and passed, at least one with variations."""
         if not self.is_complete or self.not_run:
             return False
-        is_varied = False
-        for axis in self.axes:
-            if axis.uncalled or axis.breaks:
-                return False
-            if axis.result != "not met":
-                is_varied = True
-        return is_varied
+        if any(axis.uncalled or axis.breaks for axis in self.axes):
+            return False
+        return any(axis.result != "not met" for axis in self.axes)
 
     def document(self) -> dict[str, Any]:
         """What the report has of all runs."""
@@ -341,14 +336,15 @@ class Probe:
 
 def plan(settings: Settings) -> str:
     """The runs that follow the plain one."""
-    axes = [name for name in settings.probe if name in stub.ADVICE]
-    failures = [name for name in settings.probe if name in FAILURES]
+    names = settings.probe
+    axes = [name for name in names if name in stub.ADVICE]
+    failures = [name for name in names if name in FAILURES]
     kinds = []
     if axes:
         kinds.append(counted(axes, "axis", "axes"))
     if failures:
         kinds.append(counted(failures, "failure", "failures"))
-    runs = counted(settings.probe, "run", "runs")
+    runs = counted(names, "run", "runs")
     return f"; {', '.join(kinds)}, seed {settings.grease_seed}; {runs} to come"
 
 
@@ -356,7 +352,8 @@ def counted(names: Sequence[str], one: str, many: str) -> str:
     return f"1 {one}" if len(names) == 1 else f"{len(names)} {many}"
 
 
-def document_of_axis(axis: Run) -> dict[str, Any]:
+def document_of_axis(axis: ProbeRun) -> dict[str, Any]:
+    parts = [{"part": part, "result": run.result} for part, run in axis.alone.items()]
     return {
         "axis": axis.name,
         "tier": 1 if axis.name in stub.TIER_1 else 2,
@@ -364,11 +361,11 @@ def document_of_axis(axis: Run) -> dict[str, Any]:
         "varied": axis.varied,
         **axis.document(),
         "output": axis.output[-MAX_OUTPUT:],
-        "parts": [{"part": part, "result": run.result} for part, run in axis.alone.items()],
+        "parts": parts,
     }
 
 
-def document_of_failure(run: Run) -> dict[str, Any]:
+def document_of_failure(run: ProbeRun) -> dict[str, Any]:
     return {
         "failure": run.name,
         "result": run.result,
@@ -378,7 +375,7 @@ def document_of_failure(run: Run) -> dict[str, Any]:
     }
 
 
-def mark_implied(axis: Run, other: Run) -> None:
+def mark_implied(axis: ProbeRun, other: ProbeRun) -> None:
     """Mark the parts of an axis that break along the other axis, too: that one has the cause."""
     implied = [part for part in axis.broken_parts if part in other.broken_parts]
     for part in implied:
@@ -387,22 +384,24 @@ def mark_implied(axis: Run, other: Run) -> None:
         axis.result = "implied"
 
 
-def show(run: Run) -> None:
+def show(run: ProbeRun) -> None:
     """Print the last lines of a run that breaks, or that failed before its first request."""
-    if run.breaks or (run.result == NOT_RUN and run.status):
-        for line in run.output.splitlines()[-SHOWN_LINES:]:
+    has_failed = run.result == NOT_RUN and run.status
+    if run.breaks or has_failed:
+        lines = run.output.splitlines()
+        for line in lines[-SHOWN_LINES:]:
             say(f"  | {printable(line)}\n")
 
 
-def dependency(run: Run, what: str, origin: str = "") -> stub.Finding:
+def dependency(run: ProbeRun, what: str, origin: str = "") -> stub.Finding:
     """A finding of the axis of a run, which names the worlds of its requests if several."""
     advice = stub.ADVICE[run.axis] + origin
-    count = len(run.worlds)
-    if count > 1:
-        names = [name or "the main one" for name in run.worlds[:MAX_WORLDS]]
-        advice += f"; varied in the worlds {', '.join(names)}"
-        if count > MAX_WORLDS:
-            advice += f" and {count - MAX_WORLDS} more"
+    worlds = [name or "the main one" for name in run.worlds]
+    if len(worlds) > 1:
+        named = ", ".join(worlds[:MAX_WORLDS])
+        advice += f"; varied in the worlds {named}"
+    if len(worlds) > MAX_WORLDS:
+        advice += f" and {len(worlds) - MAX_WORLDS} more"
     return stub.Finding("depends", what, 1, advice, run.first)
 
 
@@ -418,22 +417,22 @@ def wait_for_end(failures: Failures) -> None:
 def findings(failures: Failures) -> Iterator[stub.Finding]:
     """What the client did wrong after the failures of a run."""
     for operation, attempt in failures.met.items():
+        what = f"{operation} after {failures.name}"
         for kind, advice in mistakes(failures, attempt):
-            what = f"{operation} after {failures.name}"
             yield stub.Finding(kind, what, 1, advice, attempt.first)
 
 
 def mistakes(failures: Failures, attempt: Attempt) -> Iterator[tuple[str, str]]:
     """The kinds of what the client did wrong after its request had failed, each with the reason."""
-    again_after = attempt.reaction["again_after"]
-    if again_after:
-        seconds = again_after[0]
+    reaction = attempt.reaction
+    if reaction["again_after"]:
+        seconds, *_ = reaction["again_after"]
         again = f"sent again after {seconds:.2f} s"
         if failures.name != UNAVAILABLE and attempt.method == "POST":
             yield "repeats", f"{again}, {PERFORMED} (RFC 9110 §9.2.2)"
         if failures.name == UNAVAILABLE and seconds < RETRY_AFTER:
             yield "hurries", f"{again}; Retry-After was {RETRY_AFTER} s (RFC 9110 §10.2.3)"
-    if attempt.reaction["waited"]:
+    if reaction["waited"]:
         yield "waits", f"no timeout within {failures.stall:g} s"
 
 
@@ -441,26 +440,27 @@ def table(runs: Sequence[Failures]) -> str:
     """A row for each operation, and a column for each failure."""
     lines = ["", *runs[0].reactions]
     for run in runs:
-        column = [run.name]
-        column += [text_of(run, operation) for operation in run.reactions]
+        reactions = run.reactions.values()
+        column = [run.name, *[text_of(each, run.stall) for each in reactions]]
         width = max(map(len, lines)) + 2
-        lines = [line.ljust(width) + text for line, text in zip(lines, column, strict=True)]
+        rows = zip(lines, column, strict=True)
+        lines = [line.ljust(width) + text for line, text in rows]
     return "".join(f"  {line}\n" for line in lines)
 
 
-def text_of(run: Failures, operation: str) -> str:
-    """What the client did after a failure of an operation."""
-    reaction = run.reactions[operation]
+def text_of(reaction: dict[str, Any], stall: float) -> str:
+    """What the client did after a failure, which stalled for so many seconds."""
     words = []
     if not reaction["met"]:
         words.append("not met")
     if reaction["waited"]:
-        words.append(f"waited {run.stall:g} s")
+        words.append(f"waited {stall:g} s")
     closed_after = reaction["closed_after"]
     if closed_after is not None:
         words.append(f"closed after {closed_after:.1f} s")
-    again = reaction["again_after"]
-    if again:
-        times = f" ({len(again)} times)" if len(again) > 1 else ""
-        words.append(f"again after {again[0]:.2f} s{times}")
+    again_after = reaction["again_after"]
+    if again_after:
+        words.append(f"again after {again_after[0]:.2f} s")
+    if len(again_after) > 1:
+        words[-1] += f" ({len(again_after)} times)"
     return ", ".join(words) or "gave up"

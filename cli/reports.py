@@ -63,7 +63,8 @@ def junit_xml(suite: str, cases: Sequence[Case]) -> str:
         tested = SubElement(element, "testcase", name=valid(case.name), classname=suite)
         if case.failures:
             failure = SubElement(tested, "failure", message=valid(case.message))
-            failure.text = valid("\n\n".join(each.text for each in case.failures))
+            texts = [each.text for each in case.failures]
+            failure.text = valid("\n\n".join(texts))
         elif case.skipped:
             SubElement(tested, "skipped", message=valid(case.skipped))
     indent(root)
@@ -94,8 +95,9 @@ def add_to_summary(environ: Mapping[str, str], title: str, text: str) -> None:
     path = environ.get("GITHUB_STEP_SUMMARY")
     if environ.get("GITHUB_ACTIONS") != "true" or not path or not text:
         return
-    longest = max(map(len, re.findall("`+", text)), default=0)
-    fence = "`" * max(3, longest + 1)
+    fence = "```"
+    while fence in text:
+        fence += "`"
     try:
         with Path(path).open("a", encoding="utf-8", errors="replace") as file:
             file.write(f"### {title}\n\n{fence}text\n{text.rstrip()}\n{fence}\n\n")

@@ -87,19 +87,21 @@ class Serving:
 
     def follow(self, port: int, stop: Callable[[], None]) -> None:
         """Once the server listens: say so, and start what this run has beside the app."""
+        command = self.command
         url = self.settings.reachable_url(port)
-        if self.command:
-            self.command.forward_signals()
+        if command:
+            command.forward_signals()
             say(f"listening on {url}\n")
         else:
             with suppress(OSError):  # stdout may be closed
                 print(f"listening on {url}", flush=True)
         for line in self.notes(url, port):
             say(f"{line}\n")
-        if self.command:
-            self.command.environ.update(STUB_URL=url, STUB_TOKEN=self.settings.secrets[0])
-            runner = self.probe or self.command
-            self.command.start(runner.run, stop)
+        if command:
+            token, *_ = self.settings.secrets
+            command.environ.update(STUB_URL=url, STUB_TOKEN=token)
+            runner = self.probe or command
+            command.start(runner.run, stop)
         if self.watch:
             self.watch.start()
 

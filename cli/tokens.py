@@ -2,6 +2,7 @@
 
 import os
 import stat
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
@@ -67,8 +68,8 @@ def read_token_file(path: Path) -> list[str]:
     return tokens
 
 
-def warnings_of_mode(path: Path | None) -> list[str]:
+def warnings_of_mode(path: Path | None) -> Iterator[str]:
     """The warning of a token file, if there is one, whose mode lets every user read it."""
-    if path is None or os.name != "posix" or not path.stat().st_mode & stat.S_IROTH:
-        return []
-    return [f"warning: --token-file: every user of this machine can read {path}: give it mode 0400"]
+    if path and os.name == "posix" and path.stat().st_mode & stat.S_IROTH:
+        reason = f"every user of this machine can read {path}: give it mode 0400"
+        yield f"warning: --token-file: {reason}"

@@ -79,7 +79,8 @@ class Watch:
         """Give the app other tokens, and say how many. The previous tokens stay masked."""
         secrets = settings.secrets
         self._log.redactor.add(secrets)
-        self.app.extensions["auth"].replace(settings.token)
+        auth = self.app.extensions["auth"]
+        auth.replace(settings.token)
         for line in warnings_of_mode(settings.token_file):
             say(f"{line}\n")
         count = len(set(secrets))

@@ -1,10 +1,10 @@
 """Fills the bodies of a profile: JSON texts with slots, compiled once."""
 
 import json
-from collections.abc import Callable, Iterable
-from datetime import datetime
-from operator import attrgetter
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime, timedelta
+from operator import itemgetter, methodcaller
+from typing import Any
 from urllib.parse import quote
 
 from records import quoted
@@ -25,52 +25,35 @@ from .markers import (
 from .profile import EPOCH, Profile
 from .schema import schema_of
 
+MILLISECOND = timedelta(milliseconds=1)
 PRINTABLE = "".join(map(chr, range(0x20, 0x7F)))
 
 
-class Subject(NamedTuple):
-    """What a body is filled from: a project and its deployment, a list, or an error.
+Subject = Mapping[str, Any]
+"""What a body is filled from: of each marker the value, by its name; what is missing is null.
 
-    A marker has the name of a member, with a dot. `sent` is the JSON of what a client sent.
-    """
+`sent` is the JSON of what a client sent, `items` that of the projects of a list, without brackets.
+"""
 
-    project_id: str | None = None
-    project_name: str | None = None
-    project_created_at: datetime | None = None
-    deployment_id: str | None = None
-    deployment_status: str | None = None
-    deployment_created_at: datetime | None = None
-    size: int = 0  # the marker is `count`
-    first_id: str | None = None
-    last_id: str | None = None
-    error_code: str = ""
-    error_title: str = ""
-    error_detail: str = ""
-    error_status: int = 0
-    sent: str = "{}"
-    items: str = ""  # the JSON of the projects of a list, without brackets
-
-
-Piece = str | Callable[[Subject], str]
+Fill = Callable[[Subject], str]
+Piece = str | Fill  # what stands as it is, and a slot, which a subject fills
 ReadValue = Callable[[Subject], Any]
 
 
-class Body:
-    """A compiled JSON text: pieces that stand as they are, and slots that a subject fills."""
+def joined(pieces: Iterable[Piece]) -> Fill:
+    """What fills a text that is made of these pieces."""
+    compiled: list[Piece] = []
+    for piece in pieces:
+        last = compiled[-1] if compiled else None
+        if isinstance(last, str) and isinstance(piece, str):
+            compiled[-1] = last + piece
+        else:
+            compiled.append(piece)
 
-    def __init__(self, pieces: Iterable[Piece]) -> None:
-        self._pieces: list[Piece] = []
-        for piece in pieces:
-            last = self._pieces[-1] if self._pieces else None
-            if isinstance(last, str) and isinstance(piece, str):
-                self._pieces[-1] = last + piece
-            else:
-                self._pieces.append(piece)
+    def fill(subject: Subject) -> str:
+        return "".join([piece if isinstance(piece, str) else piece(subject) for piece in compiled])
 
-    def fill(self, subject: Subject) -> str:
-        return "".join(
-            [piece if isinstance(piece, str) else piece(subject) for piece in self._pieces]
-        )
+    return fill
 
 
 class Compiler:
@@ -79,23 +62,23 @@ class Compiler:
     def __init__(self, like: Profile) -> None:
         self._like = like
 
-    def body(self, value: Any, items: Any = None, *, has_sent: bool = False) -> Body:
+    def body(self, value: Any, items: Any = (), *, has_sent: bool = False) -> Fill:
         """Compile a body. `items` is the array in it that has a project for each item.
 
         With `has_sent`, what a client sent replaces constants beside the first name.
         """
         beside = find_beside_name(value) if has_sent else None
-        return Body(self._pieces(value, items, beside))
+        return joined(self._pieces(value, items, beside))
 
-    def field(self, value: str) -> Callable[[Subject], str]:
+    def field(self, value: str) -> Fill:
         """Compile the value of a header field; what is not ASCII in it is percent-encoded."""
-        return Body(self._text(value, percent_encoded)).fill
+        return joined(self._text(value, percent_encoded))
 
     def _pieces(self, value: Any, items: Any, beside: Any) -> Iterable[Piece]:
         if isinstance(value, str):
             yield from self._string(value)
-        elif value is items and items is not None:
-            yield from ("[", attrgetter("items"), "]")
+        elif value is items:
+            yield from ("[", itemgetter("items"), "]")
         elif isinstance(value, list):
             yield "["
             for index, each in enumerate(value):
@@ -136,28 +119,31 @@ class Compiler:
 
     def _choice(self, words: dict[str, Any], beside: Any) -> Piece:
         own = {word: find_beside_name(each) for word, each in words.items()}
-        has_name = beside is not None and any(each is beside for each in own.values())
-        bodies = {}
+        is_here = any(each is beside for each in own.values())
+        if beside is None or not is_here:
+            own = dict.fromkeys(words, beside)
+        fills = {}
         for word, each in words.items():
-            beside_here = own[word] if has_name else beside
-            bodies[word] = Body(self._pieces(each, None, beside_here))
-        others = bodies.pop("")
+            fills[word] = joined(self._pieces(each, (), own[word]))
+        fill_others = fills.pop("")
 
         def fill(subject: Subject) -> str:
-            body = bodies.get(subject.deployment_status or "", others)
-            return body.fill(subject)
+            status = subject.get("deployment.status", "")
+            fill_word = fills.get(status, fill_others)
+            return fill_word(subject)
 
         return fill
 
     def _replaceable(self, name: str, constant: Any) -> Piece:
         """A constant that what a client sent replaces, if it is of its type."""
-        own = self.body(constant).fill(Subject())
+        own = self.body(constant)({})
         schema = schema_of(constant, self._like)
 
         def fill(subject: Subject) -> str:
-            if f'"{name}"' not in subject.sent:
+            sent = subject["sent"]
+            if f'"{name}"' not in sent:
                 return own
-            text = texts_of_members(subject.sent).get(name, "null")
+            text = texts_of_members(sent).get(name, "null")
             value = json.loads(text)
             if value is None or not is_valid(value, schema):
                 return own
@@ -168,14 +154,13 @@ class Compiler:
     def _value(self, name: str) -> ReadValue:
         """What reads the value of a marker from a subject."""
         name, _, unit = name.partition(":")
-        member = "size" if name == "count" else name.replace(".", "_")
-        read_member: ReadValue = attrgetter(member)
+        read_value: ReadValue = methodcaller("get", name)
         if name.endswith(".created_at"):
-            return converted(read_member, self._speller(unit))
+            return converted(read_value, self._speller(unit))
         kind = "deployments" if name.startswith("deployment.") else "projects"
         if name.endswith(".id") and self._like.has_integers(kind):
-            return converted(read_member, as_number)
-        return read_member
+            return converted(read_value, as_number)
+        return read_value
 
     def _speller(self, unit: str) -> Callable[[datetime], Any]:
         if unit == "s":
@@ -196,7 +181,7 @@ def converted(read_value: ReadValue, convert: Callable[[Any], Any], none: Any = 
 def milliseconds(moment: datetime) -> int:
     """Since 1970."""
     age = moment - EPOCH
-    return (age.days * 86_400 + age.seconds) * 1000 + age.microseconds // 1000
+    return age // MILLISECOND
 
 
 def as_number(text: str) -> int | str:

@@ -1,11 +1,12 @@
 """What is wrong in a profile: first by its schema, then what a schema cannot say."""
 
 import copy
-from collections.abc import Collection, Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from web.problems import FieldError
-from web.validation import error_at, pointer, under
+from web.validation import error_at, under
 
 from ..documents import path_of
 from ..rules import check
@@ -33,38 +34,32 @@ def errors_in(profile: Any, words: Collection[str]) -> list[FieldError]:
     errors = list(check(profile, "Profile"))
     if not isinstance(profile, dict):
         return errors
+    places = [error.pointer for error in errors]
     valid = copy.deepcopy(profile)
-    for error in errors:
-        remove(valid, error.pointer)
-    known: Collection[str] | None = None
-    if not any(is_inside(error.pointer, "/statuses") for error in errors):
-        known = words_of(profile) or words
-    return [*errors, *outside(errors, contradictions(valid, known))]
+    for place in places:
+        remove(valid, path_of(place))
+    known: Collection[str] | None = words
+    if has_error("/statuses", places):
+        known = None
+    elif "statuses" in profile:
+        known = words_of(profile["statuses"])
+    more = contradictions(valid, known)
+    return errors + [error for error in more if not has_error(error.pointer, places)]
 
 
-def is_inside(place: str, outer: str) -> bool:
-    """Whether a JSON pointer is another one, or leads through it."""
-    return f"{place}/".startswith(f"{outer}/")
+def has_error(pointer: str, places: list[str]) -> bool:
+    """Whether one of the places of errors is this one, or inside of it."""
+    return any(f"{place}/".startswith(f"{pointer}/") for place in places)
 
 
-def outside(errors: list[FieldError], more: Iterable[FieldError]) -> Iterator[FieldError]:
-    """Those of more errors whose place has none of the errors."""
-    for each in more:
-        if not any(is_inside(error.pointer, each.pointer) for error in errors):
-            yield each
-
-
-def remove(document: Any, place: str) -> None:
-    """Remove what is at a JSON pointer, if anything is; with an item goes its array."""
-    *path, last = path_of(place)
-    holder = document
-    for name in path:
-        inner = holder.get(name)
-        if not isinstance(inner, dict):
-            last = name
-            break
-        holder = inner
-    holder.pop(last, None)
+def remove(document: dict[str, Any], path: list[str]) -> None:
+    """Remove what is at a path, if anything is; with an item goes its array."""
+    name, *rest = path
+    inner = document.get(name)
+    if rest and isinstance(inner, dict):
+        remove(inner, rest)
+    else:
+        document.pop(name, None)
 
 
 def contradictions(profile: dict[str, Any], words: Collection[str] | None) -> Iterator[FieldError]:
@@ -72,37 +67,31 @@ def contradictions(profile: dict[str, Any], words: Collection[str] | None) -> It
 
     `words` are its statuses; without them those of a choice are not checked.
     """
-    yield from check_statuses(profile.get("statuses", {}))
+    parts: dict[str, Any] = defaultdict(dict, profile)
     bodies = Bodies(words)
-    listed = profile.get("list", {})
-    yield from check_headers(listed, OF_LISTS, "list")
-    if "body" in listed:
-        yield from bodies.check_list(listed["body"])
-    creation = profile.get("create", {})
+    yield from check_statuses(parts["statuses"])
+    yield from bodies.check_list(parts["list"])
+    creation = parts["create"]
     yield from bodies.check_form(creation, ("create",), OF_RECORDS)
     if "request" in creation:
         yield from under(["create", "request"], check_request(creation["request"]))
-    deployment = profile.get("deployment", {})
-    yield from bodies.check_form(deployment, ("deployment",), OF_RECORDS)
-    errors = profile.get("errors", {})
-    for code, form in errors.items():
+    yield from bodies.check_form(parts["deployment"], ("deployment",), OF_RECORDS)
+    for code, form in parts["errors"].items():
         yield from bodies.check_form(form, ("errors", code), OF_ERRORS)
-    ids = profile.get("ids", {})
-    for kind, form in ids.items():
+    for kind, form in parts["ids"].items():
         yield from under(["ids", kind], check_ids(form))
 
 
-def words_of(profile: dict[str, Any]) -> list[str]:
-    """The statuses of a profile, none if it has none of its own."""
-    statuses = profile.get("statuses", {})
-    return [*statuses.get("run", ()), *statuses.get("others", ())]
+def words_of(statuses: dict[str, Any]) -> tuple[str, ...]:
+    """All statuses of a profile."""
+    return (*statuses["run"], *statuses.get("others", ()))
 
 
 def check_statuses(statuses: dict[str, Any]) -> Iterator[FieldError]:
     run = statuses.get("run")
     if not run:
         return
-    if "ended" in statuses and statuses["ended"] not in (None, run[-1]):
+    if statuses.get("ended") not in (None, run[-1]):
         yield FieldError("/statuses/ended", "must be the last one of `run`, or null")
     for index, word in enumerate(statuses.get("others", ())):
         if word in run:
@@ -115,9 +104,10 @@ def check_headers(
     seen = set()
     for name, value in form.get("headers", {}).items():
         place = (*path, "headers", name)
-        if name.lower() in seen:
+        lower = name.lower()
+        if lower in seen:
             yield error_at("stands twice, as case does not count", *place)
-        seen.add(name.lower())
+        seen.add(lower)
         yield from check_text(value, place, allowed)
 
 
@@ -146,26 +136,27 @@ class Bodies:
         if "body" in form:
             yield from self.check(form["body"], (*path, "body"), allowed)
 
-    def check_list(self, body: Any) -> Iterator[FieldError]:
-        places = [*places_of_projects(body)]
-        if not places:
-            detail = "must have an array with one item, in which markers of a project stand"
-            yield FieldError("/list/body", detail)
+    def check_list(self, form: dict[str, Any]) -> Iterator[FieldError]:
+        yield from check_headers(form, OF_LISTS, "list")
+        if "body" not in form:
             return
-        first, *others = places
-        skipped = [pointer("list", "body", *other) for other in others]
-        for place in skipped:
-            yield FieldError(place, "is a second array of projects: there is one beside it")
-        items = ("list", "body", *first)
-        for error in self.check(body, ("list", "body"), OF_LISTS, items):
-            if not any(is_inside(error.pointer, place) for place in skipped):
-                yield error
+        path = ("list", "body")
+        arrays = [(*path, *place) for place in places_of_projects(form["body"])]
+        if not arrays:
+            detail = "must have an array with one item, in which markers of a project stand"
+            yield error_at(detail, *path)
+            return
+        for other in arrays[1:]:
+            yield error_at("is a second array of projects: there is one beside it", *other)
+        yield from self.check(form["body"], path, OF_LISTS, arrays)
 
     def check(
-        self, value: Any, path: Path, allowed: Collection[str], items: Path | None = None
+        self, value: Any, path: Path, allowed: Collection[str], arrays: Sequence[Path] = ()
     ) -> Iterator[FieldError]:
-        """The errors of a value in a body. The array at `items` has the form of the projects."""
-        if path == items:
+        """The errors of a value in a body. The first of `arrays` has the form of the projects."""
+        if path in arrays[1:]:
+            return
+        if path in arrays:
             if len(value) != 1:
                 yield error_at("must have one item, the form of each project", *path)
             for index, item in enumerate(value):
@@ -174,7 +165,7 @@ class Bodies:
             yield from check_text(value, path, allowed)
         elif isinstance(value, list):
             for index, item in enumerate(value):
-                yield from self.check(item, (*path, index), allowed, items)
+                yield from self.check(item, (*path, index), allowed, arrays)
         elif is_choice(value):
             yield from self.check_choice(value, path, allowed)
         elif isinstance(value, dict):
@@ -182,23 +173,22 @@ class Bodies:
                 if names_in(key):
                     detail = "no marker can stand in a name; with doubled braces it is a text"
                     yield error_at(detail, *path, key)
-                yield from self.check(item, (*path, key), allowed, items)
+                yield from self.check(item, (*path, key), allowed, arrays)
 
     def check_choice(
         self, value: dict[str, Any], path: Path, allowed: Collection[str]
     ) -> Iterator[FieldError]:
         words = value[CHOICE]
         place = (*path, CHOICE)
-        at = pointer(*place)
         if "deployment.status" not in allowed:
-            yield FieldError(at, "no choice by the status can stand here")
+            yield error_at("no choice by the status can stand here", *place)
         elif len(value) > 1:
-            yield FieldError(at, "must be alone in its object, as it is a choice")
+            yield error_at("must be alone in its object, as it is a choice", *place)
         elif not isinstance(words, dict):
-            yield FieldError(at, 'must be an object: a value for each word, and for ""')
+            yield error_at('must be an object: a value for each word, and for ""', *place)
         else:
             if "" not in words:
-                yield FieldError(at, 'needs a value for "", which is each other word')
+                yield error_at('needs a value for "", which is each other word', *place)
             for word, item in words.items():
                 if word and self.words is not None and word not in self.words:
                     detail = f"is no status: there are {', '.join(self.words)}"

@@ -1,6 +1,7 @@
 """The contract of a profile: the schemas and the responses that its bodies have."""
 
 import json
+from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any
 
@@ -68,13 +69,11 @@ class ObservedContract:
         paths = self.document["paths"]
         projects = paths["/v1/projects"]
         deployment = paths["/v1/deployments/{id}"]
-        listing = projects["get"]
-        creation = projects["post"]
         self.change_own_forms()
-        self.change_request(creation)
+        self.change_request(projects["post"])
         self.change_errors()
-        self.change_list(listing["responses"])
-        self.change_creation(creation["responses"])
+        self.change_list(projects["get"])
+        self.change_creation(projects["post"])
         self.change_deployment(deployment["get"])
 
     # What the bodies have that the profile leaves out
@@ -114,7 +113,7 @@ class ObservedContract:
 
     # The three operations
 
-    def change_list(self, responses: Document) -> None:
+    def change_list(self, operation: Document) -> None:
         like = self.like
         form = like.form("list")
         if form is None:
@@ -124,18 +123,21 @@ class ObservedContract:
         schema = schema_of(form.body, like)
         listed = schema
         for member in next(places_of_projects(form.body)):
-            listed = listed["properties"][plain(str(member))]
+            properties = listed["properties"]
+            listed = properties[plain(str(member))]
         self.components[name] = listed["items"]
         listed["items"] = ref_to(name)
         listed["x-grease"] = ["list-order"]
         listed["description"] = "Newest first." if like.is_newest_first else "Oldest first."
         self.components["ProjectList"] = schema
+        responses = operation["responses"]
         self.change_response(responses["200"], form, "ProjectList")
 
-    def change_creation(self, responses: Document) -> None:
+    def change_creation(self, operation: Document) -> None:
         form = self.like.form("create")
         if form is None:
             return
+        responses = operation["responses"]
         response = responses.pop(str(CREATED))
         schema = schema_of(form.body, self.like)
         is_project = schema == self.components["Project"]
@@ -148,10 +150,8 @@ class ObservedContract:
         else:
             parameters = response["links"]["followDeployment"]["parameters"]
             parameters["id"] = f"$response.body#{place}"
-        errors = dict(responses)
-        responses.clear()
-        responses[str(form.status or CREATED)] = response
-        responses.update(errors)
+        status = form.status or CREATED
+        operation["responses"] = {str(status): response, **responses}
 
     def place_of_deployment(self, body: Any) -> str | None:
         """The JSON pointer of the deployment's id in the body of a creation, if it is there."""
@@ -172,19 +172,21 @@ class ObservedContract:
         self.components["Deployment"] = schema_of(form.body, self.like, is_deployment=True)
         for parameter in operation["parameters"]:
             del parameter["examples"]
-        self.change_response(operation["responses"]["200"], form, "Deployment")
+        responses = operation["responses"]
+        self.change_response(responses["200"], form, "Deployment")
 
     def change_response(self, response: Document, form: Form, name: str) -> None:
         response.update(self.seen)
-        response["content"] = {media_type_of(form): {"schema": ref_to(name)}}
+        content = {"schema": ref_to(name)}
+        response["content"] = {media_type_of(form): content}
         response["headers"] = self.header_fields(response, form)
 
     def header_fields(self, response: Document, form: Form) -> Document:
         """The fields of a response of the contract, and those of a form, which replace them."""
         replaced = [name.lower() for name in form.headers]
-        own = response["headers"].items()
-        fields = {name: field for name, field in own if name.lower() not in replaced}
         schema = {"type": "string", **self.seen}
+        own = response["headers"]
+        fields = {name: own[name] for name in own if name.lower() not in replaced}
         for name in form.headers:
             fields[name] = {"required": True, "schema": schema, **self.seen}
         return fields
@@ -206,12 +208,13 @@ class ObservedContract:
         elif like.has_optional_name:
             own.update(self.seen)
             own["required"] = []
-        value = self.filled(example, Subject(project_name=EXAMPLE_NAME))
+        value = self.filled(example, {"project.name": EXAMPLE_NAME})
         content = body["content"]["application/json"]
         content["examples"] = {"observed": {"value": value}}
 
     def filled(self, body: Any, subject: Subject) -> Any:
-        return json.loads(self.compiler.body(body).fill(subject))
+        fill = self.compiler.body(body)
+        return json.loads(fill(subject))
 
     def request_schema(self, example: Any, name: Schema) -> Schema:
         """The schema of a request: required is the way to the name alone."""
@@ -241,33 +244,34 @@ class ObservedContract:
         for item in self.document["paths"].values():
             for operation in item.values():
                 if "responses" in operation:
-                    operation["responses"] = self.responses_of(operation["responses"])
+                    responses = operation["responses"]
+                    operation["responses"] = self.responses_of(responses)
         self.responses.clear()
         elsewhere = {}
         for status, name in ELSEWHERE.items():
-            elsewhere[status] = self.own_responses[name]
-            changed = self.responses_of({status: elsewhere[status]})
+            own = {status: self.own_responses[name]}
+            elsewhere.update(own)
+            changed = self.responses_of(own)
             self.responses[name], *_ = changed.values()
         self.document["x-elsewhere"] = self.responses_of(elsewhere)
 
     def responses_of(self, responses: Document) -> Document:
+        """The errors have the forms of the profile; those from another status come last."""
         found: Document = {}
-        errors: dict[int, list[Document]] = {}  # by status
-        moved: list[tuple[int, Document]] = []  # from another status, which come last
-        for status, response in responses.items():
-            if status < "400":
-                found[status] = response
+        kept: dict[int, list[Document]] = defaultdict(list)  # by status
+        moved: dict[int, list[Document]] = defaultdict(list)
+        for text, response in responses.items():
+            status = int(text)
+            if status < 400:
+                found[text] = response
                 continue
             own = follow(response, self.own_responses)
-            for new_status, changed in self.forms_of(int(status), own):
-                if new_status == int(status):
-                    errors.setdefault(new_status, []).append(changed)
-                else:
-                    moved.append((new_status, changed))
-        for new_status, changed in moved:
-            errors.setdefault(new_status, []).append(changed)
-        for new_status, alike in sorted(errors.items()):
-            found[str(new_status)] = self.merged_response(alike)
+            for new_status, changed in self.forms_of(status, own):
+                group = kept if new_status == status else moved
+                group[new_status].append(changed)
+        for status in sorted({*kept, *moved}):
+            alike = kept[status] + moved[status]
+            found[str(status)] = self.merged_response(alike)
         return found
 
     def forms_of(self, status: int, response: Document) -> Iterator[tuple[int, Document]]:
@@ -288,10 +292,11 @@ class ObservedContract:
     def error_response(
         self, response: Document, code: str, example: Document, form: Form, status: int
     ) -> Document:
-        value = self.filled(form.body, subject_of_error(example["value"], status))
+        subject = subject_of_error(example["value"], status)
+        filled = {**example, "value": self.filled(form.body, subject)}
         content = {
             "schema": self.error_schema(form, code),
-            "examples": {code: {**example, "value": value}},
+            "examples": {code: filled},
         }
         return {
             **response,
@@ -305,13 +310,12 @@ class ObservedContract:
         schema = schema_of(form.body, self.like)
         words = code.title().replace("_", "")
         for name in ("Error", f"{words}Error"):
-            if self.components.setdefault(name, schema) == schema:
+            known = self.components.setdefault(name, schema)
+            if known == schema:
                 return ref_to(name)
         return schema
 
     def merged_response(self, responses: list[Document]) -> Document:
-        if len(responses) == 1:
-            return responses[0]
         descriptions = dict.fromkeys(each["description"] for each in responses)
         response = {
             **responses[0],

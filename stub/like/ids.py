@@ -50,7 +50,8 @@ def numbered(text: str, source: Random, attempt: int) -> str:
 
 def slug_of(text: str) -> str:
     """The letters and digits of a text in lower case, with `-` between its words."""
-    ascii_only = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
+    decomposed = unicodedata.normalize("NFKD", text)
+    ascii_only = decomposed.encode("ascii", "ignore").decode()
     words = re.findall("[a-z0-9]+", ascii_only.lower())
     return "-".join(words) or "unnamed"
 
@@ -75,9 +76,11 @@ def make_opaque_id(form: dict[str, Any], source: Random, number: int) -> str:
         size += 1
     half = max((size - len(prefix)) // 2 + 1, 0)
     rest = size - half
-    made = source.choices(plain, k=half) + source.choices(alphabet, k=rest)
+    first_half = source.choices(plain, k=half)
+    made = first_half + source.choices(alphabet, k=rest)
     if len(ranges) <= rest + 1:
-        made[-len(ranges) :] = [draw_typical(each, source) for each in ranges]
+        typical = [draw_typical(each, source) for each in ranges]
+        made[-len(typical) :] = typical
     return prefix + "".join(made)
 
 

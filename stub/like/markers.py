@@ -24,7 +24,7 @@ ALL = OF_RECORDS | OF_LISTS | OF_ERRORS
 
 _NAME = r"((?:project|deployment|error|first|last)\.[^{}]*|count)"
 _MARKER = re.compile(rf"\{{\{{{_NAME}\}}\}}|\{{{_NAME}\}}")
-
+_ALONE = re.compile(rf"\{{{_NAME}\}}")
 
 Path = tuple[str | int, ...]
 
@@ -59,7 +59,7 @@ def split(text: str) -> list[str | Marker]:
 
 def escape(text: str) -> str:
     """A text as it stands in a profile, where nothing of it is a marker."""
-    return re.sub(rf"\{{{_NAME}\}}", r"{{\1}}", text)
+    return _ALONE.sub(r"{{\1}}", text)
 
 
 def names_in(text: str) -> list[str]:
@@ -68,12 +68,8 @@ def names_in(text: str) -> list[str]:
 
 def whole_marker(value: Any) -> str | None:
     """The name of the marker that a value is as a whole, if it is one."""
-    if not isinstance(value, str):
-        return None
-    pieces = split(value)
-    if len(pieces) == 1 and isinstance(pieces[0], Marker):
-        return pieces[0].name
-    return None
+    match = _ALONE.fullmatch(value) if isinstance(value, str) else None
+    return match[1] if match else None
 
 
 def plain(text: str) -> str:

@@ -3,6 +3,8 @@
 It is a JSON document; profile.json beside this file is its schema.
 """
 
+from collections import defaultdict
+from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,6 +24,15 @@ DEPTH = MAX_DEPTH + 4  # a body may be as deep as that of a request, inside of i
 OWN_WORDS = ("queued", "building", "succeeded", "failed", "canceled")
 """The statuses of a profile that has none."""
 
+# What stands for what a profile leaves out.
+DEFAULT_STATUSES: dict[str, Any] = {"run": [], "ended": None}
+DEFAULT_CREATION: dict[str, Any] = {
+    "request": {"name": NAME},
+    "unique": True,
+    "optional": False,
+    "any_type": False,
+}
+
 EPOCH = datetime.fromisoformat("1970-01-01T00:00:00+00:00")
 
 
@@ -29,8 +40,8 @@ class Form(NamedTuple):
     """The form of a response: its body with markers, and what differs from the contract's own."""
 
     body: Any
-    content_type: str
-    headers: dict[str, str]
+    content_type: str = "application/json"
+    headers: Mapping[str, str] = {}
     status: int | None = None
 
 
@@ -42,10 +53,8 @@ class Times(NamedTuple):
     case: str = "upper"
 
     def spell(self, moment: datetime) -> str:
-        digits = int(self.digits)
-        if self.case == "lower":
-            return spell_time(moment, digits, self.offset.lower(), "t")
-        return spell_time(moment, digits, self.offset, "T")
+        text = spell_time(moment, int(self.digits), self.offset, "T")
+        return text.lower() if self.case == "lower" else text
 
 
 class Profile:
@@ -55,36 +64,37 @@ class Profile:
         self.document = document
         self.file = file
         self.observed_at: str = document["observed_at"]
-        # Its statuses, those of a new deployment, and those that do not end it; none if it has no
-        # own ones.
-        statuses = document.get("statuses", {})
-        self.words = tuple(words_of(document))
-        self.run: tuple[str, ...] = tuple(statuses.get("run", ()))
+        parts: dict[str, Any] = defaultdict(dict, document)
+        self.ids: dict[str, dict[str, Any]] = parts["ids"]  # by the kind of record
+        self.times = Times(**parts["times"])
+        self.is_newest_first: bool = parts["list"].get("order") == "newest first"
+        self.error_forms = {}
+        for code, part in parts["errors"].items():
+            self.error_forms[code] = read_form(part, "application/problem+json")
+        # The statuses of a new deployment, those that do not end it, and all.
+        statuses = DEFAULT_STATUSES | parts["statuses"]
+        self.run = tuple(statuses["run"])
         self.running = [word for word in self.run if word != statuses["ended"]]
-        listed = document.get("list", {})
-        self.is_newest_first: bool = listed.get("order") == "newest first"
+        self.words = words_of(statuses)
         # An example of the request that creates a project, and where in it the name stands.
-        creation = document.get("create", {})
-        self.has_own_request = "request" in creation
-        self.request: dict[str, Any] = creation.get("request", {"name": NAME})
-        self.path_of_name = [str(name) for name in next(place_of_name(self.request))]
+        creation = DEFAULT_CREATION | parts["create"]
+        self.has_own_request = "request" in parts["create"]
+        self.request: dict[str, Any] = creation["request"]
+        place = next(place_of_name(self.request))
+        self.path_of_name = [str(name) for name in place]
         self.names_of_request = names_around(self.request, self.path_of_name[:-1])
-        self.has_unique_names: bool = creation.get("unique", True)
-        self.has_optional_name: bool = creation.get("optional", False)
-        self.takes_any_type: bool = creation.get("any_type", False)
-        # The forms of the ids, by the kind of record: `projects`, `deployments`.
-        self.ids: dict[str, dict[str, Any]] = document.get("ids", {})
-        self.times = Times(**document.get("times", {}))
+        self.has_unique_names: bool = creation["unique"]
+        self.has_optional_name: bool = creation["optional"]
+        self.takes_any_type: bool = creation["any_type"]
 
     def form(self, name: str) -> Form | None:
         """The form of `list`, `create` or `deployment`; None for the contract's own."""
-        return read_form(self.document.get(name), "application/json")
+        part = self.document.get(name)
+        return read_form(part, "application/json") if part else None
 
     def error_form(self, code: str) -> Form | None:
         """The form of the errors of a code; None for the contract's own."""
-        errors = self.document.get("errors", {})
-        found = errors.get(code) or errors.get("default")
-        return read_form(found, "application/problem+json")
+        return self.error_forms.get(code) or self.error_forms.get("default")
 
     def has_integers(self, kind: str) -> bool:
         """Whether the ids of this kind are numbers; those of deployments may be the projects'."""
@@ -103,21 +113,20 @@ def lacking(like: Profile) -> list[str]:
     """The parts that a profile lacks, which are as the contract says."""
     document = like.document
     parts = ["statuses", "list", "create", "deployment", "errors", "ids"]
-    bodies = [document.get(name) for name in ("list", "create", "deployment")]
-    has_times = any(name.endswith(".created_at") for name in names_below(bodies))
-    if has_times or not all(bodies):  # else it has none that are texts
+    forms = [document.get(name) for name in ("list", "create", "deployment")]
+    markers = names_below(forms)
+    has_times = any(name.endswith(".created_at") for name in markers)
+    if has_times or not all(forms):  # else it has none that are texts
         parts.append("times")
     return [name for name in parts if name not in document]
 
 
-def read_form(document: dict[str, Any] | None, content_type: str) -> Form | None:
-    if document is None:
-        return None
-    status = document.get("status")
+def read_form(part: dict[str, Any], content_type: str) -> Form:
+    status = part.get("status")
     return Form(
-        body=document["body"],
-        content_type=document.get("content_type", content_type),
-        headers=document.get("headers", {}),
+        body=part["body"],
+        content_type=part.get("content_type", content_type),
+        headers=part.get("headers", {}),
         status=None if status is None else int(status),
     )
 

@@ -21,19 +21,19 @@ def read_project(like: Profile, new_name: Callable[[], str], *, strict: bool) ->
     """
     text, document = read_json(any_type=like.takes_any_type)
     *path, last = like.path_of_name
-    is_unnamed = holder_of(document, path).get(last) is None
+    holder = holder_of(document, path)
+    is_unnamed = holder.get(last) is None
     if is_unnamed and like.has_optional_name:
         name = new_name()
     else:
-        require_valid(errors_of_path(document, path))
         require_valid(errors_of_name(like, document))
-        name = holder_of(document, path)[last]
+        name = holder[last]
     if strict:
         unknown = unknown_members(document, like.names_of_request)
         require_valid(error_at("is not in the contract (--strict)", *place) for place in unknown)
     if not like.has_own_request and not is_unnamed:
         return name, text
-    members = texts_at(text, document, path)
+    members = texts_at(text, path) if holder else {}
     for own in (last, *SERVER_MEMBERS):
         members.pop(own, None)
     members["name"] = quoted(name)
@@ -41,10 +41,8 @@ def read_project(like: Profile, new_name: Callable[[], str], *, strict: bool) ->
     return name, f"{{{sent}}}"
 
 
-def texts_at(text: str, document: dict[str, Any], path: list[str]) -> dict[str, str]:
-    """The texts of the members of the object at a path, none if there is no object."""
-    if not holder_of(document, path):
-        return {}
+def texts_at(text: str, path: list[str]) -> dict[str, str]:
+    """The texts of the members of the object at a path."""
     for name in path:
         text = texts_of_members(text)[name]
     return texts_of_members(text)
@@ -57,8 +55,15 @@ def holder_of(document: Any, path: list[str]) -> dict[str, Any]:
     return document if isinstance(document, dict) else {}
 
 
-def errors_of_path(document: dict[str, Any], path: list[str]) -> Iterator[FieldError]:
-    """What is wrong on the way to the name: the first object that is missing."""
+def errors_of_name(like: Profile, document: dict[str, Any]) -> Iterator[FieldError]:
+    """What is wrong in the name, or on the way to it: the first object that is missing.
+
+    In the contract's own form, also what is wrong in the members of the service.
+    """
+    if not like.has_own_request:
+        yield from check_project(document, strict=False)
+        return
+    *path, last = like.path_of_name
     holder = document
     for end, name in enumerate(path, 1):
         if name not in holder:
@@ -68,15 +73,6 @@ def errors_of_path(document: dict[str, Any], path: list[str]) -> Iterator[FieldE
         if not isinstance(holder, dict):
             yield error_at("must be a JSON object", *path[:end])
             return
-
-
-def errors_of_name(like: Profile, document: dict[str, Any]) -> Iterator[FieldError]:
-    """What is wrong in the name; in the contract's own form, in the members of the service, too."""
-    if not like.has_own_request:
-        yield from check_project(document, strict=False)
-        return
-    *path, last = like.path_of_name
-    holder = holder_of(document, path)
     named = {"name": holder[last]} if last in holder else {}
     for error in check_name(named):
         yield error_at(error.detail, *like.path_of_name)

@@ -89,11 +89,13 @@ class Schemas:
         if name == "deployment.status":
             schema = self.status()
         elif member == "id":
-            schema = self.id("deployments" if record == "deployment" else "projects")
+            kind = "deployments" if record == "deployment" else "projects"
+            schema = self.id(kind)
         else:
             schema = self.seen(OF_MARKERS.get(member, STRING))
         is_of_list = record in ("first", "last")
-        if is_of_list or (record == "project" and self.is_deployment):
+        is_of_deployment = record == "project" and self.is_deployment
+        if is_of_list or is_of_deployment:  # there may be none
             return merged([schema, self.seen({"type": "null"})])
         return schema
 
@@ -137,9 +139,10 @@ def merged(schemas: Sequence[Schema]) -> Schema:
             alike = by_type.setdefault(each.get("type", "$ref"), [])
             if each not in alike:
                 alike.append(each)
-    for name, merge in (("object", merged_objects), ("array", merged_arrays)):
-        if name in by_type:
-            by_type[name] = [merge(by_type[name])]
+    if "object" in by_type:
+        by_type["object"] = [merged_objects(by_type["object"])]
+    if "array" in by_type:
+        by_type["array"] = [merged_arrays(by_type["array"])]
     if "number" in by_type:
         by_type.pop("integer", None)
     distinct = [*chain.from_iterable(by_type.values())]
@@ -152,38 +155,42 @@ def merged(schemas: Sequence[Schema]) -> Schema:
 def merged_objects(schemas: list[Schema]) -> Schema:
     """An object that has the members of one of these."""
     found: dict[str, list[Schema]] = {}
-    axes: dict[str, None] = {}
     required = set(schemas[0]["required"])
     for schema in schemas:
+        required.intersection_update(schema["required"])
         for name, each in schema["properties"].items():
             found.setdefault(name, []).append(each)
-        axes.update(dict.fromkeys(schema["x-grease"]))
-        required.intersection_update(schema["required"])
+    axes = [schema["x-grease"] for schema in schemas]
     return {
         **schemas[0],
         "required": [name for name in found if name in required],
         "properties": {name: merged(each) for name, each in found.items()},
-        "x-grease": list(axes),
+        "x-grease": max(axes, key=len),  # the others are a part of these
     }
 
 
 def merged_arrays(schemas: list[Schema]) -> Schema:
     items = [schema["items"] for schema in schemas if "items" in schema]
-    return {**schemas[0], "items": merged(items)} if items else schemas[0]
+    first, *_ = schemas
+    if not items:
+        return first
+    return {**first, "items": merged(items)}
 
 
 def finished(schema: Schema) -> Schema:
     """The schema as generators need it: without a type for null alone, and with items of arrays."""
     changed = dict(schema)
-    if schema.get("type") == "null":
+    type_ = schema.get("type")
+    if type_ == "null":
         del changed["type"]
-    if schema.get("type") == "array":
+    if type_ == "array":
         changed["items"] = finished(schema.get("items", {}))
     if "properties" in schema:
         members = schema["properties"].items()
         changed["properties"] = {name: finished(each) for name, each in members}
     if "anyOf" in schema:
-        changed["anyOf"] = [finished_alternative(each) for each in schema["anyOf"]]
+        alternatives = schema["anyOf"]
+        changed["anyOf"] = [finished_alternative(each) for each in alternatives]
     return changed
 
 

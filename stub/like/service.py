@@ -1,6 +1,6 @@
 """The responses of a service: a store whose records have its bodies, and what else is its own."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple, Protocol
 
@@ -11,33 +11,26 @@ from records import Deployment, Project, ProjectList, Records, TimelineFor
 from store import Store
 from web.access_log import MAX_REASONS, reasons
 
-from .bodies import Compiler, Subject
+from .bodies import Compiler, Fill, Subject
 from .markers import names_below, places_of_projects
 from .profile import Form, Profile
 
 # The contract's own forms, for what a profile leaves out.
-JSON_TYPE = "application/json"
 OWN_PROJECT = {
     "id": "{project.id}",
     "created_at": "{project.created_at}",
     "latest_deployment_id": "{deployment.id}",
 }
-OWN_LIST = Form({"projects": [OWN_PROJECT]}, JSON_TYPE, {})
-OWN_CREATION = Form(OWN_PROJECT, JSON_TYPE, {})
+OWN_LIST = Form({"projects": [OWN_PROJECT]})
+OWN_CREATION = Form(OWN_PROJECT)
 OWN_DEPLOYMENT = Form(
     {
         "id": "{deployment.id}",
         "project_id": "{project.id}",
         "status": "{deployment.status}",
         "created_at": "{deployment.created_at}",
-    },
-    JSON_TYPE,
-    {},
+    }
 )
-
-NOTHING = Subject()
-
-Fill = Callable[[Subject], str]
 
 
 class Reply(NamedTuple):
@@ -59,44 +52,51 @@ class Reply(NamedTuple):
             response.headers[name] = fill(subject)
 
 
+def compile_reply(compiler: Compiler, form: Form, fill: Fill | None = None) -> Reply:
+    fields = {name: compiler.field(value) for name, value in form.headers.items()}
+    fill_body = fill or compiler.body(form.body)
+    return Reply(form.status, form.content_type, fields, fill_body)
+
+
+def compile_project(compiler: Compiler, body: Any) -> Fill:
+    """What fills the form of a project; the contract's own has all that a client sent."""
+    if body is not OWN_PROJECT:
+        return compiler.body(body, has_sent=True)
+    fill_own = compiler.body(OWN_PROJECT)
+
+    def fill(subject: Subject) -> str:
+        members = fill_own(subject).removesuffix("}")
+        sent = subject["sent"].strip().removeprefix("{")
+        return f"{members}, {sent.lstrip()}"
+
+    return fill
+
+
 class Responses:
     """The responses of a profile, compiled once."""
 
     def __init__(self, like: Profile) -> None:
         self.like = like
-        self._compiler = Compiler(like)
-        self._errors: dict[str, Reply | None] = {}  # cache
+        compiler = Compiler(like)
         listed = like.form("list") or OWN_LIST
         created = like.form("create") or OWN_CREATION
         deployment = like.form("deployment") or OWN_DEPLOYMENT
 
         items = array_of_projects(listed.body)
         (item,) = items
-        self._fill_item = self._project_body(item)
+        self._fill_item = compile_project(compiler, item)
         self.item_needs_deployment = needs("deployment", item)
         self.deployment_needs_project = needs("project", [deployment.body, deployment.headers])
+        self._errors = {}
+        for code, form in like.error_forms.items():
+            self._errors[code] = compile_reply(compiler, form)
+        fill_list = compiler.body(listed.body, items)
+        fill_created = compile_project(compiler, created.body)
         self.replies = {
-            "listProjects": self._reply(listed, self._compiler.body(listed.body, items).fill),
-            "createProject": self._reply(created, self._project_body(created.body)),
-            "getDeployment": self._reply(deployment, self._compiler.body(deployment.body).fill),
+            "listProjects": compile_reply(compiler, listed, fill_list),
+            "createProject": compile_reply(compiler, created, fill_created),
+            "getDeployment": compile_reply(compiler, deployment),
         }
-
-    def _reply(self, form: Form, fill: Fill) -> Reply:
-        fields = {name: self._compiler.field(value) for name, value in form.headers.items()}
-        return Reply(form.status, form.content_type, fields, fill)
-
-    def _project_body(self, body: Any) -> Fill:
-        """What fills the form of a project; the contract's own has all that a client sent."""
-        if body is not OWN_PROJECT:
-            return self._compiler.body(body, has_sent=True).fill
-        own = self._compiler.body(OWN_PROJECT)
-
-        def fill(subject: Subject) -> str:
-            members = own.fill(subject).removesuffix("}")
-            sent = subject.sent.strip().removeprefix("{")
-            return f"{members}, {sent.lstrip()}"
-
-        return fill
 
     def subject_of_list(
         self, projects: Iterable[Project], deployments: Mapping[str, Deployment], now: datetime
@@ -105,15 +105,15 @@ class Responses:
         ordered = [*projects]
         if self.like.is_newest_first:
             ordered.reverse()
-        listing = Subject(size=len(ordered))
+        listing: dict[str, Any] = {"count": len(ordered)}
         if ordered:
-            listing = listing._replace(first_id=ordered[0].id, last_id=ordered[-1].id)
+            listing |= {"first.id": ordered[0].id, "last.id": ordered[-1].id}
         items = []
         for project in ordered:
             deployment = deployments.get(project.latest_deployment_id)
-            subject = subject_of(project, deployment, now, listing)
+            subject = listing | subject_of(project, deployment, now)
             items.append(self._fill_item(subject))
-        return listing._replace(items=", ".join(items))
+        return {**listing, "items": ", ".join(items)}
 
     def dress_error(
         self, response: Response, problem: Mapping[str, Any], *, is_requested: bool
@@ -122,10 +122,7 @@ class Responses:
 
         One that was requested, with `Prefer` or by a fault, keeps its status.
         """
-        code = problem["code"]
-        if code not in self._errors:  # a cache: two threads may compile the same
-            self._errors[code] = self._error_reply(code)
-        reply = self._errors[code]
+        reply = self._errors.get(problem["code"]) or self._errors.get("default")
         if reply is None:
             return
         if is_requested:
@@ -134,24 +131,19 @@ class Responses:
         response.set_data(reply.body(subject))
         reply.dress(response, subject)
 
-    def _error_reply(self, code: str) -> Reply | None:
-        form = self.like.error_form(code)
-        if form is None:
-            return None
-        return self._reply(form, self._compiler.body(form.body).fill)
-
 
 def subject_of_error(problem: Mapping[str, Any], status: int) -> Subject:
     """An error as the contract has it, with the status that the service has for it."""
     title = problem["title"]
     if status != problem["status"]:
         title = HTTP_STATUS_CODES.get(status, "Unknown Error")
-    return Subject(
-        error_code=problem["code"],
-        error_title=title,
-        error_detail="; ".join(reasons(problem)[:MAX_REASONS]),
-        error_status=status,
-    )
+    details = reasons(problem)
+    return {
+        "error.code": problem["code"],
+        "error.title": title,
+        "error.detail": "; ".join(details[:MAX_REASONS]),
+        "error.status": status,
+    }
 
 
 def array_of_projects(body: Any) -> list[Any]:
@@ -165,33 +157,24 @@ def array_of_projects(body: Any) -> list[Any]:
 
 def needs(record: str, body: Any) -> bool:
     """Whether a body has more of the other record, a project or a deployment, than its id."""
-    names = [name for name in names_below(body) if name != f"{record}.id"]
-    return any(name.startswith(f"{record}.") for name in names)
+    prefix = f"{record}."
+    others = {*names_below(body)} - {f"{record}.id"}
+    return any(name.startswith(prefix) for name in others)
 
 
-def subject_of(
-    project: Project,
-    deployment: Deployment | None,
-    now: datetime,
-    listing: Subject = NOTHING,
-) -> Subject:
-    """A project and its latest deployment, whose record is needed for more than its id.
-
-    `listing` is what is known of the list that the project stands in.
-    """
-    status = created_at = None
+def subject_of(project: Project, deployment: Deployment | None, now: datetime) -> dict[str, Any]:
+    """A project and its latest deployment, whose record is needed for more than its id."""
+    subject = {
+        "project.id": project.id,
+        "project.name": project.name,
+        "project.created_at": project.created_at,
+        "deployment.id": project.latest_deployment_id,
+        "sent": project.sent,
+    }
     if deployment:
-        status = deployment.status(now)
-        created_at = deployment.created_at
-    return listing._replace(
-        project_id=project.id,
-        project_name=project.name,
-        project_created_at=project.created_at,
-        deployment_id=project.latest_deployment_id,
-        deployment_status=status,
-        deployment_created_at=created_at,
-        sent=project.sent,
-    )
+        subject["deployment.status"] = deployment.status(now)
+        subject["deployment.created_at"] = deployment.created_at
+    return subject
 
 
 class ListedProjects(NamedTuple):
@@ -228,16 +211,15 @@ class ReadDeployment(NamedTuple):
         return self.deployment.status(now)
 
     def representation(self, status: str) -> bytes:
-        subject = Subject(
-            project_id=self.deployment.project_id,
-            deployment_id=self.deployment.id,
-            deployment_status=status,
-            deployment_created_at=self.deployment.created_at,
-        )
+        subject = {
+            "project.id": self.deployment.project_id,
+            "deployment.id": self.deployment.id,
+            "deployment.status": status,
+            "deployment.created_at": self.deployment.created_at,
+        }
         if self.project:
-            subject = subject._replace(
-                project_name=self.project.name, project_created_at=self.project.created_at
-            )
+            subject["project.name"] = self.project.name
+            subject["project.created_at"] = self.project.created_at
         g.subject = subject
         return self.responses.replies["getDeployment"].body(subject)
 
@@ -275,14 +257,15 @@ class LikeStore:
         return listed
 
     def _fill_list(self, plain: ProjectList, now: datetime) -> ListedProjects:
+        responses = self._responses
         projects = plain
         deployments: dict[str, Deployment] = {}
-        if self._responses.item_needs_deployment:
+        if responses.item_needs_deployment:
             records = self._store.records()
             projects = records.list
             deployments = records.deployments_by_id
-        subject = self._responses.subject_of_list(projects, deployments, now)
-        body = self._responses.replies["listProjects"].body(subject)
+        subject = responses.subject_of_list(projects, deployments, now)
+        body = responses.replies["listProjects"].body(subject)
         until = next_change(deployments.values(), now)
         return ListedProjects(body, subject, plain, now, until)
 
@@ -297,7 +280,8 @@ class LikeStore:
         )
         subject = subject_of(project, made, self.now())
         g.subject = subject
-        return CreatedProject(self._responses.replies["createProject"].body(subject))
+        body = self._responses.replies["createProject"].body(subject)
+        return CreatedProject(body)
 
     def get_deployment(self, deployment_id: str) -> ReadDeployment | None:
         deployment = self._store.get_deployment(deployment_id)
@@ -305,12 +289,18 @@ class LikeStore:
             return None
         project = None
         if self._responses.deployment_needs_project:
-            project = self._store.list_projects().by_id.get(deployment.project_id or "")
+            projects = self._store.list_projects()
+            project = projects.by_id.get(deployment.project_id or "")
         return ReadDeployment(deployment, project, self._responses)
 
 
 def next_change(deployments: Iterable[Deployment], now: datetime) -> datetime | None:
     """The time at which the status of one of these changes next, None if none will change."""
-    stages = [deployment.rest_of_timeline(now)[0] for deployment in deployments]
-    seconds = [stage.seconds for stage in stages if stage.seconds is not None]
-    return now + timedelta(seconds=min(seconds)) if seconds else None
+    seconds = []
+    for deployment in deployments:
+        current, *_ = deployment.rest_of_timeline(now)
+        if current.seconds is not None:
+            seconds.append(current.seconds)
+    if not seconds:
+        return None
+    return now + timedelta(seconds=min(seconds))
