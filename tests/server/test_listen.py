@@ -6,7 +6,7 @@ import socket
 import pytest
 
 from server import ListenError, connection_limit, create_server, raise_file_limit
-from tests.live import serving
+from tests.live import running, serving
 from tests.server.conftest import Echo
 from tests.wire import Connection, get
 
@@ -34,11 +34,15 @@ def test_loopback_serves_its_own_names_and_another_address_any(echo: Echo) -> No
 
 def test_localhost_is_both_loopbacks(echo: Echo) -> None:
     addresses = ["127.0.0.1", *(["::1"] if socket.has_dualstack_ipv6() else [])]
-    with serving(echo.app, "localhost") as port:
+    with running(echo.app, "localhost") as server:
+        port = server.effective_port
         for address in addresses:
             with Connection(port, address) as client:
                 client.send(get("/"))
                 assert client.reply().status_code == 200
+                *_, newest = server.active_channels.values()
+                # Nagle's algorithm would delay each response.
+                assert newest.socket.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
         with pytest.raises(ListenError):  # of the last one alone
             create_server(echo.app, addresses[-1], port)
     for address in addresses:

@@ -93,6 +93,7 @@ BODIES: list[tuple[Any, Any, Any]] = [
     ("{project.created_at:s}", 1767603600, None),
     ("{project.created_at:ms}", 1767603600000, None),
     ("at {project.created_at:s}", "at 1767603600", "at "),
+    ([1, "{project.name}", None], [1, "website", None], [1, None, None]),
     (["{{project.id}} {{id}}"], ["{project.id} {{id}}"], ["{project.id} {{id}}"]),
     ({"{{project.id}}": 1}, {"{project.id}": 1}, {"{project.id}": 1}),
     ({STATUS: {"new": None, "": {STATUS: {"": {"is": True}}}}}, {"is": True}, None),
