@@ -88,7 +88,8 @@ def test_an_axis_that_no_response_has_is_not_met_and_without_axes_it_is_tier_1()
 
 
 def test_a_probe_without_any_request_has_tested_nothing() -> None:
-    done = run("--probe", "ids", "--", "true")
+    done = run("--probe", "ids", "--grease-seed", "7", "--", "true")
+    assert "; 1 axis, seed 7; 1 run to come\n" in done.stderr
     assert (done.status, "no dependency" in done.stderr) == (2, False)
     assert "warning: no request in the run of plain: does the command cache its results?" in (
         done.stderr
