@@ -31,14 +31,19 @@ class RedisStores(RedisConnection):
         """The number of projects of each world with records whose name begins so, but for those of
         other tenants. This uses no world.
         """
-        pattern = keys_of(f"{prefix}*")[0]
+        pattern, *_ = keys_of(f"{prefix}*")
         with self.available([pattern]) as client:
-            names = [name_of(key.decode()) for key in client.scan_iter(pattern, count=1000)]
-            own = [name for name in names if "/" not in name.removeprefix(prefix)]
+            own = []
+            for key in client.scan_iter(pattern, count=1000):
+                name = name_of(key.decode())
+                if "/" not in name.removeprefix(prefix):
+                    own.append(name)
             pipeline = client.pipeline(transaction=False)
             for name in own:
-                pipeline.llen(keys_of(name)[1])
-            return dict(zip(own, pipeline.execute(), strict=True))
+                _, projects, *_ = keys_of(name)
+                pipeline.llen(projects)
+            counts = pipeline.execute()
+            return dict(zip(own, counts, strict=True))
 
     def free(self, world: str, idle: float) -> None:
         """Remove the records of a world, unless a program has used them in so many seconds."""

@@ -113,10 +113,13 @@ def addresses_for_others(host: str) -> list[str]:
     found: list[str] = []
     with suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as sock:  # which sends nothing
         sock.connect((FAR[family], 9))
-        found.append(sock.getsockname()[0])
+        own, *_ = sock.getsockname()
+        found.append(own)
     with suppress(OSError):
-        for *_, own in socket.getaddrinfo(socket.gethostname(), None, family):
-            found.append(str(own[0]))
+        name = socket.gethostname()
+        for *_, named in socket.getaddrinfo(name, None, family):
+            own, *_ = named
+            found.append(str(own))
     distinct = dict.fromkeys(found)
     return [each for each in distinct if not ip_address(each).is_loopback]
 

@@ -96,8 +96,14 @@ class Rejection(Exception):
         self.status, self.title, default = PROBLEMS[code]
         self.code = code
         self.detail = detail or default
-        members = {"title": self.title, "status": self.status, "detail": self.detail}
-        self.body = json.dumps({"type": "about:blank", **members, "code": code}).encode()
+        document = {
+            "type": "about:blank",
+            "title": self.title,
+            "status": self.status,
+            "detail": self.detail,
+            "code": code,
+        }
+        self.body = json.dumps(document).encode()
 
 
 def validate_head(head: bytes) -> None:
@@ -255,11 +261,14 @@ class Parser(HTTPRequestParser):
     @property
     def sent(self) -> tuple[str, str, str]:
         """The method, the target and the Host, as far as the head has arrived."""
-        line, end, _ = self.header_plus.decode("latin-1").partition("\r\n")
-        if end and not self.headers_finished and not self.error:
+        head = self.header_plus.decode("latin-1")
+        line, end, _ = head.partition("\r\n")
+        is_arriving = not (self.headers_finished or self.error)
+        if end and is_arriving:
             method, target, _ = line.split(" ")
             return method, target, ""
-        return self.command, self.request_uri, self.headers.get("HOST", "")
+        host = self.headers.get("HOST", "")
+        return self.command, self.request_uri, host
 
     def close_connection(self) -> None:
         """End the connection after this request: the tasks look for this word."""

@@ -96,14 +96,15 @@ class Contract:
                 self._by_route[route] = self._read_operation(operation)
 
     def _read_operation(self, operation: dict[str, Any]) -> Operation:
-        responses = operation["responses"]
-        resolved = {status: self.resolve(response) for status, response in responses.items()}
+        responses = {}
+        for status, response in operation["responses"].items():
+            responses[status] = self.resolve(response)
         names: dict[str, Any] = {}
         body = operation.get("requestBody", {"content": {}})
         for content in body["content"].values():
             schema = self.resolve(content["schema"])
             names = self._names or names_around(schema["properties"], ())
-        return Operation(operation["operationId"], resolved, names)
+        return Operation(operation["operationId"], responses, names)
 
     def resolve(self, part: dict[str, Any]) -> dict[str, Any]:
         """The part itself, or what its `$ref` names."""

@@ -59,9 +59,12 @@ class Ids:
             return made
 
     def _plain_id(self, prefix: str, part: str, base: str, attempt: int) -> str:
-        source = None if self.seed is None else f"{self.seed} {self.world} {self.count}"
-        if part in self.forms:
-            return make_id(self.forms[part], Random(source), self.count, base, attempt)
+        source = None
+        if self.seed is not None:
+            source = f"{self.seed} {self.world} {self.count}"
+        form = self.forms.get(part)
+        if form is not None:
+            return make_id(form, Random(source), self.count, base, attempt)
         if source is None:
             return self.new_id(prefix, base, attempt)
         digest = blake2b(source.encode(), digest_size=8).hexdigest()
