@@ -74,10 +74,10 @@ class Contract:
         if response is None or is_of_store:
             return "injected_fault", []
         content, *_ = response["content"].values()
-        code, *_ = content["examples"]
+        (code, example), *_ = content["examples"].items()
         if content["schema"] != PROBLEM:
             return code, []
-        problem = content["examples"][code]["value"]
+        problem = example["value"]
         return code, problem.get("errors", [])
 
     def _declared(self, operation: Operation | None, status: str) -> dict[str, Any] | None:

@@ -46,17 +46,20 @@ class Coverage:
         self._varied: defaultdict[str, dict[str, None]] = defaultdict(dict)
 
     def count(self, world: str, number: int, entry: Entry) -> None:
+        path = entry.environ["PATH_INFO"]
         with self._lock:
-            self.is_called |= entry.environ["PATH_INFO"].startswith(OPERATIONS)
+            if path.startswith(OPERATIONS):
+                self.is_called = True
             for kind, what in entry.counted:
                 counts = self._counts[kind]
                 if what not in counts and not self._has_room(kind, world):
                     what = OTHERS
-                if kind in WITH_FIRST and not counts.get(what):
+                count = counts.get(what, 0)
+                if kind in WITH_FIRST and count == 0:
                     self._first[kind, what] = first_of(world, number, entry)
                 if kind == "grease":
                     self._varied[what][world] = None
-                counts[what] = counts.get(what, 0) + 1
+                counts[what] = count + 1
 
     def _has_room(self, kind: str, world: str) -> bool:
         """Whether the tenant of a world may be the first to show one more of a kind."""

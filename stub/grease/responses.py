@@ -111,11 +111,12 @@ class Variation:
 
     def vary_body(self, response: Response, schema: Schema, part: str, key: str) -> None:
         """Vary the body. It stays if nothing varies but its ids, which the records have already."""
-        text = response.get_data(as_text=True)
-        body = self.value(read(text), schema, part, key)
+        body = read(response.get_data(as_text=True))
+        varied = self.value(body, schema, part, key)
         source = self.source("json-text", part, key)
-        if any(axis not in ID_AXES for axis, _ in self.applied):
-            response.set_data(write(body, source))
+        axes = {axis for axis, _ in self.applied}
+        if axes.difference(ID_AXES):
+            response.set_data(write(varied, source))
 
     def value(self, value: Any, schema: Schema, place: str, key: str) -> Any:
         """A value of this schema, varied. Its part is the name of the schema, or else its place."""

@@ -132,12 +132,13 @@ def draw_id(source: Random) -> str:
 
 def add_encoded(source: Random, plain: str) -> str:
     """An id with characters that a path must have percent-encoded, mostly after its prefix."""
-    encoded = "".join(source.choice(kind) for kind in ENCODED)
-    room = MAX_LENGTH - len(encoded)
-    plain = plain[:room]
-    first = min(PREFIX, len(plain) - 1)
-    at = source.randrange(first, len(plain))
-    return f"{plain[:at]}{encoded}{plain[at:]}"
+    chosen = [source.choice(kind) for kind in ENCODED]
+    encoded = "".join(chosen)
+    plain = plain[: MAX_LENGTH - len(encoded)]
+    length = len(plain)
+    first = min(PREFIX, length - 1)
+    at = source.randrange(first, length)
+    return plain[:at] + encoded + plain[at:]
 
 
 def reorder(source: Random, named: Iterable[tuple[str, Any]]) -> list[tuple[str, Any]]:
