@@ -27,21 +27,20 @@ USUAL_DIGITS = (0, 3, 6, 9)  # of a fraction of a second
 # Ids
 
 
-def ids_form(ids: list[Any], names: list[str]) -> Form | None:
+def ids_form(names: dict[Any, str]) -> Form | None:
     """The form of the ids of a kind of record, None if they have none.
 
-    `names` are those of the records; some may be unknown.
+    `names` are those of the records by their ids, "" if unknown.
     """
-    types = {type(each) for each in ids}
+    types = {type(each) for each in names}
     if types == {int}:
         return {"integers": True}
     if types != {str}:
         return None
-    slugs = [slug_of(name) for name in names if name]
-    of_known = [each for each, name in zip(ids, names, strict=True) if name]
-    if slugs and slugs == of_known:
+    named = {each: name for each, name in names.items() if name}
+    if named and all(slug_of(name) == each for each, name in named.items()):
         return {"slug": True}
-    return opaque_form(ids)
+    return opaque_form(names)
 
 
 def opaque_form(ids: Collection[str]) -> Form:

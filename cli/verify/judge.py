@@ -173,8 +173,8 @@ def judge_response(run: Run, exchange: Exchange) -> Iterator[Claim]:
 
 def judge_envelope(run: Run, schema: str, body: Any) -> Iterator[Claim]:
     """The claims of a list: of what is around the array of the projects, and of each of these."""
-    path = run.places.items
-    items = None if path is None else at(body, path)
+    path = run.items_path
+    items = at(body, path)
     is_object = isinstance(body, dict)
     yield judge_type(schema, "object", body)
     if path is None or not isinstance(items, list):
@@ -323,10 +323,8 @@ def judge_list(run: Run, exchange: Exchange) -> Iterator[Claim]:
     records = [record_in(run, PROJECT, item).members for item in run.items_of(exchange)]
     times = [parse_seconds(record.get("created_at")) for record in records]
     yield Claim(ITEMS, order_of(times) in (OLDEST, None), OLDEST, OTHER_ORDER)
-    path = run.places.items
-    if exchange.check.name != LISTED.name or path is None:
-        return
-    if not isinstance(at(exchange.json, path), list):
+    has_array = isinstance(at(exchange.json, run.items_path), list)
+    if exchange.check.name != LISTED.name or not has_array:
         return
     mine = run.created_item(exchange)
     yield Claim(PROJECT_LIST, mine is not None, "a created project is listed", "it is not")

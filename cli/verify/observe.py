@@ -8,7 +8,6 @@ from stub.like.markers import values_below
 from stub.like.profile import OWN_WORDS
 from web.validation import pointer
 
-from .checks import FOLLOWED, GET_DEPLOYMENT
 from .choices import Bodies
 from .constants import Constants
 from .errors import common_form, rejections, without_echo
@@ -19,7 +18,7 @@ from .marks import ListMarks, named
 from .observation import Observation, Part
 from .places import has_status_name, is_of_deployment, texts_of_status
 from .readings import Reading, Readings, id_of
-from .run import LISTS, Run
+from .run import DEPLOYMENTS, LISTS, Run
 from .values import (
     NEWEST,
     Path,
@@ -30,6 +29,7 @@ from .values import (
     preferred,
     replaced,
     scalars,
+    text_at,
 )
 
 STATUSES_OF_CREATION = (200, 201, 202)
@@ -96,7 +96,7 @@ class Observer:
 
     def list_form(self) -> Part | None:
         readings = self.readings
-        path = self.run.places.items
+        path = self.run.items_path
         lists = self._lists()
         if path is None or not lists:
             return None
@@ -121,10 +121,10 @@ class Observer:
         """The lists with projects, none if a profile cannot have them."""
         run = self.run
         found = self.found
-        asked = successful(run.of(*LISTS))
+        asked = run.accepted(*LISTS)
         if not asked or not found.is_strict(asked[-1], "list"):
             return []
-        if run.places.items is None:
+        if run.items_path is None:
             found.unreadable.append("list")
         return [each for each in asked if run.items_of(each)]
 
@@ -184,7 +184,7 @@ class Observer:
         run = self.run
         found = self.found
         readings = self.readings
-        asked = successful(run.of(FOLLOWED.name, GET_DEPLOYMENT.name))
+        asked = run.accepted(*DEPLOYMENTS)
         exchanges = run.followed or readings.other_deployment or asked
         if not exchanges or not found.is_strict(exchanges[-1], "deployment"):
             return None
@@ -212,15 +212,15 @@ class Observer:
             found.word = texts[status_path]
         place = "/deployment/body"
         bodies = [("", marks.mark(each.json)) for each in exchanges]
+        body = found.merge(bodies, place)
         if marks.is_shown:
             found.cannot_say("the run of a deployment: the one that was named is over")
-            body = self._clean(bodies, place)
-            return self._form("deployment", exchanges, body, marks.mark_field)
-        body = found.merge(bodies, place)
+            body = self.constants.clean(body, place)
         form = self._form("deployment", exchanges, body, marks.mark_field)
-        known = listed.get("headers", {})
-        fields = form.pop("headers", {}).items()
-        form["headers"] = {name: value for name, value in fields if known.get(name) == value}
+        if not marks.is_shown:
+            known = listed.get("headers", {}).items()
+            headers = form.get("headers", {}).items()
+            form["headers"] = {name: value for name, value in headers if (name, value) in known}
         return form
 
     # Errors and ids
@@ -244,11 +244,11 @@ class Observer:
     def ids(self) -> Part:
         """The forms of the ids that were seen."""
         run = self.run
-        names = {run.places.created_id: run.created_name}
-        for project in run.places.listed:
+        names = {run.created_id: run.created_name}
+        for project in run.listed:
             names[run.own_id(project)] = run.name_of(project)
         names.pop(None, None)
-        projects = ids_form(list(names), list(names.values()))
+        projects = ids_form(names)
         forms = {"projects": projects, "deployments": self._deployment_ids()}
         return {kind: form for kind, form in forms.items() if form}
 
@@ -260,7 +260,7 @@ class Observer:
         if not deployment:
             return None
         own_id = id_of(deployment)
-        owner_id = run.places.created_id
+        owner_id = run.created_id
         if not run.followed:
             owner = readings.project_of(deployment[0])
             owner_id = run.own_id(owner)
@@ -270,7 +270,7 @@ class Observer:
         if name and name in str(own_id):
             self.found.cannot_say("ids of deployments that are made from the name")
             return None
-        return ids_form([own_id], [""])
+        return ids_form({own_id: ""})
 
     # All of them
 
@@ -281,9 +281,7 @@ class Observer:
         status_path = first_of(marks.status_paths)
         bodies = []
         for reading in readings:
-            word = reading.before
-            if status_path is not None:
-                word = at(reading.body, status_path)
+            word = text_at(reading.body, status_path) or reading.before
             bodies.append((word, marks.mark(reading.body)))
         self.found.note_times(readings[-1].body, place)
         return self._clean(bodies, place)
@@ -298,10 +296,6 @@ class Observer:
         place = f"/{part}"
         self.found.exchanges[place] = exchanges
         return {"body": body, **self.fields.of(exchanges, place, mark)}
-
-
-def successful(exchanges: list[Exchange]) -> list[Exchange]:
-    return [each for each in exchanges if each.is_success]
 
 
 def names_in(records: list[Any]) -> set[str | int]:

@@ -11,7 +11,7 @@ from .exchange import Exchange
 from .marks import Marks, named
 from .places import has_status_name
 from .run import LISTS, Run, names_deployment
-from .values import Path, at, is_id, preferred, scalars, values_in
+from .values import Path, at, is_id, preferred, scalars, text_at, values_in
 
 MINUTE = 60.0
 
@@ -35,10 +35,7 @@ class Readings:
         self.run = run
         self._given = given
         path = run.status_path
-        self.words: list[str] = []
-        for exchange in run.followed:
-            word = None if path is None else at(exchange.json, path)
-            self.words.append(word if isinstance(word, str) else "")
+        self.words = [text_at(exchange.json, path) for exchange in run.followed]
         self.mine: dict[Exchange, Any] = {}
         for exchange in run.succeeded(*LISTS) if run.creation else ():
             item = run.created_item(exchange)
@@ -111,12 +108,9 @@ class Readings:
     def names(self) -> list[str]:
         """The ids and names of all projects, and the id of the created deployment."""
         run = self.run
-        places = run.places
-        deployment_id = id_of(run.followed)
-        found = [places.created_id, run.created_name, deployment_id]
-        for project in places.others:
-            found.append(run.name_of(project))
-            found.append(run.own_id(project))
+        found = [run.created_id, run.created_name, id_of(run.followed)]
+        for project in run.others:
+            found += [run.name_of(project), run.own_id(project)]
         return [str(each) for each in found if each is not None]
 
     # Markers
@@ -133,7 +127,7 @@ class Readings:
 
     def marks_of_created(self, kind: str) -> Marks:
         run = self.run
-        return self._marks(kind, run.places.created_id, run.created_name, run.followed)
+        return self._marks(kind, run.created_id, run.created_name, run.followed)
 
     def marks_of_other(self, kind: str, project: Any) -> Marks:
         """What stands for the values of a project that is listed, and of its deployment."""
@@ -155,7 +149,7 @@ class Readings:
         """The listed project that a deployment belongs to, None if none says so."""
         run = self.run
         values = [value for value in values_in(deployment.json) if is_id(value)]
-        for project in run.places.listed:
+        for project in run.listed:
             if names_deployment(project, deployment.deployment_id):
                 return project
             if run.own_id(project) in values or run.name_of(project) in values:

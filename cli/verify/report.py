@@ -108,7 +108,7 @@ def summary_of(run: Run, differences: list[Part]) -> str:
 
 
 def traits_of(run: Run) -> Iterator[str]:
-    items = run.places.items
+    items = run.items_path
     if items == ():
         yield "the list is a bare array"
     elif items is not None and items != ("projects",):

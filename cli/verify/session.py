@@ -178,7 +178,7 @@ class Session:
         return self._read_until_end(check, first)
 
     def _candidates(self) -> list[Candidate]:
-        return find_candidates(self.run.bodies_of_creation(), self.run.places.created_id)
+        return find_candidates(self.run.bodies_of_creation(), self.run.created_id)
 
     def _seek(self, candidates: list[Candidate]) -> Exchange | None:
         """The response to the first of these ids that the service does not reject, if any."""
@@ -246,11 +246,11 @@ class Session:
 
     def _read_deployment(self, check: Check) -> list[Exchange]:
         """Read the deployment that was given, or one of a listed project, or the created one."""
-        places = self.run.places
+        others = self.run.others
         candidates = [Candidate(self.deployment, "", 0)]
         if not self.deployment:
-            own_id = self.run.own_id(places.others[0]) if places.others else None
-            candidates = find_candidates(places.others, own_id)
+            own_id = self.run.own_id(others[0]) if others else None
+            candidates = find_candidates(others, own_id)
         self.named = None
         self.candidates_left += 1
         found = self._seek(candidates) or self.named

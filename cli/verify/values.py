@@ -68,8 +68,10 @@ def is_through_objects(path: Path) -> bool:
     return all(isinstance(name, str) for name in path)
 
 
-def at(value: Any, path: Path) -> Any:
-    """What is at a path, `NOTHING` if there is nothing."""
+def at(value: Any, path: Path | None) -> Any:
+    """What is at a path, `NOTHING` if there is nothing, or no path."""
+    if path is None:
+        return NOTHING
     for name in path:
         if isinstance(name, str) and isinstance(value, dict):
             value = value.get(name, NOTHING)
@@ -78,6 +80,12 @@ def at(value: Any, path: Path) -> Any:
         else:
             return NOTHING
     return value
+
+
+def text_at(value: Any, path: Path | None) -> str:
+    """The text at a path, "" if there is none."""
+    found = at(value, path)
+    return found if isinstance(found, str) else ""
 
 
 def order_of(times: list[float | None]) -> str | None:
