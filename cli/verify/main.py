@@ -75,11 +75,10 @@ def verify_service(environ: Mapping[str, str], options: Options) -> int:
         raise click.UsageError(f"{error}.") from None
     run = make_run(options, inputs)
     tell = teller(run.redactor)
-    started = datetime.now(timezone.utc)
     handler = signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C
     try:
         exchange_all(run, options, inputs, tell)
-        result = judge(run, options, inputs.like, started)
+        result = judge(run, options, inputs.like)
         tell(*text_of_result(run, result))
     except KeyboardInterrupt:
         tell("interrupted: no verdicts")
@@ -92,7 +91,7 @@ def verify_service(environ: Mapping[str, str], options: Options) -> int:
     findings = [line for line in chosen if not is_known(line, inputs.known)]
     unused = [known for known in inputs.known if not any(matches(known, line) for line in found)]
     if options.report:
-        write_report(options.report, run, options, result.parts, started, findings)
+        write_report(options.report, run, result.parts, findings)
     if options.save and result.observation:
         write_file(options.save, result.observation.profile)
         tell(*text_of_profile(run, result.observation, options.save))
@@ -183,19 +182,12 @@ def prepare_outputs(options: Options) -> None:
         remove_old_report(options.report)
 
 
-def write_report(
-    path: Path,
-    run: Run,
-    options: Options,
-    parts: list[Part],
-    started: datetime,
-    findings: list[str],
-) -> None:
+def write_report(path: Path, run: Run, parts: list[Part], findings: list[str]) -> None:
     if is_xml(path):
         cases = cases_of(run, parts, findings)
         write_whole(path, junit_xml("verify", cases))
         return
-    document = report_of(run, parts, source_of(options), started)
+    document = report_of(run, parts)
 
     def mask(value: Any) -> Any:
         return run.redactor.text(value) if isinstance(value, str) else value
@@ -203,14 +195,14 @@ def write_report(
     write_file(path, with_scalars(document, mask))
 
 
-def report_of(run: Run, parts: list[Part], source: str, started: datetime) -> dict[str, Any]:
+def report_of(run: Run, parts: list[Part]) -> dict[str, Any]:
     checks = []
     for name in run.concluded:
         outcome = outcome_of(run, name)
         checks.append({"name": name, "requests": len(run.of(name)), "outcome": outcome})
     return {
-        "url": source,
-        "started_at": f"{started:%Y-%m-%dT%H:%M:%SZ}",
+        "url": run.source,
+        "started_at": f"{run.started:%Y-%m-%dT%H:%M:%SZ}",
         "level": run.level,
         "parts": [part.as_json() for part in parts],
         "probes": checks,
@@ -243,16 +235,14 @@ def teller(redactor: Redactor) -> Tell:
 # The run
 
 
-def source_of(options: Options) -> str:
-    return str(options.har) if options.har else options.url
-
-
 def make_run(options: Options, inputs: Inputs) -> Run:
     contract = stub.Contract(json.loads(read_file("openapi.json")))
     recording = inputs.recording
     tokens = Redactor(recording.tokens)
     redactor = Redactor(recording.tokens + recording.secrets)
-    run = Run(contract, level_of(options), redactor, tokens, inputs.request)
+    source = str(options.har) if options.har else options.url
+    given = options.deployment or ""
+    run = Run(contract, source, level_of(options), redactor, tokens, inputs.request, given)
     if inputs.like:
         contract.statuses += inputs.like.words
         contract.running += inputs.like.running
@@ -276,33 +266,23 @@ def status_path_of(like: Profile) -> JSONPath | None:
 
 
 def exchange_all(run: Run, options: Options, inputs: Inputs, tell: Tell) -> None:
-    tell(f"verify {source_of(options)} ({run.level})")
-    given = options.deployment or ""
+    tell(f"verify {run.source} ({run.level})")
     if inputs.client is None:
-        take_recording(run, inputs.recording, given, tell)
+        take_recording(run, inputs.recording, tell)
         return
     url = urlsplit(options.url)
     is_here = re.fullmatch(LOOPBACK, in_brackets(url.hostname or ""))
     if url.scheme == "http" and not is_here:
         tell("warning: http sends the token without encryption")
-    session = Session(
-        run,
-        inputs.client,
-        wait=options.wait,
-        pause=options.pause,
-        deployment=given,
-        reads_twice=bool(options.save or inputs.like),
-        saves=options.save is not None,
-        tell=tell,
-    )
+    session = Session(run, inputs.client, options, tell)
     session.ask_all()
 
 
-def take_recording(run: Run, recording: Recording, given: str, tell: Tell) -> None:
-    """Judge recorded exchanges as those of a session; `given` is the id of a deployment."""
+def take_recording(run: Run, recording: Recording, tell: Tell) -> None:
+    """Judge recorded exchanges as those of a session."""
     run.exchanges += recording.exchanges
     run.look()
-    find_followed(run, given)
+    find_followed(run)
     run.has_ended = has_ended(run)
     recorded = dict.fromkeys(each.check for each in run.exchanges)
     for check in recorded:
@@ -311,8 +291,8 @@ def take_recording(run: Run, recording: Recording, given: str, tell: Tell) -> No
         if check.name not in run.concluded:
             run.silent[check.name] = NOT_SEEN, "it was not recorded"
     ids = [each.deployment_id for each in run.exchanges]
-    if given and given not in ids:
-        tell(f"{given} was not recorded")
+    if run.given and run.given not in ids:
+        tell(f"{run.given} was not recorded")
     if not run.of(*DEPLOYMENTS):
         tell("no deployment was recorded")
     if not run.of(CREATE.name):
@@ -322,14 +302,14 @@ def take_recording(run: Run, recording: Recording, given: str, tell: Tell) -> No
         raise click.UsageError(f"nothing could be checked: {last.failure}.")
 
 
-def find_followed(run: Run, given: str) -> None:
+def find_followed(run: Run) -> None:
     """Find the exchanges with the created deployment, and give them its check."""
     bodies = run.bodies_of_creation()
     for index, exchange in enumerate(run.exchanges):
         if not bodies or exchange.check != GET_DEPLOYMENT:
             continue
         asked = exchange.deployment_id
-        if asked == given or any(names_deployment(body, asked) for body in bodies):
+        if asked == run.given or any(names_deployment(body, asked) for body in bodies):
             run.exchanges[index] = replace(exchange, check=FOLLOWED)
 
 
@@ -343,16 +323,16 @@ def has_ended(run: Run) -> bool:
     return has_changed and words[-1] not in run.contract.running
 
 
-def judge(run: Run, options: Options, like: Profile | None, started: datetime) -> Result:
+def judge(run: Run, options: Options, like: Profile | None) -> Result:
     run.look()
     parts = judge_parts(run)
     if not options.save and not like:
         return Result(parts, None, None)
-    seen_at = started
+    seen_at = run.started
     if run.is_recorded:
         last = run.exchanges[-1]
         seen_at = datetime.fromtimestamp(last.sent_at, timezone.utc)
-    observation = observe(run, f"{seen_at:%Y-%m-%d}", given=options.deployment or "")
+    observation = observe(run, f"{seen_at:%Y-%m-%d}")
     drift = compare(like, observation) if like else None
     return Result(parts, observation, drift)
 

@@ -35,12 +35,9 @@ from .values import (
 STATUSES_OF_CREATION = (200, 201, 202)
 
 
-def observe(run: Run, date: str, *, given: str) -> Observation:
-    """Observe a service in what a run has exchanged; `date` is the day.
-
-    `given` is the id of a deployment that a person has named, "" if none: its values may be shown.
-    """
-    readings = Readings(run, given)
+def observe(run: Run, date: str) -> Observation:
+    """Observe a service in what a run has exchanged; `date` is the day."""
+    readings = Readings(run)
     constants = Constants(run.redactor, readings.others(), readings.own(), readings.names())
     fields = Fields(run, constants)
     found = Observation({"observed_at": date}, is_own=run.creation is not None)

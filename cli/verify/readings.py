@@ -25,15 +25,14 @@ class Reading(NamedTuple):
 
 
 class Readings:
-    """The bodies of a run. `given` is the id of a deployment that a person has named, or "".
+    """The bodies of a run.
 
     `words` are the statuses of the created deployment, one for each time that it was read; `mine`
     has the created project as it stands in the lists that have it.
     """
 
-    def __init__(self, run: Run, given: str) -> None:
+    def __init__(self, run: Run) -> None:
         self.run = run
-        self._given = given
         path = run.status_path
         self.words = [text_at(exchange.json, path) for exchange in run.followed]
         self.mine: dict[Exchange, Any] = {}
@@ -78,8 +77,8 @@ class Readings:
         return [each for each in read if each.target not in own]
 
     def is_given(self, exchange: Exchange) -> bool:
-        """Whether a person has named this deployment."""
-        return exchange.deployment_id == self._given
+        """Whether a person has named this deployment, whose values may be shown then."""
+        return exchange.deployment_id == self.run.given
 
     # Whose values
 

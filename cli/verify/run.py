@@ -1,7 +1,8 @@
 """All that a run has exchanged, and what it has found in that."""
 
 from dataclasses import dataclass, field
-from functools import cached_property
+from datetime import datetime, timezone
+from functools import cached_property, partial
 from typing import Any
 
 import stub
@@ -43,15 +44,19 @@ DEPLOYMENTS = (FOLLOWED.name, GET_DEPLOYMENT.name)
 class Run:
     """What was exchanged, in its order, and where the service has what.
 
-    `request` is the body of the creation, with the marker of the name. `tokens` finds the token in
-    a response, `redactor` masks all secrets in what is printed.
+    `source` is the URL or the file. `request` is the body of the creation, with the marker of the
+    name. `tokens` finds the token in a response, `redactor` masks all secrets in what is printed.
+    `given` is the id of a deployment that a person has named, "" if none.
     """
 
     contract: stub.Contract
+    source: str
     level: str
     redactor: Redactor
     tokens: Redactor
     request: dict[str, Any]
+    given: str
+    started: datetime = field(default_factory=partial(datetime.now, timezone.utc))
     exchanges: list[Exchange] = field(default_factory=list)
     judged: list[Exchange] = field(default_factory=list)  # those that say something of a part
     concluded: list[str] = field(default_factory=list)  # checks

@@ -10,6 +10,7 @@ import click
 
 from web.redaction import printable
 
+from . import Options
 from .checks import (
     CANDIDATE,
     CREATE,
@@ -38,20 +39,11 @@ NO_ID = (400, 404, 410, 422)  # statuses for a value that is the id of no deploy
 
 @dataclass
 class Session:
-    """Asks a service; `wait` and `pause` are in seconds, `tell` gets a line for each check.
-
-    `deployment` is the id of a deployment that no response names. With `reads_twice` each GET is
-    sent twice, and the list is read with each status, since a profile is made of the responses.
-    With `saves` that profile is written.
-    """
+    """Asks a service; `tell` gets a line for each check."""
 
     run: Run
     client: Client
-    wait: float
-    pause: float
-    deployment: str
-    reads_twice: bool
-    saves: bool
+    options: Options
     tell: Callable[[str], None]
     # What the checks need of earlier responses.
     words: dict[str, str] = field(default_factory=lambda: dict.fromkeys(NEEDS, ""))
@@ -101,7 +93,15 @@ class Session:
         return found
 
     def _read_again(self, check: Check) -> list[Exchange]:
-        return [self._send(check)] if self.reads_twice else []
+        return [self._send(check)] if self._reads_twice else []
+
+    @property
+    def _reads_twice(self) -> bool:
+        """Whether each GET is sent twice, and the list is read with each status.
+
+        A profile is made of the responses then.
+        """
+        return bool(self.options.save or self.options.like)
 
     def _check_first(self) -> None:
         """Raises `click.UsageError` if the first responses are not those of such a service."""
@@ -149,9 +149,7 @@ class Session:
     def _find_listed(self, check: Check) -> list[Exchange]:
         if not self.words["created"]:
             return []
-        asked = self.run.of(check.name)
-        if not asked:
-            asked = self._poll(check, self._is_listed)
+        asked = self.run.of(check.name) or self._poll(check, self._is_listed)
         return asked[-1:]
 
     def _is_listed(self, exchange: Exchange) -> bool:
@@ -166,7 +164,7 @@ class Session:
             return []
         likely = [each for each in self._candidates() if each.rank == 0]
         first = self._seek(likely)
-        if first is None and not self.deployment:
+        if first is None and not self.run.given:
             self._find_listed(LISTED)
             first = self._seek_patiently() or self.named
         if first is None:
@@ -198,7 +196,7 @@ class Session:
         candidates = self._candidates()
         found = self._seek(candidates)
         likeliest = [each for each in candidates[:1] if each.rank == 0]
-        until = time.monotonic() + self.wait
+        until = time.monotonic() + self.options.wait
         pause = 0.02
         while found is None and likeliest and self.candidates_left > 0:
             if time.monotonic() + pause > until:
@@ -234,7 +232,7 @@ class Session:
         if status != self.status:
             self.status = status
             self.status_since = now
-            if self.reads_twice:
+            if self._reads_twice:
                 self._send(LIST_AGAIN)
         words = words_of_status(deployment.json)
         known = words.intersection(run.contract.statuses)
@@ -246,10 +244,11 @@ class Session:
 
     def _read_deployment(self, check: Check) -> list[Exchange]:
         """Read the deployment that was given, or one of a listed project, or the created one."""
-        others = self.run.others
-        candidates = [Candidate(self.deployment, "", 0)]
-        if not self.deployment:
-            own_id = self.run.own_id(others[0]) if others else None
+        run = self.run
+        others = run.others
+        candidates = [Candidate(run.given, "", 0)]
+        if not run.given:
+            own_id = run.own_id(others[0]) if others else None
             candidates = find_candidates(others, own_id)
         self.named = None
         self.candidates_left += 1
@@ -265,16 +264,15 @@ class Session:
     def _tell_what_is_unseen(self) -> None:
         """Tell, and note for the findings of a run that writes, what was not read and why."""
         run = self.run
-        given = self.deployment
         if run.level != READ and run.creation is None:
             self._note_unseen("project", why_no_project(run), "create")
         lack = ""
         if not run.succeeded(*DEPLOYMENTS):
             lack = "no deployment was read"
-        elif given and self.words["listed"] != given:
-            lack = f"{given} was not read"
+        elif run.given and self.words["listed"] != run.given:
+            lack = f"{run.given} was not read"
         if lack:
-            why = f"{lack}: {why_no_deployment(run, given)}"
+            why = f"{lack}: {why_no_deployment(run)}"
             self._note_unseen("deployment", why, "deployment, statuses")
         elif run.creation is not None and not run.followed:
             self.tell("no run of a deployment was seen: no response names the created one")
@@ -283,7 +281,7 @@ class Session:
         """`parts` are those of a profile that are lacking then."""
         if self.run.level != READ:
             self.run.unseen[what] = why
-        self.tell(f"{why}; the profile lacks {parts}" if self.saves else why)
+        self.tell(f"{why}; the profile lacks {parts}" if self.options.save else why)
 
     # Requests
 
@@ -297,7 +295,7 @@ class Session:
             waited = time.monotonic() - started
             if last.status == 429 or last.is_redirect:
                 return found
-            if is_over(last) or waited >= self.wait:
+            if is_over(last) or waited >= self.options.wait:
                 return found
             time.sleep(min(0.02 + waited / 10, 2.0))
 
@@ -320,7 +318,7 @@ class Session:
         exchanges = self.run.exchanges
         request = client.request(check, self.words)
         if exchanges:
-            time.sleep(self.pause)
+            time.sleep(self.options.pause)
         exchanges.append(request)  # before it is sent, since that may be interrupted
         received = client.send(request)
         exchanges[-1] = received
@@ -342,11 +340,11 @@ def why_no_project(run: Run) -> str:
     return reason
 
 
-def why_no_deployment(run: Run, given: str) -> str:
-    """The latest reason of those that were asked; `given` is an id, or ""."""
+def why_no_deployment(run: Run) -> str:
+    """The latest reason of those that were asked."""
     asked = run.of(*DEPLOYMENTS)
-    if given:
-        asked = [each for each in run.exchanges if each.deployment_id == given]
+    if run.given:
+        asked = [each for each in run.exchanges if each.deployment_id == run.given]
     if not asked:
         return "no response names one; give --deployment ID"
     last = asked[-1]
