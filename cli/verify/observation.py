@@ -8,8 +8,11 @@ from web.strict_json import MalformedJSON, parse_json
 from web.validation import pointer
 
 from .choices import Bodies, judged, merge
+from .constants import Constants
 from .exchange import Exchange
 from .forms import Form, time_form
+from .readings import Readings
+from .run import Run
 from .values import Path, scalars
 
 Part = dict[str, Any]
@@ -17,21 +20,26 @@ Part = dict[str, Any]
 
 @dataclass
 class Observation:
-    """A profile, and what a person has to know of it. Places are JSON pointers in the profile.
+    """A profile, and what a person has to know of it. Places are JSON pointers in the profile."""
 
-    `is_own` says that the records are those of the created project.
-    """
-
+    run: Run
+    readings: Readings
+    constants: Constants
     profile: Part
-    is_own: bool
     kept: dict[str, Any] = field(default_factory=dict)  # constants, by their places
     varying: list[str] = field(default_factory=list)  # places of what each reading had anew
     unsaid: list[str] = field(default_factory=list)  # sentences of what a profile cannot say
+    left_out: set[str] = field(default_factory=set)  # names of header fields that vary
     unreadable: list[str] = field(default_factory=list)  # parts whose body no profile can have
     word: str = ""  # the status of a deployment whose run was not seen
     statuses: dict[str, int] = field(default_factory=dict)  # of a list and a deployment
     exchanges: dict[str, list[Exchange]] = field(default_factory=dict)  # by the place of a form
     times: dict[str, Form] = field(default_factory=dict)  # of the created records, by their places
+
+    @property
+    def is_own(self) -> bool:
+        """Whether the records are those of the created project."""
+        return self.run.creation is not None
 
     def cannot_say(self, sentence: str) -> None:
         self.unsaid.append(sentence)
@@ -42,6 +50,11 @@ class Observation:
         merged = merge(judged(bodies), varying)
         self.varying += sorted(place + pointer(*path) for path in varying)
         return merged
+
+    def clean(self, bodies: Bodies, place: str) -> Any:
+        """One body of several readings, without what may not stay."""
+        merged = self.merge(bodies, place)
+        return self.constants.clean(merged, place)
 
     def note_times(self, body: Any, place: str) -> None:
         """Note the forms of the times in a body of the created record."""

@@ -80,6 +80,20 @@ class Readings:
         """Whether a person has named this deployment, whose values may be shown then."""
         return exchange.deployment_id == self.run.given
 
+    @cached_property
+    def varying_fields(self) -> set[str]:
+        """The names of the header fields that differ between two responses to one check."""
+        first: dict[tuple[str, int, str], str | None] = {}
+        found = set()
+        for exchange in self.run.exchanges:
+            check = "list" if exchange.check.name in LISTS else exchange.check.name
+            for name in exchange.headers:
+                lower = name.lower()
+                value = exchange.header(name)
+                if first.setdefault((check, exchange.status, lower), value) != value:
+                    found.add(lower)
+        return found
+
     # Whose values
 
     def own(self) -> list[Any]:
