@@ -26,7 +26,7 @@ def rejections(run: Run) -> dict[str, list[Exchange]]:
         if not check.code or not is_rejected:
             continue
         same_code = found.setdefault(check.code, [])
-        if all(other.check.name == check.name for other in same_code):
+        if not same_code or same_code[0].name == check.name:
             same_code.append(exchange)
     return found
 
@@ -56,7 +56,8 @@ def common_form(forms: list[dict[str, Any]]) -> dict[str, Any] | None:
         return None
     shapes = [types_in(body) for body in bodies]
     shape = min(shapes, key=len)
-    if not shape or any(not shape.items() <= each.items() for each in shapes):
+    are_larger = all(shape.items() <= each.items() for each in shapes)
+    if not shape or not are_larger:
         return None
     common = bodies[shapes.index(shape)]
     for path in shape:

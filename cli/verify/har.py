@@ -183,7 +183,7 @@ def first_of_each(exchanges: list[Exchange]) -> list[Exchange]:
     counts: Counter[tuple[str, str, int, bool]] = Counter()
     is_created = False
     for exchange in exchanges:
-        method = exchange.check.method
+        method = exchange.method
         is_created = is_created or (method == "POST" and exchange.is_success)
         kind = (method, exchange.path, exchange.status, is_created)
         counts[kind] += 1
@@ -199,7 +199,7 @@ def request_of(exchanges: list[Exchange]) -> dict[str, Any]:
     """The body of the creation that was recorded, with the marker of the name."""
     listed: list[Any] = []
     for exchange in exchanges:
-        if exchange.check.method != "POST" or not exchange.is_success:
+        if exchange.method != "POST" or not exchange.is_success:
             listed += values_in(exchange.json)
             continue
         body = object_in(exchange.body)
@@ -255,11 +255,11 @@ def as_session(exchanges: list[Exchange]) -> list[Exchange]:
 
 
 def is_list(exchange: Exchange) -> bool:
-    return exchange.check.method == "GET" and exchange.path.endswith("/projects")
+    return exchange.method == "GET" and exchange.path.endswith("/projects")
 
 
 def check_of(exchange: Exchange) -> Check | None:
-    method = exchange.check.method
+    method = exchange.method
     status = exchange.status
     if is_list(exchange):
         operation = checks.LIST

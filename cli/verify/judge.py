@@ -92,7 +92,7 @@ def has_other_cause(run: Run, exchange: Exchange) -> bool:
     status = exchange.status
     if exchange.is_success or status in (401, 403):
         return False
-    if exchange.check.method == "POST" and (status < 400 or status in OF_A_BODY):
+    if exchange.method == "POST" and (status < 400 or status in OF_A_BODY):
         return True
     return not accepts_token(run, exchange.check)
 
@@ -324,7 +324,7 @@ def judge_list(run: Run, exchange: Exchange) -> Iterator[Claim]:
     times = [parse_seconds(record.get("created_at")) for record in records]
     yield Claim(ITEMS, order_of(times) in (OLDEST, None), OLDEST, OTHER_ORDER)
     has_array = isinstance(at(exchange.json, run.items_path), list)
-    if exchange.check.name != LISTED.name or not has_array:
+    if exchange.name != LISTED.name or not has_array:
         return
     mine = run.created_item(exchange)
     yield Claim(PROJECT_LIST, mine is not None, "a created project is listed", "it is not")

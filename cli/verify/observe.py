@@ -283,7 +283,7 @@ def names_in(records: list[Any]) -> set[str | int]:
 
 def tolerance_of(run: Run) -> Part:
     """What invalid bodies have shown of a creation."""
-    accepted = {each.check.name for each in run.exchanges if each.is_success}
+    accepted = {each.name for each in run.exchanges if each.is_success}
     found: Part = {}
     if "no name" in accepted:
         found["optional"] = True

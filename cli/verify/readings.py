@@ -86,7 +86,7 @@ class Readings:
         first: dict[tuple[str, int, str], str | None] = {}
         found = set()
         for exchange in self.run.exchanges:
-            check = "list" if exchange.check.name in LISTS else exchange.check.name
+            check = "list" if exchange.name in LISTS else exchange.name
             for name in exchange.headers:
                 lower = name.lower()
                 value = exchange.header(name)

@@ -1,6 +1,5 @@
 """What a person reads of a run, and what is a finding."""
 
-import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
@@ -16,7 +15,7 @@ from .judge import COULD_NOT_CHECK, NOT_SEEN
 from .observation import Observation
 from .places import find_id
 from .run import Run
-from .values import Path
+from .values import Path, quoted
 from .verdicts import LEAK, VERDICTS, Part
 
 ADVICE = {  # of each kind of difference, what to do about it
@@ -64,8 +63,7 @@ def cases_of(run: Run, parts: list[Part], findings: list[str]) -> list[Case]:
         if part.exchange and part.sentence in findings:
             shown = "\n".join(text_of_exchange(run, part.exchange))
             failures.append(Failure(mask(part.sentence), mask(shown)))
-        reason = mask(part.reason) if part.verdict in UNCHECKED else ""
-        cases.append(Case(part.part, failures, reason))
+        cases.append(Case(part.part, failures, mask(part.reason)))
     for kind in OTHER_KINDS:
         lines = [mask(line) for line in findings if line.startswith(f"{kind}: ")]
         cases.append(Case(kind, [Failure(line) for line in lines]))
@@ -78,7 +76,8 @@ def text_of_result(run: Run, result: Result) -> Iterator[str]:
     for part in result.parts:
         by_verdict[part.verdict].append(part)
     yield summary_of(run, by_verdict["broken"] + by_verdict["differs"])
-    yield ", ".join(f"{len(found)} {verdict}" for verdict, found in by_verdict.items())
+    counts = [f"{len(found)} {verdict}" for verdict, found in by_verdict.items()]
+    yield ", ".join(counts)
     for kind, advice in ADVICE.items():
         if by_verdict[kind] and (kind == "broken" or not result.drift):
             yield ""
@@ -181,7 +180,7 @@ def indented(lines: Iterable[str], size: int) -> Iterator[str]:
 
 
 def text_of_exchange(run: Run, exchange: Exchange) -> Iterator[str]:
-    yield f"> {exchange.check.method} {exchange.target}"
+    yield f"> {exchange.method} {exchange.target}"
     yield from text_of_message(run, ">", exchange.sent, exchange.body)
     yield f"< {exchange.status}"
     yield from text_of_message(run, "<", exchange.headers.items(), exchange.content)
@@ -232,7 +231,3 @@ def left_behind(run: Run) -> Iterator[str]:
     for each in run.left_behind:
         place = "perhaps" if each["id"] is None else quoted(each["id"])
         yield f"  {place}  {quoted(each['name'])}"
-
-
-def quoted(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)

@@ -87,7 +87,7 @@ class Run:
         return self.level == RECORDED
 
     def of(self, *names: str) -> list[Exchange]:
-        return [each for each in self.exchanges if each.check.name in names]
+        return [each for each in self.exchanges if each.name in names]
 
     def accepted(self, *names: str) -> list[Exchange]:
         """The successful responses to these checks."""
@@ -118,7 +118,8 @@ class Run:
 
     @property
     def listed(self) -> list[Any]:
-        return self.others if self.mine is None else [*self.others, self.mine]
+        own = [] if self.mine is None else [self.mine]
+        return self.others + own
 
     def items_of(self, exchange: Exchange) -> list[Any]:
         """The projects in a list, none if it has no array of them."""
@@ -206,7 +207,7 @@ class Run:
             return []
         found = []
         for post in self.exchanges:
-            if post.check.method != "POST" or 400 <= post.status < 500:
+            if post.method != "POST" or 400 <= post.status < 500:
                 continue
             own_id = self.created_id if post is self.creation else self.id_in(post)
             found.append({"id": own_id, "name": self.name_in(post) or None})

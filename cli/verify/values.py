@@ -139,6 +139,11 @@ def are_same(values: list[Any]) -> bool:
     return all(is_same(value, values[0]) for value in values)
 
 
+def quoted(value: Any) -> str:
+    """The value as JSON, as it is shown."""
+    return json.dumps(value, ensure_ascii=False)
+
+
 def last_name(path: Path) -> str:
     """The innermost name of a member on a path, "" if there is none."""
     names = [name for name in path if isinstance(name, str)]
@@ -147,7 +152,8 @@ def last_name(path: Path) -> str:
 
 def words_of(name: str) -> list[str]:
     """The words of a member's name in lower case: `latestDeploymentId` has three."""
-    return re.findall("[a-z]+", re.sub("(?<=[a-z0-9])[A-Z]", r"_\g<0>", name).lower())
+    separated = re.sub("(?<=[a-z0-9])[A-Z]", r"_\g<0>", name)
+    return re.findall("[a-z]+", separated.lower())
 
 
 def last_word(name: str) -> str:

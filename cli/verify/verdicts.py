@@ -85,7 +85,7 @@ def judge_part(run: Run, part: Part, seen: list[Seen], witnesses: list[Check]) -
     if against:
         return contradicted(part, against)
     if part.part == BEARER:  # which every operation has to show
-        names = [exchange.check.name for _, exchange in seen]
+        names = [exchange.name for _, exchange in seen]
         witnesses = [check for check in witnesses if check.name not in names]
         seen = [] if witnesses else seen
     if not seen:
@@ -95,7 +95,7 @@ def judge_part(run: Run, part: Part, seen: list[Seen], witnesses: list[Check]) -
         verdict="kept" if part.origin == "fixed" else "confirmed",
         expected=claim.expected,
         observed=claim.expected,
-        check=exchange.check.name,
+        check=exchange.name,
     )
 
 
@@ -108,7 +108,7 @@ def contradicted(part: Part, against: list[Seen]) -> Part:
         verdict="broken" if part.origin == "fixed" else "differs",
         expected="; ".join(expected),
         observed="; ".join(sorted(observed)),
-        check=exchange.check.name,
+        check=exchange.name,
         value=claim.value,
         exchange=exchange,
     )
@@ -180,7 +180,7 @@ def has_token(tokens: Redactor, exchange: Exchange) -> bool:
 
 def outcome_of(run: Run, name: str) -> str:
     """What came of a check, in a few words, and what failed before it was sent again."""
-    judged = [each for each in run.judged if each.check.name == name]
+    judged = [each for each in run.judged if each.name == name]
     claims = [claim for each in judged for claim in claims_of(run, each)]
     if name in run.silent:
         outcome = ": ".join(run.silent[name])
