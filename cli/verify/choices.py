@@ -22,7 +22,8 @@ def merge(bodies: Bodies, varying: set[Path], path: Path = ()) -> Any:
         return first
     if all(isinstance(value, dict) for value in values):
         return merge_objects(bodies, varying, path)
-    if all(isinstance(value, list) and len(value) == len(first) for value in values):
+    are_arrays = all(isinstance(value, list) for value in values)
+    if are_arrays and len(set(map(len, values))) == 1:
         by_index = [(word, dict(enumerate(body))) for word, body in bodies]
         merged = merge_objects(by_index, varying, path)
         return list(merged.values())
@@ -63,7 +64,9 @@ def choose(bodies: Bodies, varying: set[Path], path: Path) -> Any:
         varying.add(path)
         return first
     merged = {word: merge(of_word, varying, path) for word, of_word in by_status.items()}
-    return first if path in varying else choice(merged)
+    if path in varying:
+        return first
+    return choice(merged)
 
 
 def judged(bodies: Bodies) -> Bodies:

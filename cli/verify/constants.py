@@ -43,7 +43,7 @@ class Constants:
         self, redactor: Redactor, others: list[Any], own: list[Any], names: Iterable[str]
     ) -> None:
         self._redactor = redactor
-        self._names = {name.lower() for name in names if len(name) >= LEAST_NAME}
+        self._names = {name for name in lower_texts(names) if len(name) >= LEAST_NAME}
         own_values = lower_texts(values_in(own))
         telling = [value for value in values_in(others) if says_whose(value)]
         self._values = own_values | lower_texts(telling)  # of all records
@@ -72,7 +72,9 @@ class Constants:
             if literals(text):
                 self.kept[place] = value
             return value
-        return "" if isinstance(value, str) else 0
+        if isinstance(value, str):
+            return ""
+        return 0
 
     def _clean_object(self, value: Part, place: str, is_secret: bool) -> Part:
         cleaned = {}
@@ -92,10 +94,11 @@ class Constants:
         """Whether the name of a member is a value of somebody, or may be a secret."""
         if self.has_token(name):
             return True
-        if NAME.fullmatch(name) is None and (is_secret or self._is_foreign(name)):
+        if not NAME.fullmatch(name) and (is_secret or self._is_foreign(name)):
             return True
         # A project may be called `data`, as a member may.
-        return name.lower() in self._names and not name.isalpha()
+        is_word = name.isalpha()
+        return not is_word and name.lower() in self._names
 
     def is_map(self, value: Part) -> bool:
         """Whether the names of all members are values of records, as in a map by their names."""
@@ -123,7 +126,8 @@ class Constants:
     def _has_part(self, text: str, part: str) -> bool:
         """Whether a value stands in a text: one of letters alone in a URL, others as a word."""
         in_url = part.isalpha() and part not in self._names
-        return re.search(pattern_of(part, in_url=in_url), text) is not None
+        pattern = pattern_of(part, in_url=in_url)
+        return re.search(pattern, text) is not None
 
 
 def lower_texts(values: Iterable[Any]) -> set[str]:

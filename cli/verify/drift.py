@@ -14,7 +14,7 @@ from .errors import CODE
 from .forms import is_known_time, is_same_ids, is_same_times, time_form
 from .marks import MIN_SECONDS
 from .observation import Observation
-from .values import NOTHING, at, is_number, is_same, parse_seconds, quoted, type_of
+from .values import NOTHING, at, is_number, is_same, json_text, parse_seconds, type_of
 
 Part = dict[str, Any]
 
@@ -36,7 +36,7 @@ def finding(place: str, before: str, now: str) -> Change:
 
 
 def new_value(place: str, before: Any, now: Any) -> Change:
-    return finding(place, quoted(before), quoted(now))
+    return finding(place, json_text(before), json_text(now))
 
 
 def note(place: str, before: str, now: str) -> Change:
@@ -117,10 +117,10 @@ class Comparison:
         run = self._now.run
         for word in run:
             if known and word not in known:
-                yield Change(f"drift: /statuses/run: {quoted(word)} is new", True)
+                yield Change(f"drift: /statuses/run: {json_text(word)} is new", True)
         for word in self._before.run:
             if run and word not in run:
-                yield note("/statuses/run", quoted(word), "not seen")
+                yield note("/statuses/run", json_text(word), "not seen")
 
     def _find_unreadable(self) -> Iterator[Change]:
         """Find the parts of the profile whose responses cannot be read now."""

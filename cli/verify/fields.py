@@ -27,7 +27,8 @@ def fields_of(found: Observation, exchanges: list[Exchange], place: str, mark: M
         values = [exchange.header(name) or "" for exchange in exchanges]
         value = value_of(found, name, values, mark)
         if value is not None:
-            headers[name] = found.constants.clean(value, place + pointer("headers", name))
+            inner = place + pointer("headers", name)
+            headers[name] = found.constants.clean(value, inner)
     if headers:
         fields["headers"] = headers
     return fields
@@ -38,18 +39,22 @@ def value_of(found: Observation, name: str, values: list[str], mark: Mark) -> st
 
     `values` are those of all responses. It stays if it is the same with markers in all of them.
     """
+    constants = found.constants
     lower = name.lower()
     if lower == "allow":
         return None  # it is another one at each path, as the stub has it
-    if SECRET_NAME.search(name) or found.constants.has_token(name):
+    if SECRET_NAME.search(name) or constants.has_token(name):
         return None
     first = values[0]
     if not is_valid({name: first}, schemas()["headers"]):
         return None
-    marked = {mark(value) for value in values}
+    distinct = set(values)
+    marked = set(map(mark, distinct))
     value = marked.pop() if len(marked) == 1 else escape(first)
-    is_varying = len(set(values)) > 1 or lower in found.readings.varying_fields
+    is_varying = len(distinct) > 1 or lower in found.readings.varying_fields
     if is_varying and not names_in(value):
         found.left_out.add(name)
         return None
-    return None if found.constants.may_not_stay(value) else value
+    if found.constants.may_not_stay(value):
+        return None
+    return value

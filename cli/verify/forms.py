@@ -1,7 +1,7 @@
 """The forms of ids and times, as a few of them show them, and which forms may be the same."""
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from os.path import commonprefix
 from string import ascii_lowercase, ascii_uppercase, digits
 from typing import Any
@@ -37,8 +37,8 @@ def ids_form(names: dict[Any, str]) -> Form | None:
         return {"integers": True}
     if types != {str}:
         return None
-    named = {each: name for each, name in names.items() if name}
-    if named and all(slug_of(name) == each for each, name in named.items()):
+    slugs = {each: slug_of(name) for each, name in names.items() if name}
+    if slugs and all(each == slug for each, slug in slugs.items()):
         return {"slug": True}
     return opaque_form(names)
 
@@ -61,7 +61,7 @@ def prefix_of(ids: Collection[str]) -> str:
 
     One id alone without a digit, or with more such separators, may be made of words.
     """
-    common = commonprefix([*ids])  # noqa: RUF071  # of texts, not of paths
+    common = common_beginning(ids)
     prefix: str = re.findall(f"^(?:{WORD})*", common)[0]
     if prefix and len(ids) == 1:
         rest = common.removeprefix(prefix)
@@ -69,6 +69,10 @@ def prefix_of(ids: Collection[str]) -> str:
         if prefix[-1] in rest or not has_digit:
             return ""
     return prefix
+
+
+def common_beginning(texts: Iterable[str]) -> str:
+    return commonprefix([*texts])  # noqa: RUF071  # of texts, not of paths
 
 
 def ranges_of(text: str) -> list[str]:
@@ -94,8 +98,9 @@ def is_same_ids(before: Form, now: Form) -> bool:
         return False
     if any(name in before or name in now for name in DERIVED):
         return True  # a run does not always show what ids are made from
-    shared = min(before["prefix"], now["prefix"], key=len)
-    if not before["prefix"].startswith(shared) or not now["prefix"].startswith(shared):
+    prefixes = [before["prefix"], now["prefix"]]
+    shared = min(prefixes, key=len)
+    if common_beginning(prefixes) != shared:
         return False
     shortest, longest, old = after_prefix(shared, before)
     shortest_now, longest_now, new = after_prefix(shared, now)
@@ -112,8 +117,9 @@ def is_same_ids(before: Form, now: Form) -> bool:
 def after_prefix(prefix: str, form: Form) -> tuple[int, int, set[str]]:
     """The least and the most characters of ids after a beginning of their prefix, and which."""
     rest = form["prefix"].removeprefix(prefix)
+    more = len(rest)
     used = {*rest, *characters(*form["alphabet"])}
-    return len(rest) + form["shortest"], len(rest) + form["longest"], used
+    return more + form["shortest"], more + form["longest"], used
 
 
 def likely_characters(seen: set[str], *, is_long: bool) -> set[str]:

@@ -87,7 +87,8 @@ def verify_service(environ: Mapping[str, str], options: Options) -> int:
         signal.signal(signal.SIGTERM, handler)
         tell(*left_behind(run))
     found = findings_of(run, result)
-    chosen = [line for line in found if line.partition(":")[0] in options.fail_on]
+    kinds = tuple(options.fail_on)
+    chosen = [line for line in found if line.startswith(kinds)]
     findings = [line for line in chosen if not is_known(line, inputs.known)]
     unused = [known for known in inputs.known if not any(matches(known, line) for line in found)]
     if options.report:
@@ -240,7 +241,7 @@ def make_run(options: Options, inputs: Inputs) -> Run:
     recording = inputs.recording
     tokens = Redactor(recording.tokens)
     redactor = Redactor(recording.tokens + recording.secrets)
-    source = str(options.har) if options.har else options.url
+    source = str(options.har or options.url)
     given = options.deployment or ""
     run = Run(contract, source, level_of(options), redactor, tokens, inputs.request, given)
     if inputs.like:
@@ -255,7 +256,9 @@ def level_of(options: Options) -> str:
         return RECORDED
     if options.abuse:
         return ABUSE
-    return WRITE if options.write else READ
+    if options.write:
+        return WRITE
+    return READ
 
 
 def status_path_of(like: Profile) -> JSONPath | None:
@@ -356,6 +359,7 @@ def tell_findings(
         tell(f"warning: {line}")
     mask = run.redactor.text
     errors = [mask(line) for line in findings]
+    masked_warnings = [mask(line) for line in warnings]
     click.echo(github_lines(environ, "error", errors), nl=False)
-    click.echo(github_lines(environ, "warning", [mask(line) for line in warnings]), nl=False)
+    click.echo(github_lines(environ, "warning", masked_warnings), nl=False)
     add_to_summary(environ, "verify", "\n".join(errors) or "no finding")

@@ -44,7 +44,8 @@ def observe(run: Run, date: str) -> Observation:
             found.profile[name] = part
     remove_invalid(found)
     for place, value in constants.kept.items():
-        if place.split("/")[1] in found.profile:
+        _, name, _ = place.split("/", 2)
+        if name in found.profile:
             found.kept[place] = value
     if constants.signed:
         places = ", ".join(constants.signed)
@@ -61,9 +62,10 @@ def statuses_of(readings: Readings) -> Part | None:
     run = list(dict.fromkeys(word for word in words if word))
     if not run:
         return None
-    last = run[-1]
-    has_ended = readings.run.has_ended and words[-1] == last
-    return {"run": run, "ended": last if has_ended else None}
+    last = words[-1]
+    if not readings.run.has_ended or last != run[-1]:
+        return {"run": run, "ended": None}
+    return {"run": run, "ended": last}
 
 
 def form_of(
@@ -82,9 +84,11 @@ def created_body(found: Observation, kind: str, readings: list[Reading], place: 
     status_path = first_of(marks.status_paths)
     bodies = []
     for reading in readings:
-        word = text_at(reading.body, status_path) or reading.before
-        bodies.append((word, marks.mark(reading.body)))
-    found.note_times(readings[-1].body, place)
+        body = reading.body
+        word = text_at(body, status_path) or reading.before
+        bodies.append((word, marks.mark(body)))
+    last = readings[-1]
+    found.note_times(last.body, place)
     return found.clean(bodies, place)
 
 
@@ -100,7 +104,8 @@ def list_form(found: Observation) -> Part | None:
     marks = list_marks(found, last, path)
     place = "/list/body"
     item_place = place + pointer(*path, 0)
-    around = found.clean([("", marks.mark(each.json)) for each in lists], place)
+    bodies = [("", marks.mark(each.json)) for each in lists]
+    around = found.clean(bodies, place)
     if marks.is_sure:
         item = created_body(found, "project", found.readings.of_project(), item_place)
     else:
@@ -116,12 +121,13 @@ def list_form(found: Observation) -> Part | None:
 def lists_with_projects(found: Observation) -> list[Exchange]:
     """The lists with the created project, or with any; none if a profile cannot have them."""
     run = found.run
+    mine = list(found.readings.mine)
     asked = run.accepted(*LISTS)
     if not asked or not found.is_strict(asked[-1], "list"):
         return []
     if run.items_path is None:
         found.unreadable.append("list")
-    return list(found.readings.mine) or [each for each in asked if run.items_of(each)]
+    return mine or [each for each in asked if run.items_of(each)]
 
 
 def list_marks(found: Observation, exchange: Exchange, path: Path) -> ListMarks:
@@ -129,9 +135,13 @@ def list_marks(found: Observation, exchange: Exchange, path: Path) -> ListMarks:
     items = run.items_of(exchange)
     first = run.own_id(items[0])
     last = run.own_id(items[-1])
-    ids = named({"first.id": first, "last.id": last})
-    is_sure = exchange in found.readings.mine
-    return ListMarks(path, len(items), ids, found.constants.is_map, is_sure)
+    return ListMarks(
+        items_path=path,
+        size=len(items),
+        ids=named({"first.id": first, "last.id": last}),
+        is_map=found.constants.is_map,
+        is_sure=exchange in found.readings.mine,
+    )
 
 
 def hidden_project(found: Observation, exchange: Exchange) -> Any:
@@ -185,9 +195,13 @@ def deployment_form(found: Observation, listed: Part | None) -> Part | None:
     readings = found.readings
     asked = run.accepted(*DEPLOYMENTS)
     exchanges = run.followed or readings.other_deployment or asked
-    if not exchanges or not found.is_strict(exchanges[-1], "deployment"):
+    if not exchanges:
         return None
-    found.note_status("deployment", exchanges[0])
+    first = exchanges[0]
+    last = exchanges[-1]
+    if not found.is_strict(last, "deployment"):
+        return None
+    found.note_status("deployment", first)
     if not run.followed:
         return other_deployment(found, exchanges, listed or {})
     body = created_body(found, "deployment", readings.of_deployment(), "/deployment/body")

@@ -11,7 +11,7 @@ from .exchange import Exchange
 from .marks import Marks, named
 from .places import has_status_name
 from .run import LISTS, Run, names_deployment
-from .values import Path, at, is_id, preferred, scalars, text_at, values_in
+from .values import Path, at, first_of, is_id, preferred, scalars, text_at, values_in
 
 MINUTE = 60.0
 
@@ -36,14 +36,14 @@ class Readings:
         path = run.status_path
         self.words = [text_at(exchange.json, path) for exchange in run.followed]
         self.mine: dict[Exchange, Any] = {}
-        for exchange in run.succeeded(*LISTS) if run.creation else ():
+        for exchange in run.succeeded(*LISTS):
             item = run.created_item(exchange)
             if item is not None:
                 self.mine[exchange] = item
 
     def of_creation(self) -> list[Reading]:
         """The created project, as the response to the creation has it."""
-        word = self.words[0] if self.words else ""
+        word = first_of(self.words) or ""
         return [Reading(self.run.created_body, word, word)]
 
     def of_deployment(self) -> list[Reading]:
@@ -86,11 +86,14 @@ class Readings:
         first: dict[tuple[str, int, str], str | None] = {}
         found = set()
         for exchange in self.run.exchanges:
-            check = "list" if exchange.name in LISTS else exchange.name
+            check = exchange.name
+            if check in LISTS:
+                check = "list"
             for name in exchange.headers:
                 lower = name.lower()
                 value = exchange.header(name)
-                if first.setdefault((check, exchange.status, lower), value) != value:
+                kind = (check, exchange.status, lower)
+                if first.setdefault(kind, value) != value:
                     found.add(lower)
         return found
 
@@ -99,9 +102,10 @@ class Readings:
     def own(self) -> list[Any]:
         """The bodies whose values may be shown: those of the record that the run has made."""
         run = self.run
-        found = [*run.bodies_of_creation(), *self.mine.values()]
+        found = run.bodies_of_creation()
+        found += self.mine.values()
         found += [each.json for each in run.followed]
-        if run.creation is not None:
+        if run.creation:
             found.append(object_in(run.creation.body))
         return found
 
@@ -136,7 +140,9 @@ class Readings:
         if creation is None:
             return 0.0, last + MINUTE
         skew = clock_skew(creation)
-        return creation.sent_at + skew - MINUTE, last + skew + MINUTE
+        since = creation.sent_at - MINUTE
+        until = last + MINUTE
+        return since + skew, until + skew
 
     def marks_of_created(self, kind: str) -> Marks:
         run = self.run
@@ -145,7 +151,9 @@ class Readings:
     def marks_of_other(self, kind: str, project: Any) -> Marks:
         """What stands for the values of a project that is listed, and of its deployment."""
         run = self.run
-        marks = self._marks(kind, run.own_id(project), run.name_of(project), self.other_deployment)
+        own_id = run.own_id(project)
+        name = run.name_of(project)
+        marks = self._marks(kind, own_id, name, self.other_deployment)
         _, until = marks.window
         marks.window = (0.0, until)
         marks.is_shown = False
@@ -163,9 +171,8 @@ class Readings:
         run = self.run
         values = [value for value in values_in(deployment.json) if is_id(value)]
         for project in run.listed:
-            if names_deployment(project, deployment.deployment_id):
-                return project
-            if run.own_id(project) in values or run.name_of(project) in values:
+            is_named = run.own_id(project) in values or run.name_of(project) in values
+            if is_named or names_deployment(project, deployment.deployment_id):
                 return project
         return None
 
@@ -209,6 +216,7 @@ def clock_skew(exchange: Exchange) -> float:
     """By how many seconds the clock of the service is ahead, as far as it says so."""
     dates = exchange.headers.get_all("Date", [""])
     try:
-        return parsedate_to_datetime(dates[-1]).timestamp() - exchange.sent_at
+        date = parsedate_to_datetime(dates[-1])
+        return date.timestamp() - exchange.sent_at
     except ValueError:
         return 0.0

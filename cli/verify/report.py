@@ -15,7 +15,7 @@ from .judge import COULD_NOT_CHECK, NOT_SEEN
 from .observation import Observation
 from .places import find_id
 from .run import Run
-from .values import Path, quoted
+from .values import Path, json_text
 from .verdicts import LEAK, VERDICTS, Part
 
 ADVICE = {  # of each kind of difference, what to do about it
@@ -214,7 +214,7 @@ def text_of_profile(run: Run, found: Observation, path: object) -> Iterator[str]
     if found.kept:
         yield "values of the service that are in it; look through them before you publish it:"
     for place, value in found.kept.items():
-        yield f"  {place}: {cut(quoted(value), MAX_VALUE)}"
+        yield f"  {place}: {cut(json_text(value), MAX_VALUE)}"
     if "statuses" not in found.profile:
         return
     word = found.profile["statuses"]["ended"]
@@ -229,5 +229,5 @@ def left_behind(run: Run) -> Iterator[str]:
         yield ""
         yield "left behind in the service:"
     for each in run.left_behind:
-        place = "perhaps" if each["id"] is None else quoted(each["id"])
-        yield f"  {place}  {quoted(each['name'])}"
+        place = "perhaps" if each["id"] is None else json_text(each["id"])
+        yield f"  {place}  {json_text(each['name'])}"

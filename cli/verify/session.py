@@ -1,6 +1,5 @@
 """A session with a service: asks the checks in their order, and records what responses say."""
 
-import json
 import re
 import time
 from collections.abc import Callable
@@ -29,7 +28,7 @@ from .exchange import Exchange
 from .judge import LATEST, NOT_SEEN, says_nothing
 from .places import MAX_CANDIDATES, Candidate, find_candidates, has_status_name, texts_of_status
 from .run import DEPLOYMENTS, Run
-from .values import NOTHING, is_through_objects
+from .values import NOTHING, is_through_objects, json_text
 from .verdicts import conclude
 
 STILL = 10.0  # seconds for which a deployment with an unknown status is followed
@@ -93,15 +92,15 @@ class Session:
         return found
 
     def _read_again(self, check: Check) -> list[Exchange]:
-        return [self._send(check)] if self._reads_twice else []
+        """Send a GET once more if a profile is made of the responses."""
+        if self._makes_profile:
+            return [self._send(check)]
+        return []
 
     @property
-    def _reads_twice(self) -> bool:
-        """Whether each GET is sent twice, and the list is read with each status.
-
-        A profile is made of the responses then.
-        """
-        return bool(self.options.save or self.options.like)
+    def _makes_profile(self) -> bool:
+        options = self.options
+        return bool(options.save or options.like)
 
     def _check_first(self) -> None:
         """Raises `click.UsageError` if the first responses are not those of such a service."""
@@ -115,9 +114,10 @@ class Session:
         responses = [run.of(check.name)[-1] for check in run.checks[:3]]
         first, second, _ = responses
         has_json = any(each.has_json for each in responses)
-        scheme = "" if has_json else self.client.explain_scheme()
-        if scheme:
-            return scheme
+        if not has_json:
+            scheme = self.client.explain_scheme()
+            if scheme:
+                return scheme
         if {first.status, second.status} <= {401, 403}:
             return f"VERIFY_TOKEN: the service rejects the token ({first.status})"
         if says_nothing(run, responses):
@@ -137,7 +137,7 @@ class Session:
         run = self.run
         last = self._send(check)
         exchanges = [last]
-        name_alone = json.dumps(run.request, ensure_ascii=False)
+        name_alone = json_text(run.request)
         if last.status in (400, 422) and check.body != name_alone:
             last = self._send(check._replace(body=name_alone))
             exchanges.append(last)
@@ -149,7 +149,9 @@ class Session:
     def _find_listed(self, check: Check) -> list[Exchange]:
         if not self.words["created"]:
             return []
-        asked = self.run.of(check.name) or self._poll(check, self._is_listed)
+        asked = self.run.of(check.name)
+        if not asked:
+            asked = self._poll(check, self._is_listed)
         return asked[-1:]
 
     def _is_listed(self, exchange: Exchange) -> bool:
@@ -176,7 +178,8 @@ class Session:
         return self._read_until_end(check, first)
 
     def _candidates(self) -> list[Candidate]:
-        return find_candidates(self.run.bodies_of_creation(), self.run.created_id)
+        run = self.run
+        return find_candidates(run.bodies_of_creation(), run.created_id)
 
     def _seek(self, candidates: list[Candidate]) -> Exchange | None:
         """The response to the first of these ids that the service does not reject, if any."""
@@ -232,7 +235,7 @@ class Session:
         if status != self.status:
             self.status = status
             self.status_since = now
-            if self._reads_twice:
+            if self._makes_profile:
                 self._send(LIST_AGAIN)
         words = words_of_status(deployment.json)
         known = words.intersection(run.contract.statuses)
@@ -258,8 +261,9 @@ class Session:
             return self._read(check)
         found = self._rename(found, check)
         self.words["listed"] = found.deployment_id
-        again = self._read_again(check) if found.is_success else []
-        return [found, *again]
+        if not found.is_success:
+            return [found]
+        return [found, *self._read_again(check)]
 
     def _tell_what_is_unseen(self) -> None:
         """Tell, and note for the findings of a run that writes, what was not read and why."""
@@ -281,7 +285,9 @@ class Session:
         """`parts` are those of a profile that are lacking then."""
         if self.run.level != READ:
             self.run.unseen[what] = why
-        self.tell(f"{why}; the profile lacks {parts}" if self.options.save else why)
+        if self.options.save:
+            why += f"; the profile lacks {parts}"
+        self.tell(why)
 
     # Requests
 
@@ -311,7 +317,9 @@ class Session:
             is_repeated = re.fullmatch("[0-9]|10", seconds) is not None
             if is_repeated:
                 time.sleep(int(seconds))
-        return self._send_once(check) if is_repeated else first
+        if is_repeated:
+            return self._send_once(check)
+        return first
 
     def _send_once(self, check: Check) -> Exchange:
         client = self.client

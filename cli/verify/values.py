@@ -139,8 +139,7 @@ def are_same(values: list[Any]) -> bool:
     return all(is_same(value, values[0]) for value in values)
 
 
-def quoted(value: Any) -> str:
-    """The value as JSON, as it is shown."""
+def json_text(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
