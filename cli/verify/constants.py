@@ -3,7 +3,7 @@
 import base64
 import contextlib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 from urllib.parse import unquote
 
@@ -135,13 +135,12 @@ def lower_texts(values: Iterable[Any]) -> set[str]:
     return {str(each).lower() for each in values}
 
 
-def spellings(text: str) -> list[str]:
+def spellings(text: str) -> Iterator[str]:
     """A text in lower case, as it is when it was percent-encoded or, as cursors are, in base64."""
-    found = [unquote(text).lower()]
+    yield unquote(text).lower()
     with contextlib.suppress(ValueError):
         data = base64.b64decode(text, validate=True)
-        found.append(data.decode().lower())
-    return found
+        yield data.decode().lower()
 
 
 def literals(text: str) -> list[str]:
@@ -159,7 +158,6 @@ def says_whose(value: Any) -> bool:
 
 
 def is_secret_name(name: str) -> bool:
-    """Whether a member of this name has a secret."""
     return bool(SECRET_NAME.search(name) or PASSWORD.search(name))
 
 

@@ -51,7 +51,6 @@ class Drift(NamedTuple):
 
 
 def compare(before: Profile, found: Observation) -> Drift:
-    """Compare the profile of before with that of a run."""
     drift = Drift([], [])
     comparison = Comparison(before, Profile(found.profile), found)
     for line, is_finding in dict.fromkeys(comparison.changes()):
@@ -61,8 +60,6 @@ def compare(before: Profile, found: Observation) -> Drift:
 
 
 class Comparison:
-    """The comparison of the responses of a profile with those of a run."""
-
     def __init__(self, before: Profile, now: Profile, found: Observation) -> None:
         self._before = before
         self._now = now
@@ -145,7 +142,6 @@ class Comparison:
     def _compare_responses(
         self, place: str, before: ResponseForm | None, now: ResponseForm | None
     ) -> Iterator[Change]:
-        """Compare two forms of a response: its content type, its header fields, and its body."""
         if before is None or now is None:
             return
         if normalized(before.content_type) != normalized(now.content_type):

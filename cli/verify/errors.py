@@ -71,7 +71,6 @@ def common_form(forms: list[dict[str, Any]]) -> dict[str, Any] | None:
 
 
 def types_in(body: Any) -> dict[Path, type]:
-    """The types of the texts, numbers, booleans and nulls in a body, by their paths."""
     return {path: type(value) for path, value in scalars(body)}
 
 

@@ -19,7 +19,7 @@ from records import matches
 from server.settings import LOOPBACK, in_brackets
 from stub.documents import content_of
 from stub.like.markers import CHOICE, NAME, place_of_name
-from stub.like.profile import MAX_BYTES, Profile, read_profile
+from stub.like.profile import Profile, read_profile
 from web.files import read_file
 from web.redaction import Redactor, printable
 from web.strict_json import MalformedJSON, parse_json
@@ -58,7 +58,6 @@ class Inputs(NamedTuple):
     recording: Recording
     known: list[str]
     like: Profile | None
-    request: dict[str, Any]
 
 
 def verify_service(environ: Mapping[str, str], options: Options) -> int:
@@ -70,7 +69,8 @@ def verify_service(environ: Mapping[str, str], options: Options) -> int:
         inputs = read_inputs(options, token)
         prepare_outputs(options)
     except OSError as error:
-        raise click.UsageError(f"{error.filename or options.ca}: {error.strerror}.") from None
+        file = error.filename or options.ca
+        raise click.UsageError(f"{file}: {error.strerror}.") from None
     except ValueError as error:
         raise click.UsageError(f"{error}.") from None
     run = make_run(options, inputs)
@@ -86,7 +86,7 @@ def verify_service(environ: Mapping[str, str], options: Options) -> int:
     finally:
         signal.signal(signal.SIGTERM, handler)
         tell(*left_behind(run))
-    found = findings_of(run, result)
+    found = list(findings_of(run, result))
     kinds = tuple(options.fail_on)
     chosen = [line for line in found if line.startswith(kinds)]
     findings = [line for line in chosen if not is_known(line, inputs.known)]
@@ -141,8 +141,9 @@ def read_inputs(options: Options, token: str) -> Inputs:
         recording = Recording([], DEFAULT_REQUEST, [token], [])
     known = read_known(options.known) if options.known else []
     like = read_profile(options.like) if options.like else None
-    request = read_request(options.body) if options.body else recording.request
-    return Inputs(client, recording, known, like, request)
+    if options.body:
+        recording = recording._replace(request=read_request(options.body))
+    return Inputs(client, recording, known, like)
 
 
 def read_known(path: Path) -> list[str]:
@@ -162,7 +163,8 @@ def read_request(path: Path) -> dict[str, Any]:
     except MalformedJSON as error:
         raise ValueError(f"{path}: {error}") from None
     text = json.dumps(document)
-    request: dict[str, Any] = json.loads(text.replace(f'"{NAME_IN_FILE}"', f'"{NAME}"'))
+    with_marker = text.replace(f'"{NAME_IN_FILE}"', f'"{NAME}"')
+    request: dict[str, Any] = json.loads(with_marker)
     places = list(place_of_name(request))
     is_once = text.count(NAME_IN_FILE) == 1 and len(places) == 1
     if not is_once or places == [()]:
@@ -185,7 +187,7 @@ def prepare_outputs(options: Options) -> None:
 
 def write_report(path: Path, run: Run, parts: list[Part], findings: list[str]) -> None:
     if is_xml(path):
-        cases = cases_of(run, parts, findings)
+        cases = list(cases_of(run, parts, findings))
         write_whole(path, junit_xml("verify", cases))
         return
     document = report_of(run, parts)
@@ -199,8 +201,8 @@ def write_report(path: Path, run: Run, parts: list[Part], findings: list[str]) -
 def report_of(run: Run, parts: list[Part]) -> dict[str, Any]:
     checks = []
     for name in run.concluded:
-        outcome = outcome_of(run, name)
-        checks.append({"name": name, "requests": len(run.of(name)), "outcome": outcome})
+        count = len(run.of(name))
+        checks.append({"name": name, "requests": count, "outcome": outcome_of(run, name)})
     return {
         "url": run.source,
         "started_at": f"{run.started:%Y-%m-%dT%H:%M:%SZ}",
@@ -216,8 +218,6 @@ def write_file(path: Path, document: dict[str, Any]) -> None:
     text = json.dumps(document, indent=2, ensure_ascii=False)
     # JSON may have half of a character (RFC 8259 §8.2), and UTF-8 not.
     data = text.encode(errors="replace")
-    if len(data) > MAX_BYTES:
-        raise click.UsageError(f"{path}: it would have over {MAX_BYTES} bytes.")
     write_whole(path, f"{data.decode()}\n")
 
 
@@ -243,7 +243,7 @@ def make_run(options: Options, inputs: Inputs) -> Run:
     redactor = Redactor(recording.tokens + recording.secrets)
     source = str(options.har or options.url)
     given = options.deployment or ""
-    run = Run(contract, source, level_of(options), redactor, tokens, inputs.request, given)
+    run = Run(contract, source, level_of(options), redactor, tokens, recording.request, given)
     if inputs.like:
         contract.statuses += inputs.like.words
         contract.running += inputs.like.running
@@ -265,7 +265,8 @@ def status_path_of(like: Profile) -> JSONPath | None:
     form = like.form("deployment")
     if form is None:
         return None
-    return first_of(path for path, value in scalars(form.body) if value == CHOICE)
+    paths = [path for path, value in scalars(form.body) if value == CHOICE]
+    return first_of(paths)
 
 
 def exchange_all(run: Run, options: Options, inputs: Inputs, tell: Tell) -> None:
@@ -312,7 +313,8 @@ def find_followed(run: Run) -> None:
         if not bodies or exchange.check != GET_DEPLOYMENT:
             continue
         asked = exchange.deployment_id
-        if asked == run.given or any(names_deployment(body, asked) for body in bodies):
+        is_named = any(names_deployment(body, asked) for body in bodies)
+        if is_named or asked == run.given:
             run.exchanges[index] = replace(exchange, check=FOLLOWED)
 
 
@@ -322,13 +324,15 @@ def has_ended(run: Run) -> bool:
     Clients read it until then: the last status is the end, if it was another one before.
     """
     words = [run.status_of(each.json) for each in run.followed]
-    has_changed = len(set(words)) > 1
-    return has_changed and words[-1] not in run.contract.running
+    if len(set(words)) < 2:
+        return False
+    last = words[-1]
+    return last not in run.contract.running
 
 
 def judge(run: Run, options: Options, like: Profile | None) -> Result:
     run.look()
-    parts = judge_parts(run)
+    parts = list(judge_parts(run))
     if not options.save and not like:
         return Result(parts, None, None)
     seen_at = run.started

@@ -67,7 +67,6 @@ class Marks:
         return mark_inside(value, self.named)
 
     def mark_field(self, value: str) -> str:
-        """The value of a header field with markers."""
         return str(mark_inside(value, self.named))
 
     def _is_data(self, name: str) -> bool:
@@ -146,14 +145,12 @@ class ListMarks:
         return f"{{{name}}}"
 
     def mark_field(self, value: str) -> str:
-        """The value of a header field with markers."""
         if value == str(self.size):
             return "{count}"
         return str(mark_inside(value, self.ids))
 
 
 def distinct(values: list[Any]) -> list[Any]:
-    """The values, each once."""
     found: list[Any] = []
     for value in values:
         if not any(is_same(value, other) for other in found):

@@ -26,7 +26,7 @@ def observe(run: Run, date: str) -> Observation:
     """Observe a service in what a run has exchanged; `date` is the day."""
     readings = Readings(run)
     own = readings.own()
-    others = readings.others()
+    others = list(readings.others())
     constants = Constants(run.redactor, others, own, readings.names())
     found = Observation(run, readings, constants, {"observed_at": date})
     listed = list_form(found)
@@ -71,7 +71,6 @@ def statuses_of(readings: Readings) -> Part | None:
 def form_of(
     found: Observation, part: str, exchanges: list[Exchange], body: Any, mark: Mark
 ) -> Part:
-    """The form of a response: its body, its content type and its header fields."""
     place = f"/{part}"
     found.exchanges[place] = exchanges
     return {"body": body, **fields_of(found, exchanges, place, mark)}
@@ -288,7 +287,6 @@ def deployment_ids(found: Observation) -> Part | None:
 
 
 def names_in(records: list[Any]) -> set[str | int]:
-    """The names of the members at any depth."""
     names: set[str | int] = set()
     for path, _ in values_below(records):
         names.update(path)

@@ -1,5 +1,6 @@
 """What a run has read: whose it is, and with which status."""
 
+from collections.abc import Iterator
 from email.utils import parsedate_to_datetime
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -47,7 +48,6 @@ class Readings:
         return [Reading(self.run.created_body, word, word)]
 
     def of_deployment(self) -> list[Reading]:
-        """The created deployment, as it was read."""
         pairs = zip(self.run.followed, self.words, strict=True)
         return [Reading(exchange.json, word, word) for exchange, word in pairs]
 
@@ -109,18 +109,17 @@ class Readings:
             found.append(object_in(run.creation.body))
         return found
 
-    def others(self) -> list[Any]:
+    def others(self) -> Iterator[Any]:
         """The records of others; a deployment that a person has named is none of them."""
         run = self.run
-        found = []
         for exchange in run.succeeded(*LISTS):
             mine = self.mine.get(exchange)
-            items = run.items_of(exchange)
-            found += [each for each in items if each is not mine]
+            for item in run.items_of(exchange):
+                if item is not mine:
+                    yield item
         for exchange in self._others_deployments():
             if not self.is_given(exchange):
-                found.append(exchange.json)
-        return found
+                yield exchange.json
 
     def names(self) -> list[str]:
         """The ids and names of all projects, and the id of the created deployment."""

@@ -90,7 +90,6 @@ class Run:
         return [each for each in self.exchanges if each.name in names]
 
     def accepted(self, *names: str) -> list[Exchange]:
-        """The successful responses to these checks."""
         return [each for each in self.of(*names) if each.is_success]
 
     def succeeded(self, *names: str) -> list[Exchange]:
