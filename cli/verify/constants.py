@@ -86,8 +86,9 @@ class Constants:
         for name, each in value.items():
             if not self._is_data(name, is_secret):
                 inner = place + pointer(name)
-                is_secret_too = is_secret or is_secret_name(name)
-                cleaned[name] = self.clean(each, inner, is_secret=is_secret_too)
+                match = SECRET_NAME.search(name) or PASSWORD.search(name)
+                has_secret = is_secret or match is not None
+                cleaned[name] = self.clean(each, inner, is_secret=has_secret)
         return cleaned
 
     def _is_data(self, name: str, is_secret: bool) -> bool:
@@ -155,10 +156,6 @@ def says_whose(value: Any) -> bool:
     if isinstance(value, float):
         return True
     return is_number(value) and abs(value) >= LEAST_NUMBER
-
-
-def is_secret_name(name: str) -> bool:
-    return bool(SECRET_NAME.search(name) or PASSWORD.search(name))
 
 
 def has_credentials(text: str) -> bool:

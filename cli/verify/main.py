@@ -1,11 +1,9 @@
 """The command as a function: checks the options, asks, prints the result, returns the status."""
 
 import json
-import os
 import re
 import signal
-import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
@@ -21,7 +19,7 @@ from stub.documents import content_of
 from stub.like.markers import CHOICE, NAME, place_of_name
 from stub.like.profile import Profile, read_profile
 from web.files import read_file
-from web.redaction import Redactor, printable
+from web.redaction import Redactor
 from web.strict_json import MalformedJSON, parse_json
 
 from ..reports import (
@@ -45,8 +43,6 @@ from .session import Session
 from .values import Path as JSONPath
 from .values import first_of, scalars, with_scalars
 from .verdicts import Part, conclude, judge_parts, outcome_of
-
-Tell = Callable[..., None]
 
 NAME_IN_FILE = "{name}"
 
@@ -74,18 +70,17 @@ def verify_service(environ: Mapping[str, str], options: Options) -> int:
     except ValueError as error:
         raise click.UsageError(f"{error}.") from None
     run = make_run(options, inputs)
-    tell = teller(run.redactor)
     handler = signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C
     try:
-        exchange_all(run, options, inputs, tell)
+        exchange_all(run, options, inputs)
         result = judge(run, options, inputs.like)
-        tell(*text_of_result(run, result))
+        run.tell(*text_of_result(run, result))
     except KeyboardInterrupt:
-        tell("interrupted: no verdicts")
+        run.tell("interrupted: no verdicts")
         return 130
     finally:
         signal.signal(signal.SIGTERM, handler)
-        tell(*left_behind(run))
+        run.tell(*left_behind(run))
     found = list(findings_of(run, result))
     kinds = tuple(options.fail_on)
     chosen = [line for line in found if line.startswith(kinds)]
@@ -95,8 +90,8 @@ def verify_service(environ: Mapping[str, str], options: Options) -> int:
         write_report(options.report, run, result.parts, findings)
     if options.save and result.observation:
         write_file(options.save, result.observation.profile)
-        tell(*text_of_profile(run, result.observation, options.save))
-    tell_findings(run, options, environ, findings, unused, tell)
+        run.tell(*text_of_profile(run, result.observation, options.save))
+    tell_findings(run, options, environ, findings, unused)
     return 1 if findings else 0
 
 
@@ -221,18 +216,6 @@ def write_file(path: Path, document: dict[str, Any]) -> None:
     write_whole(path, f"{data.decode()}\n")
 
 
-def teller(redactor: Redactor) -> Tell:
-    def tell(*lines: str) -> None:
-        try:
-            for line in lines:
-                click.echo(printable(redactor.text(line)))
-        except BrokenPipeError:  # as behind `| head`: the run goes on, and writes its files
-            nowhere = os.open(os.devnull, os.O_WRONLY)
-            os.dup2(nowhere, sys.stdout.fileno())
-
-    return tell
-
-
 # The run
 
 
@@ -269,20 +252,20 @@ def status_path_of(like: Profile) -> JSONPath | None:
     return first_of(paths)
 
 
-def exchange_all(run: Run, options: Options, inputs: Inputs, tell: Tell) -> None:
-    tell(f"verify {run.source} ({run.level})")
+def exchange_all(run: Run, options: Options, inputs: Inputs) -> None:
+    run.tell(f"verify {run.source} ({run.level})")
     if inputs.client is None:
-        take_recording(run, inputs.recording, tell)
+        take_recording(run, inputs.recording)
         return
     url = urlsplit(options.url)
     is_here = re.fullmatch(LOOPBACK, in_brackets(url.hostname or ""))
     if url.scheme == "http" and not is_here:
-        tell("warning: http sends the token without encryption")
-    session = Session(run, inputs.client, options, tell)
+        run.tell("warning: http sends the token without encryption")
+    session = Session(run, inputs.client, options)
     session.ask_all()
 
 
-def take_recording(run: Run, recording: Recording, tell: Tell) -> None:
+def take_recording(run: Run, recording: Recording) -> None:
     """Judge recorded exchanges as those of a session."""
     run.exchanges += recording.exchanges
     run.look()
@@ -290,17 +273,17 @@ def take_recording(run: Run, recording: Recording, tell: Tell) -> None:
     run.has_ended = has_ended(run)
     recorded = dict.fromkeys(each.check for each in run.exchanges)
     for check in recorded:
-        conclude(run, check, run.of(check.name), tell)
+        conclude(run, check, run.of(check.name))
     for check in run.checks:
         if check.name not in run.concluded:
             run.silent[check.name] = NOT_SEEN, "it was not recorded"
     ids = [each.deployment_id for each in run.exchanges]
     if run.given and run.given not in ids:
-        tell(f"{run.given} was not recorded")
+        run.tell(f"{run.given} was not recorded")
     if not run.of(*DEPLOYMENTS):
-        tell("no deployment was recorded")
+        run.tell("no deployment was recorded")
     if not run.of(CREATE.name):
-        tell("no creation was recorded")
+        run.tell("no creation was recorded")
     if says_nothing(run, run.judged):
         last = run.exchanges[-1]
         raise click.UsageError(f"nothing could be checked: {last.failure}.")
@@ -350,17 +333,14 @@ def tell_findings(
     environ: Mapping[str, str],
     findings: list[str],
     unused: list[str],
-    tell: Tell,
 ) -> None:
     """Tell the findings, and the known ones that match none; GitHub Actions gets them, too."""
     warnings = [f"--known {line!r} matches no finding" for line in unused]
-    tell("")
-    for line in findings:
-        tell(f"finding: {line}")
+    run.tell("", *[f"finding: {line}" for line in findings])
     if not findings:
-        tell(f"no finding of the kinds {', '.join(options.fail_on)}")
-    for line in warnings:
-        tell(f"warning: {line}")
+        kinds = ", ".join(options.fail_on)
+        run.tell(f"no finding of the kinds {kinds}")
+    run.tell(*[f"warning: {line}" for line in warnings])
     mask = run.redactor.text
     errors = [mask(line) for line in findings]
     masked_warnings = [mask(line) for line in warnings]

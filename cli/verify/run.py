@@ -1,14 +1,18 @@
 """All that a run has exchanged, and what it has found in that."""
 
+import os
+import sys
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from functools import cached_property, partial
 from typing import Any
 
+import click
+
 import stub
 from stub.contract import object_in
 from stub.like.markers import place_of_name
-from web.redaction import Redactor
+from web.redaction import Redactor, printable
 
 from .checks import (
     CREATE,
@@ -73,6 +77,15 @@ class Run:
     mine: Any = None  # the created project as it was listed last
     others: list[Any] = field(default_factory=list)  # that were listed with it
     created_id: Any = None
+
+    def tell(self, *lines: str) -> None:
+        """Print lines, in which all secrets are masked."""
+        try:
+            for line in lines:
+                click.echo(printable(self.redactor.text(line)))
+        except BrokenPipeError:  # as behind `| head`: the run goes on, and writes its files
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, sys.stdout.fileno())
 
     @cached_property
     def checks(self) -> tuple[Check, ...]:

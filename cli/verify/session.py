@@ -38,12 +38,11 @@ NO_ID = (400, 404, 410, 422)  # statuses for a value that is the id of no deploy
 
 @dataclass
 class Session:
-    """Asks a service; `tell` gets a line for each check."""
+    """Asks a service."""
 
     run: Run
     client: Client
     options: Options
-    tell: Callable[[str], None]
     # What the checks need of earlier responses.
     words: dict[str, str] = field(default_factory=lambda: dict.fromkeys(NEEDS, ""))
     candidates_left: int = MAX_CANDIDATES - 1  # one is for a deployment of a listed project
@@ -56,13 +55,13 @@ class Session:
         run = self.run
         levels = LEVELS[: LEVELS.index(run.level) + 1]
         if run.level == READ:
-            self.tell("without --write, no creation and no run of a deployment is seen")
+            run.tell("without --write, no creation and no run of a deployment is seen")
         for check in run.checks:
             if check.level not in levels:
                 run.silent[check.name] = NOT_SEEN, NEEDS[check.level]
                 continue
             asked = self._ask(check)
-            conclude(run, check, asked, self.tell)
+            conclude(run, check, asked)
             if check.name == UNKNOWN_PATH.name:
                 self._check_first()
             if check.name == GET_DEPLOYMENT.name:
@@ -70,7 +69,7 @@ class Session:
         for check in (CANDIDATE, LIST_AGAIN):
             asked = run.of(check.name)
             if asked:
-                conclude(run, check, asked, self.tell)
+                conclude(run, check, asked)
 
     def _ask(self, check: Check) -> list[Exchange]:
         """Ask a check as often as it needs; return the exchanges that say something."""
@@ -279,7 +278,7 @@ class Session:
             why = f"{lack}: {why_no_deployment(run)}"
             self._note_unseen("deployment", why, "deployment, statuses")
         elif run.creation is not None and not run.followed:
-            self.tell("no run of a deployment was seen: no response names the created one")
+            run.tell("no run of a deployment was seen: no response names the created one")
 
     def _note_unseen(self, what: str, why: str, parts: str) -> None:
         """`parts` are those of a profile that are lacking then."""
@@ -287,7 +286,7 @@ class Session:
             self.run.unseen[what] = why
         if self.options.save:
             why += f"; the profile lacks {parts}"
-        self.tell(why)
+        self.run.tell(why)
 
     # Requests
 

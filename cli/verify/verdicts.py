@@ -1,7 +1,7 @@
 """The verdict of each part of the contract, from what all responses say of it."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from typing import NamedTuple
 
@@ -148,9 +148,7 @@ def parts_in(contract: stub.Contract, pointer: str) -> dict[str, str]:
     return found
 
 
-def conclude(
-    run: Run, check: Check, exchanges: list[Exchange], tell: Callable[[str], None]
-) -> None:
+def conclude(run: Run, check: Check, exchanges: list[Exchange]) -> None:
     """Note what a check has shown, if it was asked: these exchanges say something of its parts."""
     name = check.name
     if name in LISTS:
@@ -161,10 +159,10 @@ def conclude(
         run.silent[name] = NOT_SEEN, NEEDS[check.needs]
     elif silence := silence_of(run, exchanges[-1]):
         run.silent[name] = silence
-    tell(f"{name:26} {outcome_of(run, name)}")
+    run.tell(f"{name:26} {outcome_of(run, name)}")
     if any(has_token(run.tokens, each) for each in run.of(name)):
         run.leaks.append(name)
-        tell(f"{name:26} {LEAK}")
+        run.tell(f"{name:26} {LEAK}")
 
 
 def has_token(tokens: Redactor, exchange: Exchange) -> bool:
