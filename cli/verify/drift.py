@@ -176,20 +176,16 @@ class Comparison:
             yield from self._compare_codes(place, before, now)
 
     def _compare_objects(self, place: str, before: Part, now: Part) -> Iterator[Change]:
-        for name, value in before.items():
+        for name in {**before, **now}:
             inner = place + pointer(name)
-            if name in now:
-                yield from self._compare(inner, value, now[name])
-                continue
-            old_type = type_in(self._before, value)
-            if inner in self._found.varying or not self._is_own(place):
-                yield note(inner, old_type, MISSING)
-            else:
-                yield finding(inner, old_type, MISSING)
-        for name, value in now.items():
             if name not in before:
-                new_type = type_in(self._now, value)
-                yield note(place + pointer(name), MISSING, new_type)
+                yield note(inner, MISSING, type_in(self._now, now[name]))
+            elif name in now:
+                yield from self._compare(inner, before[name], now[name])
+            elif inner in self._found.varying or not self._is_own(place):
+                yield note(inner, type_in(self._before, before[name]), MISSING)
+            else:
+                yield finding(inner, type_in(self._before, before[name]), MISSING)
 
     def _compare_arrays(self, place: str, before: list[Any], now: list[Any]) -> Iterator[Change]:
         """Compare each item with those of before: one that is like any of these is no drift."""

@@ -23,11 +23,10 @@ def rejections(run: Run) -> dict[str, list[Exchange]]:
     for exchange in run.exchanges:
         check = exchange.check
         is_rejected = not exchange.failure and 400 <= exchange.status < 500
-        if not check.code or not is_rejected:
-            continue
-        same_code = found.setdefault(check.code, [])
-        if not same_code or same_code[0].name == check.name:
-            same_code.append(exchange)
+        if check.code and is_rejected:
+            same_code = found.setdefault(check.code, [])
+            if not same_code or same_code[0].name == check.name:
+                same_code.append(exchange)
     return found
 
 
@@ -65,7 +64,7 @@ def common_form(forms: list[dict[str, Any]]) -> dict[str, Any] | None:
         common = replaced(common, path, common_value(values, statuses))
     found = {"body": common}
     content_types = [form.get("content_type") for form in forms]
-    if content_types[0] is not None and are_same(content_types):
+    if content_types[0] and are_same(content_types):
         found["content_type"] = content_types[0]
     return found
 

@@ -1,7 +1,7 @@
 """The forms of ids and times, as a few of them show them, and which forms may be the same."""
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from os.path import commonprefix
 from string import ascii_lowercase, ascii_uppercase, digits
 from typing import Any
@@ -61,7 +61,7 @@ def prefix_of(ids: Collection[str]) -> str:
 
     One id alone without a digit, or with more such separators, may be made of words.
     """
-    common = common_beginning(ids)
+    common = commonprefix([*ids])  # noqa: RUF071  # of texts, not of paths
     prefix: str = re.findall(f"^(?:{WORD})*", common)[0]
     if prefix and len(ids) == 1:
         rest = common.removeprefix(prefix)
@@ -69,10 +69,6 @@ def prefix_of(ids: Collection[str]) -> str:
         if prefix[-1] in rest or not has_digit:
             return ""
     return prefix
-
-
-def common_beginning(texts: Iterable[str]) -> str:
-    return commonprefix([*texts])  # noqa: RUF071  # of texts, not of paths
 
 
 def ranges_of(text: str) -> list[str]:
@@ -100,7 +96,7 @@ def is_same_ids(before: Form, now: Form) -> bool:
         return True  # a run does not always show what ids are made from
     prefixes = [before["prefix"], now["prefix"]]
     shared = min(prefixes, key=len)
-    if common_beginning(prefixes) != shared:
+    if not all(prefix.startswith(shared) for prefix in prefixes):
         return False
     shortest, longest, old = after_prefix(shared, before)
     shortest_now, longest_now, new = after_prefix(shared, now)

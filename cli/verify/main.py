@@ -5,7 +5,6 @@ import re
 import signal
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
@@ -318,11 +317,7 @@ def judge(run: Run, options: Options, like: Profile | None) -> Result:
     parts = list(judge_parts(run))
     if not options.save and not like:
         return Result(parts, None, None)
-    seen_at = run.started
-    if run.is_recorded:
-        last = run.exchanges[-1]
-        seen_at = datetime.fromtimestamp(last.sent_at, timezone.utc)
-    observation = observe(run, f"{seen_at:%Y-%m-%d}")
+    observation = observe(run)
     drift = compare(like, observation) if like else None
     return Result(parts, observation, drift)
 

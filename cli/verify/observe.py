@@ -1,5 +1,6 @@
 """Makes the profile of a service from what a run has exchanged: its bodies with markers."""
 
+from datetime import datetime, timezone
 from typing import Any
 
 from stub.like.check import errors_in
@@ -22,13 +23,15 @@ from .values import NEWEST, Path, at, first_of, order_of, parse_seconds, replace
 STATUSES_OF_CREATION = (200, 201, 202)
 
 
-def observe(run: Run, date: str) -> Observation:
-    """Observe a service in what a run has exchanged; `date` is the day."""
+def observe(run: Run) -> Observation:
+    """Observe a service in what a run has exchanged."""
+    last = run.exchanges[-1]
+    day = datetime.fromtimestamp(last.sent_at, timezone.utc)
     readings = Readings(run)
     own = readings.own()
     others = list(readings.others())
     constants = Constants(run.redactor, others, own, readings.names())
-    found = Observation(run, readings, constants, {"observed_at": date})
+    found = Observation(run, readings, constants, {"observed_at": f"{day:%Y-%m-%d}"})
     listed = list_form(found)
     parts = {
         "statuses": statuses_of(readings),
