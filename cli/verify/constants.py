@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 from urllib.parse import unquote
 
-from stub.like.markers import CHOICE, Marker, is_choice, split
+from stub.like.markers import CHOICE, is_choice, split
 from web.redaction import SECRET_NAME, Redactor
 from web.validation import pointer
 
@@ -146,7 +146,7 @@ def spellings(text: str) -> Iterator[str]:
 
 def literals(text: str) -> list[str]:
     """The pieces of a text between its markers."""
-    return [piece for piece in split(text) if not isinstance(piece, Marker)]
+    return [piece for piece in split(text) if isinstance(piece, str)]
 
 
 def says_whose(value: Any) -> bool:

@@ -178,14 +178,15 @@ class Comparison:
     def _compare_objects(self, place: str, before: Part, now: Part) -> Iterator[Change]:
         for name in {**before, **now}:
             inner = place + pointer(name)
+            old_type = type_in(self._before, before.get(name))
             if name not in before:
                 yield note(inner, MISSING, type_in(self._now, now[name]))
             elif name in now:
                 yield from self._compare(inner, before[name], now[name])
             elif inner in self._found.varying or not self._is_own(place):
-                yield note(inner, type_in(self._before, before[name]), MISSING)
+                yield note(inner, old_type, MISSING)
             else:
-                yield finding(inner, type_in(self._before, before[name]), MISSING)
+                yield finding(inner, old_type, MISSING)
 
     def _compare_arrays(self, place: str, before: list[Any], now: list[Any]) -> Iterator[Change]:
         """Compare each item with those of before: one that is like any of these is no drift."""

@@ -1,9 +1,13 @@
 """What a run has observed of a service: its profile, and what a person has to know of that."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from stub.like.markers import escape, names_in
 from stub.like.profile import DEPTH
+from stub.rules import is_valid, schemas
+from web.redaction import SECRET_NAME
 from web.strict_json import MalformedJSON, parse_json
 from web.validation import pointer
 
@@ -16,6 +20,8 @@ from .run import Run
 from .values import Path, scalars
 
 Part = dict[str, Any]
+Mark = Callable[[str], str]
+"""Puts markers in the value of a header field."""
 
 
 @dataclass
@@ -55,6 +61,52 @@ class Observation:
         """One body of several readings, without what may not stay."""
         merged = self.merge(bodies, place)
         return self.constants.clean(merged, place)
+
+    def form(self, part: str, exchanges: list[Exchange], body: Any, mark: Mark) -> Part:
+        """The form of a response: its body, its content type and its header fields."""
+        place = f"/{part}"
+        self.exchanges[place] = exchanges
+        form = {"body": body}
+        first = exchanges[0]
+        content_type = first.header("Content-Type") or ""
+        if is_valid(content_type, schemas()["content_type"]):
+            form["content_type"] = content_type
+        headers = {}
+        names = {name.lower(): name for name in first.headers}
+        for name in names.values():
+            values = [exchange.header(name) or "" for exchange in exchanges]
+            value = self._field(name, values, mark)
+            if value is not None:
+                inner = place + pointer("headers", name)
+                headers[name] = self.constants.clean(value, inner)
+        if headers:
+            form["headers"] = headers
+        return form
+
+    def _field(self, name: str, values: list[str], mark: Mark) -> str | None:
+        """The value of a header field, None for one that a profile cannot have.
+
+        `values` are those of all responses. It stays if it is the same with markers in all of them.
+        """
+        constants = self.constants
+        lower = name.lower()
+        if lower == "allow":
+            return None  # it is another one at each path, as the stub has it
+        if SECRET_NAME.search(name) or constants.has_token(name):
+            return None
+        first = values[0]
+        if not is_valid({name: first}, schemas()["headers"]):
+            return None
+        distinct = set(values)
+        marked = set(map(mark, distinct))
+        value = marked.pop() if len(marked) == 1 else escape(first)
+        is_varying = len(distinct) > 1 or lower in self.readings.varying_fields
+        if is_varying and not names_in(value):
+            self.left_out.add(name)
+            return None
+        if constants.may_not_stay(value):
+            return None
+        return value
 
     def note_times(self, body: Any, place: str) -> None:
         """Note the forms of the times in a body of the created record."""

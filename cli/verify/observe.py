@@ -11,7 +11,6 @@ from web.validation import pointer
 from .constants import Constants
 from .errors import common_form, rejections, without_echo
 from .exchange import Exchange
-from .fields import Mark, fields_of
 from .forms import ids_form, times_form
 from .marks import ListMarks, named
 from .observation import Observation, Part
@@ -71,14 +70,6 @@ def statuses_of(readings: Readings) -> Part | None:
     return {"run": run, "ended": last}
 
 
-def form_of(
-    found: Observation, part: str, exchanges: list[Exchange], body: Any, mark: Mark
-) -> Part:
-    place = f"/{part}"
-    found.exchanges[place] = exchanges
-    return {"body": body, **fields_of(found, exchanges, place, mark)}
-
-
 def created_body(found: Observation, kind: str, readings: list[Reading], place: str) -> Any:
     """The body of the created project, or of its deployment, of what was read of it."""
     marks = found.readings.marks_of_created(kind)
@@ -113,7 +104,7 @@ def list_form(found: Observation) -> Part | None:
     else:
         item = hidden_project(found, last)
     body = replaced(around, path, [item])
-    form = form_of(found, "list", lists, body, marks.mark_field)
+    form = found.form("list", lists, body, marks.mark_field)
     if is_newest_first(found, last):
         form["order"] = NEWEST
     found.note_status("list", last)
@@ -183,7 +174,7 @@ def create_form(found: Observation) -> Part | None:
     request = found.constants.clean(run.request, "/create/request")
     body = created_body(found, "project", readings.of_creation(), "/create/body")
     marks = readings.marks_of_created("project")
-    form = form_of(found, "create", [creation], body, marks.mark_field)
+    form = found.form("create", [creation], body, marks.mark_field)
     status = creation.status
     if status in STATUSES_OF_CREATION:
         form["status"] = status
@@ -208,7 +199,7 @@ def deployment_form(found: Observation, listed: Part | None) -> Part | None:
         return other_deployment(found, exchanges, listed or {})
     body = created_body(found, "deployment", readings.of_deployment(), "/deployment/body")
     marks = readings.marks_of_created("deployment")
-    return form_of(found, "deployment", exchanges, body, marks.mark_field)
+    return found.form("deployment", exchanges, body, marks.mark_field)
 
 
 def other_deployment(found: Observation, exchanges: list[Exchange], listed: Part) -> Part:
@@ -230,9 +221,9 @@ def other_deployment(found: Observation, exchanges: list[Exchange], listed: Part
     if marks.is_shown:
         found.cannot_say("the run of a deployment: the one that was named is over")
         body = found.clean(bodies, place)
-        return form_of(found, "deployment", exchanges, body, marks.mark_field)
+        return found.form("deployment", exchanges, body, marks.mark_field)
     body = found.merge(bodies, place)
-    form = form_of(found, "deployment", exchanges, body, marks.mark_field)
+    form = found.form("deployment", exchanges, body, marks.mark_field)
     known = listed.get("headers", {}).items()
     headers = form.get("headers", {}).items()
     form["headers"] = {name: value for name, value in headers if (name, value) in known}
@@ -251,7 +242,7 @@ def error_forms(found: Observation) -> Part:
             continue
         bodies = [("", without_echo(each)) for each in exchanges]
         body = found.clean(bodies, f"/{part}/body")
-        form = form_of(found, part, exchanges, body, str)
+        form = found.form(part, exchanges, body, str)
         forms[code] = {"status": first.status, **form}
     default = common_form(list(forms.values()))
     if default:

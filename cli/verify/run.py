@@ -250,7 +250,7 @@ class Run:
     def bodies_of_creation(self) -> list[Any]:
         """The bodies that tell of the created project: the response, and the item of the list."""
         found = [self.created_body, self.mine]
-        return [body for body in found if body is not NOTHING and body is not None]
+        return [body for body in found if body not in (NOTHING, None)]
 
     def owners_of(self, deployment_id: str) -> list[str]:
         named = [each for each in self.others if names_deployment(each, deployment_id)]
@@ -264,4 +264,5 @@ class Run:
 def names_deployment(project: Any, deployment_id: str) -> bool:
     """Whether a body has the id of a deployment, by itself or at the end of its URL."""
     texts = [str(value) for value in values_in(project) if is_id(value)]
-    return deployment_id in texts or any(id_in_url(text) == deployment_id for text in texts)
+    in_urls = map(id_in_url, texts)
+    return deployment_id in texts or deployment_id in in_urls

@@ -145,8 +145,11 @@ def json_text(value: Any) -> str:
 
 def last_name(path: Path) -> str:
     """The innermost name of a member on a path, "" if there is none."""
-    names = [name for name in path if isinstance(name, str)]
-    return names[-1] if names else ""
+    last = ""
+    for name in path:
+        if isinstance(name, str):
+            last = name
+    return last
 
 
 def words_of(name: str) -> list[str]:
