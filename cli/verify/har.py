@@ -229,7 +229,9 @@ def as_session(exchanges: list[Exchange]) -> list[Exchange]:
     may have the created project.
     """
     queries = [each.query for each in exchanges if is_list(each)]
-    query = "" if "" in queries or not queries else queries[0]
+    query = ""
+    if queries and "" not in queries:
+        query = queries[0]
     found: list[Exchange] = []
     last_list = None  # its index
     is_created = False

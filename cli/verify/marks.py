@@ -135,8 +135,11 @@ class ListMarks:
             if not self.is_sure or has_records(value):
                 return Marks("project", is_shown=False).mark(value)
             return [self.mark(item, (*path, index)) for index, item in enumerate(value)]
-        words = words_of(last_name(path))
-        if is_same(value, self.size) and not COUNT_WORDS.isdisjoint(words):
+        return self._mark_scalar(value, words_of(last_name(path)))
+
+    def _mark_scalar(self, value: Any, words: list[str]) -> Any:
+        """`words` are those of the name of its member."""
+        if is_same(value, self.size) and COUNT_WORDS.intersection(words):
             return "{count}"
         found = [name for name, known in self.ids if is_same(value, known)]
         if not found:

@@ -126,7 +126,9 @@ class Observation:
         try:
             parse_json(exchange.content, DEPTH)
         except MalformedJSON as error:
-            reason = f"is no strict JSON: {error}" if exchange.has_json else "is no JSON"
+            reason = "is no JSON"
+            if exchange.has_json:
+                reason = f"is no strict JSON: {error}"
             self.cannot_say(f"/{place}/body: the body of the service {reason}")
             self.unreadable.append(place)
             return False

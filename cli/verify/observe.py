@@ -114,12 +114,15 @@ def list_form(found: Observation) -> Part | None:
 def lists_with_projects(found: Observation) -> list[Exchange]:
     """The lists with the created project, or with any; none if a profile cannot have them."""
     run = found.run
-    mine = list(found.readings.mine)
     asked = run.accepted(*LISTS)
-    if not asked or not found.is_strict(asked[-1], "list"):
+    if not asked:
+        return []
+    last = asked[-1]
+    if not found.is_strict(last, "list"):
         return []
     if run.items_path is None:
         found.unreadable.append("list")
+    mine = list(found.readings.mine)
     return mine or [each for each in asked if run.items_of(each)]
 
 

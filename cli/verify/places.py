@@ -201,7 +201,9 @@ def candidate_at(path: Path, value: Any) -> Candidate | None:
         return Candidate(text, name, 1)
     if last == "id" and len(path) > 1:
         return Candidate(text, name, 2)
-    return Candidate(text, name, 3) if is_of_deployment(path) else None
+    if is_of_deployment(path):
+        return Candidate(text, name, 3)
+    return None
 
 
 def id_in_url(text: str) -> str:

@@ -93,7 +93,9 @@ def order_of(times: list[float | None]) -> str | None:
     known = [time for time in times if time is not None]
     if known == sorted(known):
         return OLDEST if len(set(known)) > 1 else None
-    return NEWEST if known == sorted(known, reverse=True) else ""
+    if known == sorted(known, reverse=True):
+        return NEWEST
+    return ""
 
 
 def replaced(value: Any, path: Path, new: Any) -> Any:
