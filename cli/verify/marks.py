@@ -44,7 +44,7 @@ class Marks:
     kind: str  # whose bodies: project or deployment
     named: Named = field(default_factory=list)
     window: tuple[float, float] = (0.0, 0.0)
-    status_paths: set[Path] = field(default_factory=set)
+    status_paths: list[Path] = field(default_factory=list)
     is_shown: bool = True
     names: Container[str | int] | None = None  # of members, if others may be values of somebody
 

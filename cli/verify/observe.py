@@ -73,7 +73,7 @@ def statuses_of(readings: Readings) -> Part | None:
 def created_body(found: Observation, kind: str, readings: list[Reading], place: str) -> Any:
     """The body of the created project, or of its deployment, of what was read of it."""
     marks = found.readings.marks_of_created(kind)
-    marks.status_paths = found.readings.status_paths(readings)
+    marks.status_paths += found.readings.status_paths(readings)
     status_path = first_of(marks.status_paths)
     bodies = []
     for reading in readings:
@@ -148,7 +148,7 @@ def hidden_project(found: Observation, exchange: Exchange) -> Any:
         marks.names = names_in(others)
     for path, _ in scalars(first):
         if has_status_name(path) and is_of_deployment(path[:-1]):
-            marks.status_paths.add(path)
+            marks.status_paths.append(path)
     return marks.mark(first)
 
 
@@ -217,7 +217,7 @@ def other_deployment(found: Observation, exchanges: list[Exchange], listed: Part
     texts = texts_of_status(first.json)
     status_path = first_of(path for path in texts if has_status_name(path))
     if status_path is not None:
-        marks.status_paths.add(status_path)
+        marks.status_paths.append(status_path)
         found.word = texts[status_path]
     place = "/deployment/body"
     bodies = [("", marks.mark(each.json)) for each in exchanges]

@@ -134,13 +134,12 @@ class Readings:
     @cached_property
     def _window(self) -> tuple[float, float]:
         """Between which times, by the service's clock, the created project has changed."""
-        creation = self.run.creation
-        last = max(each.sent_at for each in self.run.exchanges)
-        if creation is None:
-            return 0.0, last + MINUTE
-        skew = clock_skew(creation)
-        since = creation.sent_at - MINUTE
-        until = last + MINUTE
+        run = self.run
+        until = run.exchanges[-1].sent_at + MINUTE
+        if run.creation is None:
+            return 0.0, until
+        skew = clock_skew(run.creation)
+        since = run.creation.sent_at - MINUTE
         return since + skew, until + skew
 
     def marks_of_created(self, kind: str) -> Marks:
@@ -177,18 +176,14 @@ class Readings:
 
     # Where the status stands
 
-    def status_paths(self, readings: list[Reading]) -> set[Path]:
+    def status_paths(self, readings: list[Reading]) -> Iterator[Path]:
         """Where these bodies have the status: a text that changes with it, or is called so."""
-        found: set[Path] = set()
-        if not any(self.words):
-            return found
         for path, value in scalars(readings[-1].body):
             texts = [at(reading.body, path) for reading in readings]
             has_changed = any(text != value for text in texts)
             is_likely = has_changed or has_status_name(path)
             if value and is_likely and are_words(texts, readings):
-                found.add(path)
-        return found
+                yield path
 
 
 def id_of(deployment: list[Exchange]) -> Any:
