@@ -10,6 +10,8 @@ from stub.like.markers import NAME as NAME_MARKER
 from stub.like.markers import place_of_name
 from web.routing import CREATED
 
+from .values import json_text
+
 READ, WRITE, ABUSE = LEVELS = ("read", "write", "abuse")
 RECORDED = "recorded"
 """The level of a run that asks nothing, and judges what was recorded."""
@@ -212,7 +214,7 @@ def all_checks(request: dict[str, Any]) -> tuple[Check, ...]:
 
 def rejected_bodies(request: dict[str, Any]) -> list[Check]:
     """The creations that the contract rejects: no JSON, no name, a name that is taken, …"""
-    plain = json.dumps(request, ensure_ascii=False)
+    plain = json_text(request)
     unnamed = copy.deepcopy(request)
     holder, name = holder_of_name(unnamed)
     del holder[name]
@@ -252,7 +254,7 @@ def edited(request: dict[str, Any], members: dict[str, str]) -> str:
     body = copy.deepcopy(request)
     holder, _ = holder_of_name(body)
     holder.update(members)
-    return json.dumps(body, ensure_ascii=False)
+    return json_text(body)
 
 
 def holder_of_name(body: dict[Any, Any]) -> tuple[dict[Any, Any], str | int]:

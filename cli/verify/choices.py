@@ -1,5 +1,6 @@
 """Several readings of one body as one: where they differ by the status, a choice."""
 
+from collections import defaultdict
 from typing import Any
 
 from stub.like.markers import CHOICE, is_choice
@@ -21,32 +22,32 @@ def merge(bodies: Bodies, varying: set[Path], path: Path = ()) -> Any:
         return first
     if all(isinstance(value, dict) for value in values):
         return merge_objects(bodies, varying, path)
-    if all(isinstance(value, list) and len(value) == len(first) for value in values):
-        items = []
-        for index in range(len(first)):
-            of_index = [(word, body[index]) for word, body in bodies]
-            items.append(merge(of_index, varying, (*path, index)))
-        return items
+    are_arrays = all(isinstance(value, list) for value in values)
+    if are_arrays and len(set(map(len, values))) == 1:
+        by_index = [(word, dict(enumerate(body))) for word, body in bodies]
+        merged = merge_objects(by_index, varying, path)
+        return list(merged.values())
     return choose(bodies, varying, path)
 
 
 def merge_objects(bodies: Bodies, varying: set[Path], path: Path) -> Any:
     """Objects as one; as a whole, if some members are there with other statuses alone."""
-    names: dict[str, None] = {}
+    names: dict[str | int, None] = {}
     for _, body in bodies:
         names.update(dict.fromkeys(body))
     merged = {}
     for name in names:
+        inner = (*path, name)
         having = [(word, body[name]) for word, body in bodies if name in body]
         if len(having) < len(bodies):
             if not comes_and_goes(bodies, name):
                 return choose(bodies, varying, path)
-            varying.add((*path, name))
-        merged[name] = merge(having, varying, (*path, name))
+            varying.add(inner)
+        merged[name] = merge(having, varying, inner)
     return merged
 
 
-def comes_and_goes(bodies: Bodies, name: str) -> bool:
+def comes_and_goes(bodies: Bodies, name: str | int) -> bool:
     """Whether some bodies of one status have a member, and others not."""
     with_statuses = {(word, name in body) for word, body in bodies}
     statuses = {word for word, _ in bodies}
@@ -56,17 +57,16 @@ def comes_and_goes(bodies: Bodies, name: str) -> bool:
 def choose(bodies: Bodies, varying: set[Path], path: Path) -> Any:
     """The choice between the bodies of the statuses, or the first one, if it varies with one."""
     _, first = bodies[0]
-    by_status: dict[str, Bodies] = {}
+    by_status: dict[str, Bodies] = defaultdict(list)
     for word, body in bodies:
-        of_word = by_status.setdefault(word, [])
-        of_word.append((word, body))
+        by_status[word].append((word, body))
     if len(by_status) == 1:
         varying.add(path)
         return first
-    merged = {}
-    for word, of_word in by_status.items():
-        merged[word] = merge(of_word, varying, path)
-    return first if path in varying else choice(merged)
+    merged = {word: merge(of_word, varying, path) for word, of_word in by_status.items()}
+    if path in varying:
+        return first
+    return choice(merged)
 
 
 def judged(bodies: Bodies) -> Bodies:
@@ -80,24 +80,20 @@ def judged(bodies: Bodies) -> Bodies:
     if words.count(last) == 1:
         return bodies
     found: Bodies = []
-    seen = set()
     for word, body in bodies:
-        if word == last or word not in seen:
+        if word == last or word not in dict(found):
             found.append((word, body))
-        seen.add(word)
     return found
 
 
 def choice(bodies: dict[str, Any]) -> dict[str, Any]:
     """The choice between values by the status; what most statuses have is that of the others."""
     values = list(bodies.values())
-    usual = values[0]
-    most = 0
-    for value in values:
-        same = [each for each in values if is_same(value, each)]
-        if len(same) > most:
-            usual = value
-            most = len(same)
+
+    def count(value: Any) -> int:
+        return len([each for each in values if is_same(value, each)])
+
+    usual = max(values, key=count)
     words = {word: value for word, value in bodies.items() if not is_same(value, usual)}
     return {CHOICE: {**words, "": usual}}
 

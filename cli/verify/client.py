@@ -37,8 +37,8 @@ class Client:
     def __init__(self, url: str, token: str, ca: Path | None) -> None:
         self._base = urlsplit(url)
         is_url = re.fullmatch("(?!.*[@?#])https?://[!-~]+", url)
-        names = self._base.path.split("/")
-        if not is_url or self._base.port == 0 or "v1" in names:
+        base = self._base
+        if not is_url or base.port == 0 or "v1" in base.path.split("/"):
             raise ValueError(
                 "give the URL before /v1 (§4), such as https://service.example: with its scheme, "
                 "in ASCII, without user, query and fragment"
@@ -48,7 +48,8 @@ class Client:
                 "set the environment variable VERIFY_TOKEN to a token of the service: printable "
                 "ASCII without spaces, and without the word Bearer"
             )
-        wrong = "".join(secrets.choice(ascii_lowercase + digits) for _ in token)
+        alphabet = ascii_lowercase + digits
+        wrong = "".join(secrets.choice(alphabet) for _ in token)
         self._authorization = {TOKEN: f"Bearer {token}", WRONG: f"Bearer {wrong}", NONE: ""}
         self._context = None
         if self._base.scheme == "https":
@@ -65,7 +66,8 @@ class Client:
             "Authorization": self._authorization[check.authorization],
             "Content-Type": check.content_type,
         }
-        target = self._base.path.rstrip("/") + check.fill_target(words)
+        base = self._base.path.rstrip("/")
+        target = base + check.fill_target(words)
         sent = tuple((name, value) for name, value in headers.items() if value)
         # Small letters, digits and `-`: some services make the name of a host of it.
         body = check.fill_body(f"{NAME_PREFIX}{word}", words)
@@ -80,9 +82,7 @@ class Client:
         headers = {"Accept": accept, "User-Agent": "stub-verify", **dict(exchange.sent)}
         try:
             with closing(connect(self._base, self._context)) as connection:
-                connection.request(
-                    exchange.check.method, exchange.target, exchange.body or None, headers
-                )
+                connection.request(exchange.method, exchange.target, exchange.body or None, headers)
                 response = connection.getresponse()
                 content = response.read(MAX_BODY + 1)
         except (OSError, HTTPException, UnicodeError) as error:  # a host may be no name

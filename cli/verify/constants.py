@@ -3,11 +3,11 @@
 import base64
 import contextlib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 from urllib.parse import unquote
 
-from stub.like.markers import CHOICE, Marker, is_choice, split
+from stub.like.markers import CHOICE, is_choice, split
 from web.redaction import SECRET_NAME, Redactor
 from web.validation import pointer
 
@@ -43,7 +43,7 @@ class Constants:
         self, redactor: Redactor, others: list[Any], own: list[Any], names: Iterable[str]
     ) -> None:
         self._redactor = redactor
-        self._names = {name.lower() for name in names if len(name) >= LEAST_NAME}
+        self._names = {name for name in lower_texts(names) if len(name) >= LEAST_NAME}
         own_values = lower_texts(values_in(own))
         telling = [value for value in values_in(others) if says_whose(value)]
         self._values = own_values | lower_texts(telling)  # of all records
@@ -72,7 +72,9 @@ class Constants:
             if literals(text):
                 self.kept[place] = value
             return value
-        return "" if isinstance(value, str) else 0
+        if isinstance(value, str):
+            return ""
+        return 0
 
     def _clean_object(self, value: Part, place: str, is_secret: bool) -> Part:
         cleaned = {}
@@ -84,18 +86,20 @@ class Constants:
         for name, each in value.items():
             if not self._is_data(name, is_secret):
                 inner = place + pointer(name)
-                is_secret_too = is_secret or is_secret_name(name)
-                cleaned[name] = self.clean(each, inner, is_secret=is_secret_too)
+                match = SECRET_NAME.search(name) or PASSWORD.search(name)
+                has_secret = is_secret or match is not None
+                cleaned[name] = self.clean(each, inner, is_secret=has_secret)
         return cleaned
 
     def _is_data(self, name: str, is_secret: bool) -> bool:
         """Whether the name of a member is a value of somebody, or may be a secret."""
         if self.has_token(name):
             return True
-        if NAME.fullmatch(name) is None and (is_secret or self._is_foreign(name)):
+        if not NAME.fullmatch(name) and (is_secret or self._is_foreign(name)):
             return True
         # A project may be called `data`, as a member may.
-        return name.lower() in self._names and not name.isalpha()
+        is_word = name.isalpha()
+        return not is_word and name.lower() in self._names
 
     def is_map(self, value: Part) -> bool:
         """Whether the names of all members are values of records, as in a map by their names."""
@@ -123,7 +127,8 @@ class Constants:
     def _has_part(self, text: str, part: str) -> bool:
         """Whether a value stands in a text: one of letters alone in a URL, others as a word."""
         in_url = part.isalpha() and part not in self._names
-        return re.search(pattern_of(part, in_url=in_url), text) is not None
+        pattern = pattern_of(part, in_url=in_url)
+        return re.search(pattern, text) is not None
 
 
 def lower_texts(values: Iterable[Any]) -> set[str]:
@@ -131,18 +136,17 @@ def lower_texts(values: Iterable[Any]) -> set[str]:
     return {str(each).lower() for each in values}
 
 
-def spellings(text: str) -> list[str]:
+def spellings(text: str) -> Iterator[str]:
     """A text in lower case, as it is when it was percent-encoded or, as cursors are, in base64."""
-    found = [unquote(text).lower()]
+    yield unquote(text).lower()
     with contextlib.suppress(ValueError):
         data = base64.b64decode(text, validate=True)
-        found.append(data.decode().lower())
-    return found
+        yield data.decode().lower()
 
 
 def literals(text: str) -> list[str]:
     """The pieces of a text between its markers."""
-    return [piece for piece in split(text) if not isinstance(piece, Marker)]
+    return [piece for piece in split(text) if isinstance(piece, str)]
 
 
 def says_whose(value: Any) -> bool:
@@ -152,11 +156,6 @@ def says_whose(value: Any) -> bool:
     if isinstance(value, float):
         return True
     return is_number(value) and abs(value) >= LEAST_NUMBER
-
-
-def is_secret_name(name: str) -> bool:
-    """Whether a member of this name has a secret."""
-    return bool(SECRET_NAME.search(name) or PASSWORD.search(name))
 
 
 def has_credentials(text: str) -> bool:

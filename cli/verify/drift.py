@@ -1,6 +1,5 @@
 """What has changed in a service: its profile of before and that of now, place by place."""
 
-import json
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -15,7 +14,7 @@ from .errors import CODE
 from .forms import is_known_time, is_same_ids, is_same_times, time_form
 from .marks import MIN_SECONDS
 from .observation import Observation
-from .values import is_number, is_same, parse_seconds, type_of
+from .values import NOTHING, at, is_number, is_same, json_text, parse_seconds, type_of
 
 Part = dict[str, Any]
 
@@ -37,7 +36,7 @@ def finding(place: str, before: str, now: str) -> Change:
 
 
 def new_value(place: str, before: Any, now: Any) -> Change:
-    return finding(place, text_of(before), text_of(now))
+    return finding(place, json_text(before), json_text(now))
 
 
 def note(place: str, before: str, now: str) -> Change:
@@ -52,7 +51,6 @@ class Drift(NamedTuple):
 
 
 def compare(before: Profile, found: Observation) -> Drift:
-    """Compare the profile of before with that of a run."""
     drift = Drift([], [])
     comparison = Comparison(before, Profile(found.profile), found)
     for line, is_finding in dict.fromkeys(comparison.changes()):
@@ -62,8 +60,6 @@ def compare(before: Profile, found: Observation) -> Drift:
 
 
 class Comparison:
-    """The comparison of the responses of a profile with those of a run."""
-
     def __init__(self, before: Profile, now: Profile, found: Observation) -> None:
         self._before = before
         self._now = now
@@ -75,58 +71,59 @@ class Comparison:
         self._times: dict[str, Change | None] = {}
 
     def changes(self) -> Iterator[Change]:
-        before = self._before
-        now = self._now
         yield from self._compare_runs()
         for name in ("list", "create", "deployment"):
-            old = before.form(name)
-            new = now.form(name)
-            if old and new:
-                yield from self._compare_responses(f"/{name}", old, new)
-        old = before.form("create")
-        new = now.form("create")
-        if old and new:
-            status = new.status or "another"
-            yield from compare_values("/create/status", old.status or CREATED, status)
-        for name, status in self._found.statuses.items():
-            if before.form(name):
-                yield from compare_values(f"/{name}/status", 200, status)
-        for code in now.document.get("errors", {}):
-            place = f"/errors/{code}"
-            old = before.error_form(code)
-            new = now.error_form(code)
-            if old is None or new is None or code == "default":
-                continue
-            if old.status:
-                yield from compare_values(f"{place}/status", old.status, new.status)
-            yield from self._compare_responses(place, old, new)
+            before = self._before.form(name)
+            yield from self._compare_responses(f"/{name}", before, self._now.form(name))
+        yield from self._compare_statuses()
+        yield from self._compare_errors()
         yield from self._find_unreadable()
-        if not self._found.is_own:
-            return
-        for kind, ids in now.ids.items():
-            known = before.ids.get(kind)
+        if self._found.is_own:
+            yield from self._compare_ids()
+            yield from self._compare_times()
+
+    def _compare_statuses(self) -> Iterator[Change]:
+        before = self._before.form("create")
+        now = self._now.form("create")
+        if before and now:
+            status = before.status or CREATED
+            yield from compare_values("/create/status", status, now.status or "another")
+        for name, status in self._found.statuses.items():
+            if self._before.form(name):
+                yield from compare_values(f"/{name}/status", 200, status)
+
+    def _compare_errors(self) -> Iterator[Change]:
+        for code in self._now.document.get("errors", {}):
+            if code == "default":
+                continue
+            place = f"/errors/{code}"
+            before = self._before.error_form(code)
+            now = self._now.error_form(code)
+            if before and now and before.status:
+                yield from compare_values(f"{place}/status", before.status, now.status)
+            yield from self._compare_responses(place, before, now)
+
+    def _compare_ids(self) -> Iterator[Change]:
+        for kind, ids in self._now.ids.items():
+            known = self._before.ids.get(kind)
             if known and not is_same_ids(known, ids):
                 yield new_value(f"/ids/{kind}", known, ids)
-        yield from self._compare_times()
 
     def _compare_runs(self) -> Iterator[Change]:
         known = self._before.words
         run = self._now.run
         for word in run:
             if known and word not in known:
-                yield Change(f"drift: /statuses/run: {text_of(word)} is new", True)
+                yield Change(f"drift: /statuses/run: {json_text(word)} is new", True)
         for word in self._before.run:
             if run and word not in run:
-                yield note("/statuses/run", text_of(word), "not seen")
+                yield note("/statuses/run", json_text(word), "not seen")
 
     def _find_unreadable(self) -> Iterator[Change]:
         """Find the parts of the profile whose responses cannot be read now."""
         for place in self._found.unreadable:
-            part, _, code = place.partition("/")
-            known = self._before.document
-            if code:
-                known = known.get("errors", {})
-            if (code or part) in known:
+            path = tuple(place.split("/"))
+            if at(self._before.document, path) is not NOTHING:
                 yield finding(f"/{place}/body", "a form", "none that can be read")
 
     def _compare_times(self) -> Iterator[Change]:
@@ -143,9 +140,10 @@ class Comparison:
             yield new_value("/times", before, now)
 
     def _compare_responses(
-        self, place: str, before: ResponseForm, now: ResponseForm
+        self, place: str, before: ResponseForm | None, now: ResponseForm | None
     ) -> Iterator[Change]:
-        """Compare two forms of a response: its content type, its header fields, and its body."""
+        if before is None or now is None:
+            return
         if normalized(before.content_type) != normalized(now.content_type):
             yield finding(f"{place}/content_type", before.content_type, now.content_type)
         response = self._found.exchanges[place][0]
@@ -161,10 +159,9 @@ class Comparison:
     def _compare(self, place: str, before: Any, now: Any) -> Iterator[Change]:
         old_type = type_in(self._before, before)
         new_type = type_in(self._now, now)
-        if "null" in (old_type, new_type) and old_type != new_type:
-            yield note(place, old_type, new_type)
-        elif old_type != new_type:
-            yield finding(place, old_type, new_type)
+        if old_type != new_type:
+            change = note if "null" in (old_type, new_type) else finding
+            yield change(place, old_type, new_type)
         elif place in self._found.varying:
             return
         elif isinstance(before, dict):
@@ -179,32 +176,29 @@ class Comparison:
             yield from self._compare_codes(place, before, now)
 
     def _compare_objects(self, place: str, before: Part, now: Part) -> Iterator[Change]:
-        for name, value in before.items():
+        for name in {**before, **now}:
             inner = place + pointer(name)
-            if name in now:
-                yield from self._compare(inner, value, now[name])
-                continue
-            old_type = type_in(self._before, value)
-            if inner in self._found.varying or not self._is_own(place):
+            old_type = type_in(self._before, before.get(name))
+            if name not in before:
+                yield note(inner, MISSING, type_in(self._now, now[name]))
+            elif name in now:
+                yield from self._compare(inner, before[name], now[name])
+            elif inner in self._found.varying or not self._is_own(place):
                 yield note(inner, old_type, MISSING)
             else:
                 yield finding(inner, old_type, MISSING)
-        for name, value in now.items():
-            if name not in before:
-                new_type = type_in(self._now, value)
-                yield note(place + pointer(name), MISSING, new_type)
 
     def _compare_arrays(self, place: str, before: list[Any], now: list[Any]) -> Iterator[Change]:
         """Compare each item with those of before: one that is like any of these is no drift."""
         if len(before) == len(now):
             for index, item in enumerate(now):
                 yield from self._compare(f"{place}/{index}", before[index], item)
-        elif before:
-            for index, item in enumerate(now[:MAX_ITEMS]):
-                inner = f"{place}/{index}"
-                known = before[:MAX_ITEMS]
-                results = [list(self._compare(inner, each, item)) for each in known]
-                yield from min(results, key=count_findings)
+            return
+        known = before[:MAX_ITEMS]
+        for index, item in enumerate(now[:MAX_ITEMS]):
+            inner = f"{place}/{index}"
+            results = [list(self._compare(inner, each, item)) for each in known]
+            yield from min(results, key=count_findings, default=[])
 
     def _compare_text_times(self, place: str, before: Any, now: Any) -> Iterator[Change]:
         """Find a time that is none any more; note whether one has another form than before."""
@@ -286,7 +280,8 @@ def unit_of(value: Any) -> str:
 def is_code(value: Any) -> bool:
     """Whether a constant in an error is one that programs read: not a text for people."""
     if isinstance(value, str):
-        return CODE.fullmatch(value) is not None and not any(names_below(value))
+        has_marker = any(names_below(value))
+        return CODE.fullmatch(value) is not None and not has_marker
     if isinstance(value, bool):
         return True
     return is_number(value) and abs(value) < MAX_CODE
@@ -294,7 +289,3 @@ def is_code(value: Any) -> bool:
 
 def normalized(content_type: str) -> str:
     return content_type.replace(" ", "").lower()
-
-
-def text_of(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)

@@ -23,11 +23,10 @@ def rejections(run: Run) -> dict[str, list[Exchange]]:
     for exchange in run.exchanges:
         check = exchange.check
         is_rejected = not exchange.failure and 400 <= exchange.status < 500
-        if not check.code or not is_rejected:
-            continue
-        same_code = found.setdefault(check.code, [])
-        if all(other.check.name == check.name for other in same_code):
-            same_code.append(exchange)
+        if check.code and is_rejected:
+            same_code = found.setdefault(check.code, [])
+            if not same_code or same_code[0].name == check.name:
+                same_code.append(exchange)
     return found
 
 
@@ -56,7 +55,8 @@ def common_form(forms: list[dict[str, Any]]) -> dict[str, Any] | None:
         return None
     shapes = [types_in(body) for body in bodies]
     shape = min(shapes, key=len)
-    if not shape or any(not shape.items() <= each.items() for each in shapes):
+    are_larger = all(shape.items() <= each.items() for each in shapes)
+    if not shape or not are_larger:
         return None
     common = bodies[shapes.index(shape)]
     for path in shape:
@@ -64,13 +64,12 @@ def common_form(forms: list[dict[str, Any]]) -> dict[str, Any] | None:
         common = replaced(common, path, common_value(values, statuses))
     found = {"body": common}
     content_types = [form.get("content_type") for form in forms]
-    if content_types[0] is not None and are_same(content_types):
+    if content_types[0] and are_same(content_types):
         found["content_type"] = content_types[0]
     return found
 
 
 def types_in(body: Any) -> dict[Path, type]:
-    """The types of the texts, numbers, booleans and nulls in a body, by their paths."""
     return {path: type(value) for path, value in scalars(body)}
 
 

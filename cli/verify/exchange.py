@@ -26,6 +26,14 @@ class Exchange:
     failure: str = ""
 
     @property
+    def name(self) -> str:
+        return self.check.name
+
+    @property
+    def method(self) -> str:
+        return self.check.method
+
+    @property
     def is_success(self) -> bool:
         return not self.failure and 200 <= self.status < 300
 
@@ -41,7 +49,8 @@ class Exchange:
     @property
     def deployment_id(self) -> str:
         """The id in the path of a request for a deployment."""
-        return unquote(self.path.rpartition("/")[2])
+        _, _, name = self.path.rpartition("/")
+        return unquote(name)
 
     @property
     def path(self) -> str:
@@ -60,7 +69,8 @@ class Exchange:
     def media_type(self) -> str:
         """The media type in lower case, without its parameters."""
         content_type = self.header("Content-Type") or ""
-        return content_type.partition(";")[0].strip().lower()
+        media_type, _, _ = content_type.partition(";")
+        return media_type.strip().lower()
 
     @cached_property
     def json(self) -> Any:

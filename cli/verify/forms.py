@@ -27,21 +27,20 @@ USUAL_DIGITS = (0, 3, 6, 9)  # of a fraction of a second
 # Ids
 
 
-def ids_form(ids: list[Any], names: list[str]) -> Form | None:
+def ids_form(names: dict[Any, str]) -> Form | None:
     """The form of the ids of a kind of record, None if they have none.
 
-    `names` are those of the records; some may be unknown.
+    `names` are those of the records by their ids, "" if unknown.
     """
-    types = {type(each) for each in ids}
+    types = {type(each) for each in names}
     if types == {int}:
         return {"integers": True}
     if types != {str}:
         return None
-    slugs = [slug_of(name) for name in names if name]
-    of_known = [each for each, name in zip(ids, names, strict=True) if name]
-    if slugs and slugs == of_known:
+    slugs = {each: slug_of(name) for each, name in names.items() if name}
+    if slugs and all(each == slug for each, slug in slugs.items()):
         return {"slug": True}
-    return opaque_form(ids)
+    return opaque_form(names)
 
 
 def opaque_form(ids: Collection[str]) -> Form:
@@ -95,8 +94,9 @@ def is_same_ids(before: Form, now: Form) -> bool:
         return False
     if any(name in before or name in now for name in DERIVED):
         return True  # a run does not always show what ids are made from
-    shared = min(before["prefix"], now["prefix"], key=len)
-    if not before["prefix"].startswith(shared) or not now["prefix"].startswith(shared):
+    prefixes = [before["prefix"], now["prefix"]]
+    shared = min(prefixes, key=len)
+    if not all(prefix.startswith(shared) for prefix in prefixes):
         return False
     shortest, longest, old = after_prefix(shared, before)
     shortest_now, longest_now, new = after_prefix(shared, now)
@@ -113,8 +113,9 @@ def is_same_ids(before: Form, now: Form) -> bool:
 def after_prefix(prefix: str, form: Form) -> tuple[int, int, set[str]]:
     """The least and the most characters of ids after a beginning of their prefix, and which."""
     rest = form["prefix"].removeprefix(prefix)
+    more = len(rest)
     used = {*rest, *characters(*form["alphabet"])}
-    return len(rest) + form["shortest"], len(rest) + form["longest"], used
+    return more + form["shortest"], more + form["longest"], used
 
 
 def likely_characters(seen: set[str], *, is_long: bool) -> set[str]:

@@ -5,6 +5,7 @@ import binascii
 import json
 import re
 from collections import Counter, defaultdict
+from collections.abc import Iterator
 from dataclasses import replace
 from email.message import Message
 from operator import attrgetter
@@ -40,7 +41,6 @@ LONG = 12  # of one that has letters alone
 # Of each status of a rejected creation, the response of the contract.
 RESPONSE_OF = {status: response for response, (status, _) in checks.REJECTIONS.items()}
 MAX_OF_A_KIND = 100
-MAX_EXCHANGES = 2000
 NO_BODY = "it was recorded without its body"
 
 
@@ -77,7 +77,7 @@ def read_har(file: File, base: str) -> Recording:
             by_base[entry_base].append(exchange)
     chosen = choose_base(file, by_base, base.rstrip("/"))
     in_order = sorted(by_base[chosen], key=attrgetter("sent_at"))  # some write the end first
-    exchanges = first_of_each(in_order)
+    exchanges = list(first_of_each(in_order))
     session = as_session(exchanges)
     if not session:
         raise ValueError(f"{file}: no exchange with {chosen} says anything")
@@ -123,7 +123,6 @@ def exchange_of(entry: dict[str, Any], url: SplitResult) -> Exchange:
     posted = request.get("postData") or {}
     body = posted.get("text") or ""
     query = f"?{url.query}" if url.query else ""
-    cookies = cookie_fields(request) + cookie_fields(response)
     headers = Message()
     for name, value in pairs_of(response["headers"]):
         headers[name] = value
@@ -136,7 +135,7 @@ def exchange_of(entry: dict[str, Any], url: SplitResult) -> Exchange:
     return Exchange(
         Check("", "", str(request["method"]), ""),
         url.path + query,
-        (*pairs_of(request["headers"]), *cookies),
+        (*pairs_of(request["headers"]), *cookie_fields(request), *cookie_fields(response)),
         body.encode(errors="replace"),
         parse_seconds(entry["startedDateTime"]) or 0.0,
         status,
@@ -146,21 +145,19 @@ def exchange_of(entry: dict[str, Any], url: SplitResult) -> Exchange:
     )
 
 
-def pairs_of(headers: Any) -> list[tuple[str, str]]:
+def pairs_of(headers: Any) -> Iterator[tuple[str, str]]:
     """Header fields; HTTP/2 has some whose names begin with a colon."""
-    pairs = []
     for each in headers:
         name = str(each["name"] or "")
         if name and not name.startswith(":"):
             value = str(each["value"])
-            pairs.append((name, value.replace("\n", ", ")))
-    return pairs
+            yield name, value.replace("\n", ", ")
 
 
-def cookie_fields(message: dict[str, Any]) -> list[tuple[str, str]]:
+def cookie_fields(message: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """The cookies that a message has beside its header fields, as such fields: to be masked."""
-    cookies = pairs_of(message.get("cookies") or [])
-    return [("Cookie", f"{name}={value}") for name, value in cookies]
+    for name, value in pairs_of(message.get("cookies") or []):
+        yield "Cookie", f"{name}={value}"
 
 
 def read_content(content: dict[str, Any]) -> tuple[bytes, str]:
@@ -177,19 +174,17 @@ def read_content(content: dict[str, Any]) -> tuple[bytes, str]:
         return b"", "its body is no base64"
 
 
-def first_of_each(exchanges: list[Exchange]) -> list[Exchange]:
+def first_of_each(exchanges: list[Exchange]) -> Iterator[Exchange]:
     """The first exchanges of each kind: a client that polls for hours shows no more."""
-    found: list[Exchange] = []
     counts: Counter[tuple[str, str, int, bool]] = Counter()
     is_created = False
     for exchange in exchanges:
-        method = exchange.check.method
+        method = exchange.method
         is_created = is_created or (method == "POST" and exchange.is_success)
         kind = (method, exchange.path, exchange.status, is_created)
         counts[kind] += 1
-        if counts[kind] <= MAX_OF_A_KIND and len(found) < MAX_EXCHANGES:
-            found.append(exchange)
-    return found
+        if counts[kind] <= MAX_OF_A_KIND:
+            yield exchange
 
 
 # Checks
@@ -199,7 +194,7 @@ def request_of(exchanges: list[Exchange]) -> dict[str, Any]:
     """The body of the creation that was recorded, with the marker of the name."""
     listed: list[Any] = []
     for exchange in exchanges:
-        if exchange.check.method != "POST" or not exchange.is_success:
+        if exchange.method != "POST" or not exchange.is_success:
             listed += values_in(exchange.json)
             continue
         body = object_in(exchange.body)
@@ -234,7 +229,9 @@ def as_session(exchanges: list[Exchange]) -> list[Exchange]:
     may have the created project.
     """
     queries = [each.query for each in exchanges if is_list(each)]
-    query = "" if "" in queries or not queries else queries[0]
+    query = ""
+    if queries and "" not in queries:
+        query = queries[0]
     found: list[Exchange] = []
     last_list = None  # its index
     is_created = False
@@ -255,11 +252,11 @@ def as_session(exchanges: list[Exchange]) -> list[Exchange]:
 
 
 def is_list(exchange: Exchange) -> bool:
-    return exchange.check.method == "GET" and exchange.path.endswith("/projects")
+    return exchange.method == "GET" and exchange.path.endswith("/projects")
 
 
 def check_of(exchange: Exchange) -> Check | None:
-    method = exchange.check.method
+    method = exchange.method
     status = exchange.status
     if is_list(exchange):
         operation = checks.LIST

@@ -92,7 +92,7 @@ def has_other_cause(run: Run, exchange: Exchange) -> bool:
     status = exchange.status
     if exchange.is_success or status in (401, 403):
         return False
-    if exchange.check.method == "POST" and (status < 400 or status in OF_A_BODY):
+    if exchange.method == "POST" and (status < 400 or status in OF_A_BODY):
         return True
     return not accepts_token(run, exchange.check)
 
@@ -130,12 +130,13 @@ def says_nothing(run: Run, exchanges: list[Exchange]) -> bool:
 def judge_rejection(run: Run, exchange: Exchange) -> Iterator[Claim]:
     check = exchange.check
     status = exchange.status
+    rules = check.rules
     is_accepted = exchange.is_success
-    if is_accepted or status >= 400 or BEARER in check.rules:
-        for rule in check.rules:
+    if is_accepted or status >= 400 or BEARER in rules:
+        for rule in rules:
             yield Claim(rule, not is_accepted, "rejected", f"accepted with {status}")
     if status != check.status:
-        if not is_accepted or not check.rules:
+        if not is_accepted or not rules:
             yield another_status(exchange)
         return
     yield from judge_response(run, exchange)
@@ -148,8 +149,9 @@ def judge_response(run: Run, exchange: Exchange) -> Iterator[Claim]:
     """The claims of a response, whose status is the expected one or another success."""
     check = exchange.check
     pointer, response = run.contract.find(check.expects)
-    is_same = exchange.status == check.status
-    yield Claim(pointer, is_same, str(check.status), str(exchange.status))
+    expected = str(check.status)
+    status = str(exchange.status)
+    yield Claim(pointer, status == expected, expected, status)
     for name in response["headers"]:
         part, _ = run.contract.find(f"{pointer}/headers/{name}")
         value = exchange.header(name)
@@ -157,13 +159,16 @@ def judge_response(run: Run, exchange: Exchange) -> Iterator[Claim]:
         if value is not None and name in FORMS:
             yield judge_form(f"{part}/schema", name, value)
     (media_type,) = response["content"]
-    is_same = exchange.media_type == media_type
-    yield Claim(pointer, is_same, media_type, exchange.media_type or "no media type")
+    observed = exchange.media_type
+    is_same = observed == media_type
+    yield Claim(pointer, is_same, media_type, observed or "no media type")
     if exchange.has_json:
         content = f"{pointer}/content{json_pointer(media_type)}"
         schema, _ = run.contract.find(f"{content}/schema")
-        judge = judge_envelope if schema == PROJECT_LIST else judge_value
-        yield from judge(run, schema, exchange.json)
+        if schema == PROJECT_LIST:
+            yield from judge_envelope(run, schema, exchange.json)
+        else:
+            yield from judge_value(run, schema, exchange.json)
     elif is_same:
         yield Claim(pointer, False, "JSON", "no JSON")
 
@@ -173,8 +178,8 @@ def judge_response(run: Run, exchange: Exchange) -> Iterator[Claim]:
 
 def judge_envelope(run: Run, schema: str, body: Any) -> Iterator[Claim]:
     """The claims of a list: of what is around the array of the projects, and of each of these."""
-    path = run.places.items
-    items = None if path is None else at(body, path)
+    path = run.items_path
+    items = at(body, path)
     is_object = isinstance(body, dict)
     yield judge_type(schema, "object", body)
     if path is None or not isinstance(items, list):
@@ -185,7 +190,8 @@ def judge_envelope(run: Run, schema: str, body: Any) -> Iterator[Claim]:
     if is_object and has_name:
         yield Claim(ITEMS, True, "array")
     elif is_object:
-        yield Claim(ITEMS, False, "present", f"at {json_pointer(*path)}")
+        place = json_pointer(*path)
+        yield Claim(ITEMS, False, "present", f"at {place}")
     if len(path) > 1 and has_name:
         around = json_pointer(*path[:-1])
         yield Claim(schema, False, THEMSELVES, f"at {around}")
@@ -231,9 +237,11 @@ def judge_members(run: Run, pointer: str, value: Any) -> Iterator[Claim]:
     is_object = isinstance(value, dict)
     has_none = len(required) > 1 and not record.has_any
     if is_object and has_none:
-        yield Claim(pointer, False, f"members {', '.join(required)}", "none of them")
+        names = ", ".join(required)
+        yield Claim(pointer, False, f"members {names}", "none of them")
     elif is_object and record.path:
-        yield Claim(pointer, False, THEMSELVES, f"at {json_pointer(*record.path)}")
+        place = json_pointer(*record.path)
+        yield Claim(pointer, False, THEMSELVES, f"at {place}")
     for name in schema["properties"]:
         part, declared = run.contract.find(f"{pointer}/properties/{name}")
         is_fixed = "fixed" in declared["x-origin"]
@@ -300,8 +308,11 @@ def judge_failed_creation(operation: str, status: int) -> Claim:
 
 def likeness(exchange: Exchange) -> Any:
     """What errors for one reason have in common: their code, or the whole body."""
-    body = exchange.content.decode(errors="replace").replace(exchange.target, "")
-    return object_in(exchange.content).get("code") or body
+    code = object_in(exchange.content).get("code")
+    if code:
+        return code
+    body = exchange.content.decode(errors="replace")
+    return body.replace(exchange.target, "")
 
 
 # Relations
@@ -310,8 +321,9 @@ def likeness(exchange: Exchange) -> Any:
 def judge_created(run: Run, exchange: Exchange) -> Iterator[Claim]:
     sent = object_in(exchange.body)
     found = record_in(run, PROJECT, exchange.json).members
-    if isinstance(found.get("name"), str):
-        is_same = found["name"] == run.name_in(exchange)
+    name = found.get("name")
+    if isinstance(name, str):
+        is_same = name == run.name_in(exchange)
         yield Claim(f"{PROJECT}/properties/name", is_same, "as it was sent", "changed")
     if found and OWN_MEMBER in sent:
         is_same = found.get(OWN_MEMBER) == sent[OWN_MEMBER]
@@ -320,13 +332,12 @@ def judge_created(run: Run, exchange: Exchange) -> Iterator[Claim]:
 
 def judge_list(run: Run, exchange: Exchange) -> Iterator[Claim]:
     """How listed projects relate to each other, and to the created one."""
-    records = [record_in(run, PROJECT, item).members for item in run.items_of(exchange)]
-    times = [parse_seconds(record.get("created_at")) for record in records]
+    records = [record_in(run, PROJECT, item) for item in run.items_of(exchange)]
+    texts = [record.members.get("created_at") for record in records]
+    times = [parse_seconds(text) for text in texts]
     yield Claim(ITEMS, order_of(times) in (OLDEST, None), OLDEST, OTHER_ORDER)
-    path = run.places.items
-    if exchange.check.name != LISTED.name or path is None:
-        return
-    if not isinstance(at(exchange.json, path), list):
+    has_array = isinstance(at(exchange.json, run.items_path), list)
+    if exchange.name != LISTED.name or not has_array:
         return
     mine = run.created_item(exchange)
     yield Claim(PROJECT_LIST, mine is not None, "a created project is listed", "it is not")
@@ -341,12 +352,14 @@ def judge_deployment(run: Run, exchange: Exchange) -> Iterator[Claim]:
     asked = exchange.deployment_id
     if is_id(found.get("id")):
         texts = [str(value) for value in values_in(exchange.json)]
-        yield Claim(DEPLOYMENT_ID, asked in texts, "the deployment of this id", "another one")
+        is_same = asked in texts
+        yield Claim(DEPLOYMENT_ID, is_same, "the deployment of this id", "another one")
     owner = found.get("project_id")
     owners = run.owners_of(asked)
     if owner is not None and owners:
         part = f"{DEPLOYMENT}/properties/project_id"
-        yield Claim(part, str(owner) in owners, "the id of its project", "another id")
+        is_same = str(owner) in owners
+        yield Claim(part, is_same, "the id of its project", "another id")
 
 
 # Of each response, how it relates to others.

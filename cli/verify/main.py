@@ -1,13 +1,10 @@
 """The command as a function: checks the options, asks, prints the result, returns the status."""
 
 import json
-import os
 import re
 import signal
-import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
@@ -19,9 +16,9 @@ from records import matches
 from server.settings import LOOPBACK, in_brackets
 from stub.documents import content_of
 from stub.like.markers import CHOICE, NAME, place_of_name
-from stub.like.profile import MAX_BYTES, Profile, read_profile
+from stub.like.profile import Profile, read_profile
 from web.files import read_file
-from web.redaction import Redactor, printable
+from web.redaction import Redactor
 from web.strict_json import MalformedJSON, parse_json
 
 from ..reports import (
@@ -46,8 +43,6 @@ from .values import Path as JSONPath
 from .values import first_of, scalars, with_scalars
 from .verdicts import Part, conclude, judge_parts, outcome_of
 
-Tell = Callable[..., None]
-
 NAME_IN_FILE = "{name}"
 
 
@@ -58,7 +53,6 @@ class Inputs(NamedTuple):
     recording: Recording
     known: list[str]
     like: Profile | None
-    request: dict[str, Any]
 
 
 def verify_service(environ: Mapping[str, str], options: Options) -> int:
@@ -70,33 +64,33 @@ def verify_service(environ: Mapping[str, str], options: Options) -> int:
         inputs = read_inputs(options, token)
         prepare_outputs(options)
     except OSError as error:
-        raise click.UsageError(f"{error.filename or options.ca}: {error.strerror}.") from None
+        file = error.filename or options.ca
+        raise click.UsageError(f"{file}: {error.strerror}.") from None
     except ValueError as error:
         raise click.UsageError(f"{error}.") from None
     run = make_run(options, inputs)
-    tell = teller(run.redactor)
-    started = datetime.now(timezone.utc)
     handler = signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C
     try:
-        exchange_all(run, options, inputs, tell)
-        result = judge(run, options, inputs.like, started)
-        tell(*text_of_result(run, result))
+        exchange_all(run, options, inputs)
+        result = judge(run, options, inputs.like)
+        run.tell(*text_of_result(run, result))
     except KeyboardInterrupt:
-        tell("interrupted: no verdicts")
+        run.tell("interrupted: no verdicts")
         return 130
     finally:
         signal.signal(signal.SIGTERM, handler)
-        tell(*left_behind(run))
-    found = findings_of(run, result)
-    chosen = [line for line in found if line.partition(":")[0] in options.fail_on]
+        run.tell(*left_behind(run))
+    found = list(findings_of(run, result))
+    kinds = tuple(options.fail_on)
+    chosen = [line for line in found if line.startswith(kinds)]
     findings = [line for line in chosen if not is_known(line, inputs.known)]
     unused = [known for known in inputs.known if not any(matches(known, line) for line in found)]
     if options.report:
-        write_report(options.report, run, options, result.parts, started, findings)
+        write_report(options.report, run, result.parts, findings)
     if options.save and result.observation:
         write_file(options.save, result.observation.profile)
-        tell(*text_of_profile(run, result.observation, options.save))
-    tell_findings(run, options, environ, findings, unused, tell)
+        run.tell(*text_of_profile(run, result.observation, options.save))
+    tell_findings(run, options, environ, findings, unused)
     return 1 if findings else 0
 
 
@@ -141,8 +135,9 @@ def read_inputs(options: Options, token: str) -> Inputs:
         recording = Recording([], DEFAULT_REQUEST, [token], [])
     known = read_known(options.known) if options.known else []
     like = read_profile(options.like) if options.like else None
-    request = read_request(options.body) if options.body else recording.request
-    return Inputs(client, recording, known, like, request)
+    if options.body:
+        recording = recording._replace(request=read_request(options.body))
+    return Inputs(client, recording, known, like)
 
 
 def read_known(path: Path) -> list[str]:
@@ -162,7 +157,8 @@ def read_request(path: Path) -> dict[str, Any]:
     except MalformedJSON as error:
         raise ValueError(f"{path}: {error}") from None
     text = json.dumps(document)
-    request: dict[str, Any] = json.loads(text.replace(f'"{NAME_IN_FILE}"', f'"{NAME}"'))
+    with_marker = text.replace(f'"{NAME_IN_FILE}"', f'"{NAME}"')
+    request: dict[str, Any] = json.loads(with_marker)
     places = list(place_of_name(request))
     is_once = text.count(NAME_IN_FILE) == 1 and len(places) == 1
     if not is_once or places == [()]:
@@ -183,19 +179,12 @@ def prepare_outputs(options: Options) -> None:
         remove_old_report(options.report)
 
 
-def write_report(
-    path: Path,
-    run: Run,
-    options: Options,
-    parts: list[Part],
-    started: datetime,
-    findings: list[str],
-) -> None:
+def write_report(path: Path, run: Run, parts: list[Part], findings: list[str]) -> None:
     if is_xml(path):
-        cases = cases_of(run, parts, findings)
+        cases = list(cases_of(run, parts, findings))
         write_whole(path, junit_xml("verify", cases))
         return
-    document = report_of(run, parts, source_of(options), started)
+    document = report_of(run, parts)
 
     def mask(value: Any) -> Any:
         return run.redactor.text(value) if isinstance(value, str) else value
@@ -203,14 +192,14 @@ def write_report(
     write_file(path, with_scalars(document, mask))
 
 
-def report_of(run: Run, parts: list[Part], source: str, started: datetime) -> dict[str, Any]:
+def report_of(run: Run, parts: list[Part]) -> dict[str, Any]:
     checks = []
     for name in run.concluded:
-        outcome = outcome_of(run, name)
-        checks.append({"name": name, "requests": len(run.of(name)), "outcome": outcome})
+        count = len(run.of(name))
+        checks.append({"name": name, "requests": count, "outcome": outcome_of(run, name)})
     return {
-        "url": source,
-        "started_at": f"{started:%Y-%m-%dT%H:%M:%SZ}",
+        "url": run.source,
+        "started_at": f"{run.started:%Y-%m-%dT%H:%M:%SZ}",
         "level": run.level,
         "parts": [part.as_json() for part in parts],
         "probes": checks,
@@ -223,28 +212,10 @@ def write_file(path: Path, document: dict[str, Any]) -> None:
     text = json.dumps(document, indent=2, ensure_ascii=False)
     # JSON may have half of a character (RFC 8259 §8.2), and UTF-8 not.
     data = text.encode(errors="replace")
-    if len(data) > MAX_BYTES:
-        raise click.UsageError(f"{path}: it would have over {MAX_BYTES} bytes.")
     write_whole(path, f"{data.decode()}\n")
 
 
-def teller(redactor: Redactor) -> Tell:
-    def tell(*lines: str) -> None:
-        try:
-            for line in lines:
-                click.echo(printable(redactor.text(line)))
-        except BrokenPipeError:  # as behind `| head`: the run goes on, and writes its files
-            nowhere = os.open(os.devnull, os.O_WRONLY)
-            os.dup2(nowhere, sys.stdout.fileno())
-
-    return tell
-
-
 # The run
-
-
-def source_of(options: Options) -> str:
-    return str(options.har) if options.har else options.url
 
 
 def make_run(options: Options, inputs: Inputs) -> Run:
@@ -252,7 +223,9 @@ def make_run(options: Options, inputs: Inputs) -> Run:
     recording = inputs.recording
     tokens = Redactor(recording.tokens)
     redactor = Redactor(recording.tokens + recording.secrets)
-    run = Run(contract, level_of(options), redactor, tokens, inputs.request)
+    source = str(options.har or options.url)
+    given = options.deployment or ""
+    run = Run(contract, source, level_of(options), redactor, tokens, recording.request, given)
     if inputs.like:
         contract.statuses += inputs.like.words
         contract.running += inputs.like.running
@@ -265,71 +238,65 @@ def level_of(options: Options) -> str:
         return RECORDED
     if options.abuse:
         return ABUSE
-    return WRITE if options.write else READ
+    if options.write:
+        return WRITE
+    return READ
 
 
 def status_path_of(like: Profile) -> JSONPath | None:
     form = like.form("deployment")
     if form is None:
         return None
-    return first_of(path for path, value in scalars(form.body) if value == CHOICE)
+    paths = [path for path, value in scalars(form.body) if value == CHOICE]
+    return first_of(paths)
 
 
-def exchange_all(run: Run, options: Options, inputs: Inputs, tell: Tell) -> None:
-    tell(f"verify {source_of(options)} ({run.level})")
-    given = options.deployment or ""
+def exchange_all(run: Run, options: Options, inputs: Inputs) -> None:
+    run.tell(f"verify {run.source} ({run.level})")
     if inputs.client is None:
-        take_recording(run, inputs.recording, given, tell)
+        take_recording(run, inputs.recording)
         return
     url = urlsplit(options.url)
     is_here = re.fullmatch(LOOPBACK, in_brackets(url.hostname or ""))
     if url.scheme == "http" and not is_here:
-        tell("warning: http sends the token without encryption")
-    session = Session(
-        run,
-        inputs.client,
-        wait=options.wait,
-        pause=options.pause,
-        deployment=given,
-        reads_twice=bool(options.save or inputs.like),
-        saves=options.save is not None,
-        tell=tell,
-    )
+        run.tell("warning: http sends the token without encryption")
+    session = Session(run, inputs.client, options)
     session.ask_all()
 
 
-def take_recording(run: Run, recording: Recording, given: str, tell: Tell) -> None:
-    """Judge recorded exchanges as those of a session; `given` is the id of a deployment."""
+def take_recording(run: Run, recording: Recording) -> None:
+    """Judge recorded exchanges as those of a session."""
     run.exchanges += recording.exchanges
     run.look()
-    find_followed(run, given)
+    find_followed(run)
     run.has_ended = has_ended(run)
     recorded = dict.fromkeys(each.check for each in run.exchanges)
     for check in recorded:
-        conclude(run, check, run.of(check.name), tell)
+        conclude(run, check, run.of(check.name))
     for check in run.checks:
         if check.name not in run.concluded:
             run.silent[check.name] = NOT_SEEN, "it was not recorded"
     ids = [each.deployment_id for each in run.exchanges]
-    if given and given not in ids:
-        tell(f"{given} was not recorded")
+    if run.given and run.given not in ids:
+        run.tell(f"{run.given} was not recorded")
     if not run.of(*DEPLOYMENTS):
-        tell("no deployment was recorded")
+        run.tell("no deployment was recorded")
     if not run.of(CREATE.name):
-        tell("no creation was recorded")
+        run.tell("no creation was recorded")
     if says_nothing(run, run.judged):
         last = run.exchanges[-1]
         raise click.UsageError(f"nothing could be checked: {last.failure}.")
 
 
-def find_followed(run: Run, given: str) -> None:
+def find_followed(run: Run) -> None:
     """Find the exchanges with the created deployment, and give them its check."""
     bodies = run.bodies_of_creation()
     for index, exchange in enumerate(run.exchanges):
         if not bodies or exchange.check != GET_DEPLOYMENT:
             continue
         asked = exchange.deployment_id
-        if asked == given or any(names_deployment(body, asked) for body in bodies):
+        is_named = any(names_deployment(body, asked) for body in bodies)
+        if is_named or asked == run.given:
             run.exchanges[index] = replace(exchange, check=FOLLOWED)
 
 
@@ -339,20 +306,18 @@ def has_ended(run: Run) -> bool:
     Clients read it until then: the last status is the end, if it was another one before.
     """
     words = [run.status_of(each.json) for each in run.followed]
-    has_changed = len(set(words)) > 1
-    return has_changed and words[-1] not in run.contract.running
+    if len(set(words)) < 2:
+        return False
+    last = words[-1]
+    return last not in run.contract.running
 
 
-def judge(run: Run, options: Options, like: Profile | None, started: datetime) -> Result:
+def judge(run: Run, options: Options, like: Profile | None) -> Result:
     run.look()
-    parts = judge_parts(run)
+    parts = list(judge_parts(run))
     if not options.save and not like:
         return Result(parts, None, None)
-    seen_at = started
-    if run.is_recorded:
-        last = run.exchanges[-1]
-        seen_at = datetime.fromtimestamp(last.sent_at, timezone.utc)
-    observation = observe(run, f"{seen_at:%Y-%m-%d}", given=options.deployment or "")
+    observation = observe(run)
     drift = compare(like, observation) if like else None
     return Result(parts, observation, drift)
 
@@ -363,19 +328,17 @@ def tell_findings(
     environ: Mapping[str, str],
     findings: list[str],
     unused: list[str],
-    tell: Tell,
 ) -> None:
     """Tell the findings, and the known ones that match none; GitHub Actions gets them, too."""
     warnings = [f"--known {line!r} matches no finding" for line in unused]
-    tell("")
-    for line in findings:
-        tell(f"finding: {line}")
+    run.tell("", *[f"finding: {line}" for line in findings])
     if not findings:
-        tell(f"no finding of the kinds {', '.join(options.fail_on)}")
-    for line in warnings:
-        tell(f"warning: {line}")
+        kinds = ", ".join(options.fail_on)
+        run.tell(f"no finding of the kinds {kinds}")
+    run.tell(*[f"warning: {line}" for line in warnings])
     mask = run.redactor.text
     errors = [mask(line) for line in findings]
+    masked_warnings = [mask(line) for line in warnings]
     click.echo(github_lines(environ, "error", errors), nl=False)
-    click.echo(github_lines(environ, "warning", [mask(line) for line in warnings]), nl=False)
+    click.echo(github_lines(environ, "warning", masked_warnings), nl=False)
     add_to_summary(environ, "verify", "\n".join(errors) or "no finding")

@@ -44,7 +44,7 @@ class Marks:
     kind: str  # whose bodies: project or deployment
     named: Named = field(default_factory=list)
     window: tuple[float, float] = (0.0, 0.0)
-    status_paths: set[Path] = field(default_factory=set)
+    status_paths: list[Path] = field(default_factory=list)
     is_shown: bool = True
     names: Container[str | int] | None = None  # of members, if others may be values of somebody
 
@@ -67,7 +67,6 @@ class Marks:
         return mark_inside(value, self.named)
 
     def mark_field(self, value: str) -> str:
-        """The value of a header field with markers."""
         return str(mark_inside(value, self.named))
 
     def _is_data(self, name: str) -> bool:
@@ -136,8 +135,11 @@ class ListMarks:
             if not self.is_sure or has_records(value):
                 return Marks("project", is_shown=False).mark(value)
             return [self.mark(item, (*path, index)) for index, item in enumerate(value)]
-        words = words_of(last_name(path))
-        if is_same(value, self.size) and not COUNT_WORDS.isdisjoint(words):
+        return self._mark_scalar(value, words_of(last_name(path)))
+
+    def _mark_scalar(self, value: Any, words: list[str]) -> Any:
+        """`words` are those of the name of its member."""
+        if is_same(value, self.size) and COUNT_WORDS.intersection(words):
             return "{count}"
         found = [name for name, known in self.ids if is_same(value, known)]
         if not found:
@@ -146,14 +148,12 @@ class ListMarks:
         return f"{{{name}}}"
 
     def mark_field(self, value: str) -> str:
-        """The value of a header field with markers."""
         if value == str(self.size):
             return "{count}"
         return str(mark_inside(value, self.ids))
 
 
 def distinct(values: list[Any]) -> list[Any]:
-    """The values, each once."""
     found: list[Any] = []
     for value in values:
         if not any(is_same(value, other) for other in found):

@@ -1,6 +1,6 @@
 """Makes the profile of a service from what a run has exchanged: its bodies with markers."""
 
-from dataclasses import dataclass
+from datetime import datetime, timezone
 from typing import Any
 
 from stub.like.check import errors_in
@@ -8,65 +8,52 @@ from stub.like.markers import values_below
 from stub.like.profile import OWN_WORDS
 from web.validation import pointer
 
-from .checks import FOLLOWED, GET_DEPLOYMENT
-from .choices import Bodies
 from .constants import Constants
 from .errors import common_form, rejections, without_echo
 from .exchange import Exchange
-from .fields import Fields, Mark
 from .forms import ids_form, times_form
 from .marks import ListMarks, named
 from .observation import Observation, Part
 from .places import has_status_name, is_of_deployment, texts_of_status
 from .readings import Reading, Readings, id_of
-from .run import LISTS, Run
-from .values import (
-    NEWEST,
-    Path,
-    at,
-    first_of,
-    order_of,
-    parse_seconds,
-    preferred,
-    replaced,
-    scalars,
-)
+from .run import DEPLOYMENTS, LISTS, Run
+from .values import NEWEST, Path, at, first_of, order_of, parse_seconds, replaced, scalars, text_at
 
 STATUSES_OF_CREATION = (200, 201, 202)
 
 
-def observe(run: Run, date: str, *, given: str) -> Observation:
-    """Observe a service in what a run has exchanged; `date` is the day.
-
-    `given` is the id of a deployment that a person has named, "" if none: its values may be shown.
-    """
-    readings = Readings(run, given)
-    constants = Constants(run.redactor, readings.others(), readings.own(), readings.names())
-    fields = Fields(run, constants)
-    found = Observation({"observed_at": date}, is_own=run.creation is not None)
-    observer = Observer(run, readings, constants, fields, found)
-    listed = observer.list_form()
+def observe(run: Run) -> Observation:
+    """Observe a service in what a run has exchanged."""
+    last = run.exchanges[-1]
+    day = datetime.fromtimestamp(last.sent_at, timezone.utc)
+    readings = Readings(run)
+    own = readings.own()
+    others = list(readings.others())
+    constants = Constants(run.redactor, others, own, readings.names())
+    found = Observation(run, readings, constants, {"observed_at": f"{day:%Y-%m-%d}"})
+    listed = list_form(found)
     parts = {
         "statuses": statuses_of(readings),
         "list": listed,
-        "create": observer.create_form(),
-        "deployment": observer.deployment_form(listed),
-        "errors": observer.error_forms(),
-        "ids": observer.ids(),
-        "times": times_form(readings.own()) or times_form(readings.others()),
+        "create": create_form(found),
+        "deployment": deployment_form(found, listed),
+        "errors": error_forms(found),
+        "ids": forms_of_ids(found),
+        "times": times_form(own) or times_form(others),
     }
     for name, part in parts.items():
         if part:
             found.profile[name] = part
     remove_invalid(found)
     for place, value in constants.kept.items():
-        if place.split("/")[1] in found.profile:
+        _, name, _ = place.split("/", 2)
+        if name in found.profile:
             found.kept[place] = value
     if constants.signed:
         places = ", ".join(constants.signed)
         found.cannot_say(f"URLs with a signature or a password: {places}")
-    if fields.left_out:
-        names = ", ".join(sorted(fields.left_out))
+    if found.left_out:
+        names = ", ".join(sorted(found.left_out))
         found.cannot_say(f"header fields that vary: {names}")
     return found
 
@@ -77,235 +64,226 @@ def statuses_of(readings: Readings) -> Part | None:
     run = list(dict.fromkeys(word for word in words if word))
     if not run:
         return None
-    last = run[-1]
-    has_ended = readings.run.has_ended and words[-1] == last
-    return {"run": run, "ended": last if has_ended else None}
+    last = words[-1]
+    if not readings.run.has_ended or last != run[-1]:
+        return {"run": run, "ended": None}
+    return {"run": run, "ended": last}
 
 
-@dataclass(frozen=True)
-class Observer:
-    """Makes the forms of responses, and notes in `found` what they do not say."""
+def created_body(found: Observation, kind: str, readings: list[Reading], place: str) -> Any:
+    """The body of the created project, or of its deployment, of what was read of it."""
+    marks = found.readings.marks_of_created(kind)
+    marks.status_paths += found.readings.status_paths(readings)
+    status_path = first_of(marks.status_paths)
+    bodies = []
+    for reading in readings:
+        body = reading.body
+        word = text_at(body, status_path) or reading.before
+        bodies.append((word, marks.mark(body)))
+    last = readings[-1]
+    found.note_times(last.body, place)
+    return found.clean(bodies, place)
 
-    run: Run
-    readings: Readings
-    constants: Constants
-    fields: Fields
-    found: Observation
 
-    # The list
+# The list
 
-    def list_form(self) -> Part | None:
-        readings = self.readings
-        path = self.run.places.items
-        lists = self._lists()
-        if path is None or not lists:
-            return None
-        lists = preferred(lists, lambda each: each in readings.mine)
-        last = lists[-1]
-        marks = self._list_marks(last, path)
-        place = "/list/body"
-        item_place = place + pointer(*path, 0)
-        around = self._clean([("", marks.mark(each.json)) for each in lists], place)
-        if last in readings.mine:
-            item = self._created("project", readings.of_project(), item_place)
-        else:
-            item = self._hidden_project(last)
-        body = replaced(around, path, [item])
-        form = self._form("list", lists, body, marks.mark_field)
-        if self._is_newest_first(last):
-            form["order"] = NEWEST
-        self.found.note_status("list", last)
-        return form
 
-    def _lists(self) -> list[Exchange]:
-        """The lists with projects, none if a profile cannot have them."""
-        run = self.run
-        found = self.found
-        asked = successful(run.of(*LISTS))
-        if not asked or not found.is_strict(asked[-1], "list"):
-            return []
-        if run.places.items is None:
-            found.unreadable.append("list")
-        return [each for each in asked if run.items_of(each)]
+def list_form(found: Observation) -> Part | None:
+    path = found.run.items_path
+    lists = lists_with_projects(found)
+    if path is None or not lists:
+        return None
+    last = lists[-1]
+    marks = list_marks(found, last, path)
+    place = "/list/body"
+    item_place = place + pointer(*path, 0)
+    bodies = [("", marks.mark(each.json)) for each in lists]
+    around = found.clean(bodies, place)
+    if marks.is_sure:
+        item = created_body(found, "project", found.readings.of_project(), item_place)
+    else:
+        item = hidden_project(found, last)
+    body = replaced(around, path, [item])
+    form = found.form("list", lists, body, marks.mark_field)
+    if is_newest_first(found, last):
+        form["order"] = NEWEST
+    found.note_status("list", last)
+    return form
 
-    def _list_marks(self, exchange: Exchange, path: Path) -> ListMarks:
-        run = self.run
-        items = run.items_of(exchange)
-        first = run.own_id(items[0])
-        last = run.own_id(items[-1])
-        ids = named({"first.id": first, "last.id": last})
-        is_sure = exchange in self.readings.mine
-        return ListMarks(path, len(items), ids, self.constants.is_map, is_sure)
 
-    def _hidden_project(self, exchange: Exchange) -> Any:
-        """The form of each project, without the values of any."""
-        first, *others = self.run.items_of(exchange)
-        marks = self.readings.marks_of_other("project", first)
-        if others:  # a name may be a value, as in a map by the names of environments
-            marks.names = names_in(others)
-        for path, _ in scalars(first):
-            if has_status_name(path) and is_of_deployment(path[:-1]):
-                marks.status_paths.add(path)
-        return marks.mark(first)
+def lists_with_projects(found: Observation) -> list[Exchange]:
+    """The lists with the created project, or with any; none if a profile cannot have them."""
+    run = found.run
+    asked = run.accepted(*LISTS)
+    if not asked:
+        return []
+    last = asked[-1]
+    if not found.is_strict(last, "list"):
+        return []
+    if run.items_path is None:
+        found.unreadable.append("list")
+    mine = list(found.readings.mine)
+    return mine or [each for each in asked if run.items_of(each)]
 
-    def _is_newest_first(self, exchange: Exchange) -> bool:
-        items = self.run.items_of(exchange)
-        first = items[0]
-        mine = self.readings.mine.get(exchange)
-        if mine is not None:
-            return len(items) > 1 and first is mine
-        for path, value in scalars(first):
-            if parse_seconds(value) is not None:
-                times = [parse_seconds(at(item, path)) for item in items]
-                return order_of(times) == NEWEST
-        return False
 
-    # The creation and the deployment
+def list_marks(found: Observation, exchange: Exchange, path: Path) -> ListMarks:
+    run = found.run
+    items = run.items_of(exchange)
+    first = run.own_id(items[0])
+    last = run.own_id(items[-1])
+    return ListMarks(
+        items_path=path,
+        size=len(items),
+        ids=named({"first.id": first, "last.id": last}),
+        is_map=found.constants.is_map,
+        is_sure=exchange in found.readings.mine,
+    )
 
-    def create_form(self) -> Part | None:
-        run = self.run
-        found = self.found
-        readings = self.readings
-        creation = run.creation
-        if creation is None or not found.is_strict(creation, "create"):
-            return None
-        request = self.constants.clean(run.request, "/create/request")
-        body = self._created("project", readings.of_creation(), "/create/body")
-        marks = readings.marks_of_created("project")
-        form = self._form("create", [creation], body, marks.mark_field)
-        status = creation.status
-        if status in STATUSES_OF_CREATION:
-            form["status"] = status
-        else:
-            found.cannot_say(f"the status of a creation: {status}")
-        return {"request": request, **tolerance_of(run), **form}
 
-    def deployment_form(self, listed: Part | None) -> Part | None:
-        run = self.run
-        found = self.found
-        readings = self.readings
-        asked = successful(run.of(FOLLOWED.name, GET_DEPLOYMENT.name))
-        exchanges = run.followed or readings.other_deployment or asked
-        if not exchanges or not found.is_strict(exchanges[-1], "deployment"):
-            return None
-        found.note_status("deployment", exchanges[0])
-        if not run.followed:
-            return self._other_deployment(exchanges, listed or {})
-        body = self._created("deployment", readings.of_deployment(), "/deployment/body")
-        marks = readings.marks_of_created("deployment")
-        return self._form("deployment", exchanges, body, marks.mark_field)
+def hidden_project(found: Observation, exchange: Exchange) -> Any:
+    """The form of each project, without the values of any."""
+    first, *others = found.run.items_of(exchange)
+    marks = found.readings.marks_of_other("project", first)
+    if others:  # a name may be a value, as in a map by the names of environments
+        marks.names = names_in(others)
+    for path, _ in scalars(first):
+        if has_status_name(path) and is_of_deployment(path[:-1]):
+            marks.status_paths.append(path)
+    return marks.mark(first)
 
-    def _other_deployment(self, exchanges: list[Exchange], listed: Part) -> Part:
-        """The form of a deployment that was not created, with its values only if it was given.
 
-        Without them it has the header fields that the list has, too.
-        """
-        found = self.found
-        readings = self.readings
+def is_newest_first(found: Observation, exchange: Exchange) -> bool:
+    items = found.run.items_of(exchange)
+    first = items[0]
+    mine = found.readings.mine.get(exchange)
+    if mine is not None:
+        return len(items) > 1 and first is mine
+    for path, value in scalars(first):
+        if parse_seconds(value) is not None:
+            times = [parse_seconds(at(item, path)) for item in items]
+            return order_of(times) == NEWEST
+    return False
+
+
+# The creation and the deployment
+
+
+def create_form(found: Observation) -> Part | None:
+    run = found.run
+    readings = found.readings
+    creation = run.creation
+    if creation is None or not found.is_strict(creation, "create"):
+        return None
+    request = found.constants.clean(run.request, "/create/request")
+    body = created_body(found, "project", readings.of_creation(), "/create/body")
+    marks = readings.marks_of_created("project")
+    form = found.form("create", [creation], body, marks.mark_field)
+    status = creation.status
+    if status in STATUSES_OF_CREATION:
+        form["status"] = status
+    else:
+        found.cannot_say(f"the status of a creation: {status}")
+    return {"request": request, **tolerance_of(run), **form}
+
+
+def deployment_form(found: Observation, listed: Part | None) -> Part | None:
+    run = found.run
+    readings = found.readings
+    asked = run.accepted(*DEPLOYMENTS)
+    exchanges = run.followed or readings.other_deployment or asked
+    if not exchanges:
+        return None
+    first = exchanges[0]
+    last = exchanges[-1]
+    if not found.is_strict(last, "deployment"):
+        return None
+    found.note_status("deployment", first)
+    if not run.followed:
+        return other_deployment(found, exchanges, listed or {})
+    body = created_body(found, "deployment", readings.of_deployment(), "/deployment/body")
+    marks = readings.marks_of_created("deployment")
+    return found.form("deployment", exchanges, body, marks.mark_field)
+
+
+def other_deployment(found: Observation, exchanges: list[Exchange], listed: Part) -> Part:
+    """The form of a deployment that was not created, with its values only if it was given.
+
+    Without them it has the header fields that the list has, too.
+    """
+    readings = found.readings
+    first = exchanges[0]
+    marks = readings.marks_of_other("deployment", readings.project_of(first))
+    marks.is_shown = readings.is_given(first)
+    texts = texts_of_status(first.json)
+    status_path = first_of(path for path in texts if has_status_name(path))
+    if status_path is not None:
+        marks.status_paths.append(status_path)
+        found.word = texts[status_path]
+    place = "/deployment/body"
+    bodies = [("", marks.mark(each.json)) for each in exchanges]
+    if marks.is_shown:
+        found.cannot_say("the run of a deployment: the one that was named is over")
+        body = found.clean(bodies, place)
+        return found.form("deployment", exchanges, body, marks.mark_field)
+    body = found.merge(bodies, place)
+    form = found.form("deployment", exchanges, body, marks.mark_field)
+    known = listed.get("headers", {}).items()
+    headers = form.get("headers", {}).items()
+    form["headers"] = {name: value for name, value in headers if (name, value) in known}
+    return form
+
+
+# Errors and ids
+
+
+def error_forms(found: Observation) -> Part:
+    forms: Part = {}
+    for code, exchanges in rejections(found.run).items():
+        part = f"errors/{code}"
         first = exchanges[0]
-        marks = readings.marks_of_other("deployment", readings.project_of(first))
-        marks.is_shown = readings.is_given(first)
-        texts = texts_of_status(first.json)
-        status_path = first_of(path for path in texts if has_status_name(path))
-        if status_path is not None:
-            marks.status_paths.add(status_path)
-            found.word = texts[status_path]
-        place = "/deployment/body"
-        bodies = [("", marks.mark(each.json)) for each in exchanges]
-        if marks.is_shown:
-            found.cannot_say("the run of a deployment: the one that was named is over")
-            body = self._clean(bodies, place)
-            return self._form("deployment", exchanges, body, marks.mark_field)
-        body = found.merge(bodies, place)
-        form = self._form("deployment", exchanges, body, marks.mark_field)
-        known = listed.get("headers", {})
-        fields = form.pop("headers", {}).items()
-        form["headers"] = {name: value for name, value in fields if known.get(name) == value}
-        return form
-
-    # Errors and ids
-
-    def error_forms(self) -> Part:
-        forms: Part = {}
-        for code, exchanges in rejections(self.run).items():
-            part = f"errors/{code}"
-            first = exchanges[0]
-            if not self.found.is_strict(first, part):
-                continue
-            bodies = [("", without_echo(each)) for each in exchanges]
-            body = self._clean(bodies, f"/{part}/body")
-            form = self._form(part, exchanges, body, str)
-            forms[code] = {"status": first.status, **form}
-        default = common_form(list(forms.values()))
-        if default:
-            forms["default"] = default
-        return forms
-
-    def ids(self) -> Part:
-        """The forms of the ids that were seen."""
-        run = self.run
-        names = {run.places.created_id: run.created_name}
-        for project in run.places.listed:
-            names[run.own_id(project)] = run.name_of(project)
-        names.pop(None, None)
-        projects = ids_form(list(names), list(names.values()))
-        forms = {"projects": projects, "deployments": self._deployment_ids()}
-        return {kind: form for kind, form in forms.items() if form}
-
-    def _deployment_ids(self) -> Part | None:
-        """The form of the id of the deployment that was read."""
-        run = self.run
-        readings = self.readings
-        deployment = run.followed or readings.other_deployment
-        if not deployment:
-            return None
-        own_id = id_of(deployment)
-        owner_id = run.places.created_id
-        if not run.followed:
-            owner = readings.project_of(deployment[0])
-            owner_id = run.own_id(owner)
-        name = run.created_name
-        if own_id == owner_id:
-            return {"same": True}
-        if name and name in str(own_id):
-            self.found.cannot_say("ids of deployments that are made from the name")
-            return None
-        return ids_form([own_id], [""])
-
-    # All of them
-
-    def _created(self, kind: str, readings: list[Reading], place: str) -> Any:
-        """The body of the created project, or of its deployment, of what was read of it."""
-        marks = self.readings.marks_of_created(kind)
-        marks.status_paths = self.readings.status_paths(readings)
-        status_path = first_of(marks.status_paths)
-        bodies = []
-        for reading in readings:
-            word = reading.before
-            if status_path is not None:
-                word = at(reading.body, status_path)
-            bodies.append((word, marks.mark(reading.body)))
-        self.found.note_times(readings[-1].body, place)
-        return self._clean(bodies, place)
-
-    def _clean(self, bodies: Bodies, place: str) -> Any:
-        """One body of several readings, without what may not stay."""
-        merged = self.found.merge(bodies, place)
-        return self.constants.clean(merged, place)
-
-    def _form(self, part: str, exchanges: list[Exchange], body: Any, mark: Mark) -> Part:
-        """The form of a response: its body, its content type and its header fields."""
-        place = f"/{part}"
-        self.found.exchanges[place] = exchanges
-        return {"body": body, **self.fields.of(exchanges, place, mark)}
+        if not found.is_strict(first, part):
+            continue
+        bodies = [("", without_echo(each)) for each in exchanges]
+        body = found.clean(bodies, f"/{part}/body")
+        form = found.form(part, exchanges, body, str)
+        forms[code] = {"status": first.status, **form}
+    default = common_form(list(forms.values()))
+    if default:
+        forms["default"] = default
+    return forms
 
 
-def successful(exchanges: list[Exchange]) -> list[Exchange]:
-    return [each for each in exchanges if each.is_success]
+def forms_of_ids(found: Observation) -> Part:
+    run = found.run
+    names = {run.created_id: run.created_name}
+    for project in run.listed:
+        names[run.own_id(project)] = run.name_of(project)
+    names.pop(None, None)
+    forms = {"projects": ids_form(names), "deployments": deployment_ids(found)}
+    return {kind: form for kind, form in forms.items() if form}
+
+
+def deployment_ids(found: Observation) -> Part | None:
+    """The form of the id of the deployment that was read."""
+    run = found.run
+    deployment = run.followed or found.readings.other_deployment
+    if not deployment:
+        return None
+    own_id = id_of(deployment)
+    owner_id = run.created_id
+    if not run.followed:
+        owner = found.readings.project_of(deployment[0])
+        owner_id = run.own_id(owner)
+    name = run.created_name
+    if own_id == owner_id:
+        return {"same": True}
+    if name and name in str(own_id):
+        found.cannot_say("ids of deployments that are made from the name")
+        return None
+    return ids_form({own_id: ""})
 
 
 def names_in(records: list[Any]) -> set[str | int]:
-    """The names of the members at any depth."""
     names: set[str | int] = set()
     for path, _ in values_below(records):
         names.update(path)
@@ -314,7 +292,7 @@ def names_in(records: list[Any]) -> set[str | int]:
 
 def tolerance_of(run: Run) -> Part:
     """What invalid bodies have shown of a creation."""
-    accepted = {each.check.name for each in run.exchanges if each.is_success}
+    accepted = {each.name for each in run.exchanges if each.is_success}
     found: Part = {}
     if "no name" in accepted:
         found["optional"] = True

@@ -92,7 +92,8 @@ def find_named(items: Iterable[Any], text: Any, members: Container[str]) -> Any:
     for item in items:
         values = values_in(item)
         if members:
-            values = [value for path, value in outermost(item) if last_name(path) in members][:1]
+            named = [value for path, value in outermost(item) if last_name(path) in members]
+            values = named[:1]
         if any(is_same(value, text) for value in values):
             return item
     return None
@@ -200,7 +201,9 @@ def candidate_at(path: Path, value: Any) -> Candidate | None:
         return Candidate(text, name, 1)
     if last == "id" and len(path) > 1:
         return Candidate(text, name, 2)
-    return Candidate(text, name, 3) if is_of_deployment(path) else None
+    if is_of_deployment(path):
+        return Candidate(text, name, 3)
+    return None
 
 
 def id_in_url(text: str) -> str:
@@ -247,7 +250,8 @@ def find_status(bodies: Sequence[Any]) -> Path | None:
     def changes_until_end(path: Path) -> bool:
         texts = [texts.get(path) for texts in reads]
         has_changed = None not in texts and len(set(texts)) > 1
-        return has_changed and (len(texts) < 3 or texts[-2] == texts[-1])
+        has_settled = len(texts) < 3 or texts[-2] == texts[-1]
+        return has_changed and has_settled
 
     last = reads[-1]
     found = [path for path in last if has_status_name(path) or changes_until_end(path)]

@@ -1,5 +1,6 @@
 """What a run has read: whose it is, and with which status."""
 
+from collections.abc import Iterator
 from email.utils import parsedate_to_datetime
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -11,7 +12,7 @@ from .exchange import Exchange
 from .marks import Marks, named
 from .places import has_status_name
 from .run import LISTS, Run, names_deployment
-from .values import Path, at, is_id, preferred, scalars, values_in
+from .values import Path, at, first_of, is_id, preferred, scalars, text_at, values_in
 
 MINUTE = 60.0
 
@@ -25,33 +26,28 @@ class Reading(NamedTuple):
 
 
 class Readings:
-    """The bodies of a run. `given` is the id of a deployment that a person has named, or "".
+    """The bodies of a run.
 
     `words` are the statuses of the created deployment, one for each time that it was read; `mine`
     has the created project as it stands in the lists that have it.
     """
 
-    def __init__(self, run: Run, given: str) -> None:
+    def __init__(self, run: Run) -> None:
         self.run = run
-        self._given = given
         path = run.status_path
-        self.words: list[str] = []
-        for exchange in run.followed:
-            word = None if path is None else at(exchange.json, path)
-            self.words.append(word if isinstance(word, str) else "")
+        self.words = [text_at(exchange.json, path) for exchange in run.followed]
         self.mine: dict[Exchange, Any] = {}
-        for exchange in run.succeeded(*LISTS) if run.creation else ():
+        for exchange in run.succeeded(*LISTS):
             item = run.created_item(exchange)
             if item is not None:
                 self.mine[exchange] = item
 
     def of_creation(self) -> list[Reading]:
         """The created project, as the response to the creation has it."""
-        word = self.words[0] if self.words else ""
+        word = first_of(self.words) or ""
         return [Reading(self.run.created_body, word, word)]
 
     def of_deployment(self) -> list[Reading]:
-        """The created deployment, as it was read."""
         pairs = zip(self.run.followed, self.words, strict=True)
         return [Reading(exchange.json, word, word) for exchange, word in pairs]
 
@@ -81,42 +77,56 @@ class Readings:
         return [each for each in read if each.target not in own]
 
     def is_given(self, exchange: Exchange) -> bool:
-        """Whether a person has named this deployment."""
-        return exchange.deployment_id == self._given
+        """Whether a person has named this deployment, whose values may be shown then."""
+        return exchange.deployment_id == self.run.given
+
+    @cached_property
+    def varying_fields(self) -> set[str]:
+        """The names of the header fields that differ between two responses to one check."""
+        first: dict[tuple[str, int, str], str | None] = {}
+        found = set()
+        for exchange in self.run.exchanges:
+            check = exchange.name
+            if check in LISTS:
+                check = "list"
+            for name in exchange.headers:
+                lower = name.lower()
+                value = exchange.header(name)
+                kind = (check, exchange.status, lower)
+                if first.setdefault(kind, value) != value:
+                    found.add(lower)
+        return found
 
     # Whose values
 
     def own(self) -> list[Any]:
         """The bodies whose values may be shown: those of the record that the run has made."""
         run = self.run
-        found = [*run.bodies_of_creation(), *self.mine.values()]
+        found = run.bodies_of_creation()
+        found += self.mine.values()
         found += [each.json for each in run.followed]
-        if run.creation is not None:
+        if run.creation:
             found.append(object_in(run.creation.body))
         return found
 
-    def others(self) -> list[Any]:
+    def others(self) -> Iterator[Any]:
         """The records of others; a deployment that a person has named is none of them."""
         run = self.run
-        found = []
         for exchange in run.succeeded(*LISTS):
             mine = self.mine.get(exchange)
-            items = run.items_of(exchange)
-            found += [each for each in items if each is not mine]
+            for item in run.items_of(exchange):
+                if item is not mine:
+                    yield item
         for exchange in self._others_deployments():
             if not self.is_given(exchange):
-                found.append(exchange.json)
-        return found
+                yield exchange.json
 
     def names(self) -> list[str]:
         """The ids and names of all projects, and the id of the created deployment."""
         run = self.run
-        places = run.places
-        deployment_id = id_of(run.followed)
-        found = [places.created_id, run.created_name, deployment_id]
-        for project in places.others:
-            found.append(run.name_of(project))
-            found.append(run.own_id(project))
+        found = [run.created_id, run.created_name, id_of(run.followed)]
+        for project in run.others:
+            found += [run.name_of(project), run.own_id(project)]
         return [str(each) for each in found if each is not None]
 
     # Markers
@@ -124,21 +134,24 @@ class Readings:
     @cached_property
     def _window(self) -> tuple[float, float]:
         """Between which times, by the service's clock, the created project has changed."""
-        creation = self.run.creation
-        last = max(each.sent_at for each in self.run.exchanges)
-        if creation is None:
-            return 0.0, last + MINUTE
-        skew = clock_skew(creation)
-        return creation.sent_at + skew - MINUTE, last + skew + MINUTE
+        run = self.run
+        until = run.exchanges[-1].sent_at + MINUTE
+        if run.creation is None:
+            return 0.0, until
+        skew = clock_skew(run.creation)
+        since = run.creation.sent_at - MINUTE
+        return since + skew, until + skew
 
     def marks_of_created(self, kind: str) -> Marks:
         run = self.run
-        return self._marks(kind, run.places.created_id, run.created_name, run.followed)
+        return self._marks(kind, run.created_id, run.created_name, run.followed)
 
     def marks_of_other(self, kind: str, project: Any) -> Marks:
         """What stands for the values of a project that is listed, and of its deployment."""
         run = self.run
-        marks = self._marks(kind, run.own_id(project), run.name_of(project), self.other_deployment)
+        own_id = run.own_id(project)
+        name = run.name_of(project)
+        marks = self._marks(kind, own_id, name, self.other_deployment)
         _, until = marks.window
         marks.window = (0.0, until)
         marks.is_shown = False
@@ -155,27 +168,22 @@ class Readings:
         """The listed project that a deployment belongs to, None if none says so."""
         run = self.run
         values = [value for value in values_in(deployment.json) if is_id(value)]
-        for project in run.places.listed:
-            if names_deployment(project, deployment.deployment_id):
-                return project
-            if run.own_id(project) in values or run.name_of(project) in values:
+        for project in run.listed:
+            is_named = run.own_id(project) in values or run.name_of(project) in values
+            if is_named or names_deployment(project, deployment.deployment_id):
                 return project
         return None
 
     # Where the status stands
 
-    def status_paths(self, readings: list[Reading]) -> set[Path]:
+    def status_paths(self, readings: list[Reading]) -> Iterator[Path]:
         """Where these bodies have the status: a text that changes with it, or is called so."""
-        found: set[Path] = set()
-        if not any(self.words):
-            return found
         for path, value in scalars(readings[-1].body):
             texts = [at(reading.body, path) for reading in readings]
             has_changed = any(text != value for text in texts)
             is_likely = has_changed or has_status_name(path)
             if value and is_likely and are_words(texts, readings):
-                found.add(path)
-        return found
+                yield path
 
 
 def id_of(deployment: list[Exchange]) -> Any:
@@ -202,6 +210,7 @@ def clock_skew(exchange: Exchange) -> float:
     """By how many seconds the clock of the service is ahead, as far as it says so."""
     dates = exchange.headers.get_all("Date", [""])
     try:
-        return parsedate_to_datetime(dates[-1]).timestamp() - exchange.sent_at
+        date = parsedate_to_datetime(dates[-1])
+        return date.timestamp() - exchange.sent_at
     except ValueError:
         return 0.0

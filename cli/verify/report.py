@@ -1,6 +1,5 @@
 """What a person reads of a run, and what is a finding."""
 
-import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
@@ -16,7 +15,7 @@ from .judge import COULD_NOT_CHECK, NOT_SEEN
 from .observation import Observation
 from .places import find_id
 from .run import Run
-from .values import Path
+from .values import Path, json_text
 from .verdicts import LEAK, VERDICTS, Part
 
 ADVICE = {  # of each kind of difference, what to do about it
@@ -37,39 +36,37 @@ class Result(NamedTuple):
     drift: Drift | None
 
 
-def findings_of(run: Run, result: Result) -> list[str]:
+def findings_of(run: Run, result: Result) -> Iterator[str]:
     """All that a team may want to fail on; each begins with its kind.
 
     Where a profile has the choices of the service, what drifts from it stands for the differences.
     """
     drift = result.drift
     kinds = ("broken", "differs") if drift is None else ("broken",)
-    found = [] if drift is None else list(drift.findings)
+    if drift:
+        yield from drift.findings
     for what, why in run.unseen.items():
-        found.append(f"unseen: {what}: {why}")
+        yield f"unseen: {what}: {why}"
     for check in run.leaks:
-        found.append(f"leaks: {check}: {LEAK}")
+        yield f"leaks: {check}: {LEAK}"
     for part in result.parts:
         if part.verdict in kinds:
-            found.append(part.sentence)
-    return found
+            yield part.sentence
 
 
-def cases_of(run: Run, parts: list[Part], findings: list[str]) -> list[Case]:
+def cases_of(run: Run, parts: list[Part], findings: list[str]) -> Iterator[Case]:
     """A test case for each part that was judged, and for each other kind of finding."""
     mask = run.redactor.text
-    cases = []
     for part in parts:
         failures = []
         if part.exchange and part.sentence in findings:
             shown = "\n".join(text_of_exchange(run, part.exchange))
             failures.append(Failure(mask(part.sentence), mask(shown)))
-        reason = mask(part.reason) if part.verdict in UNCHECKED else ""
-        cases.append(Case(part.part, failures, reason))
+        yield Case(part.part, failures, mask(part.reason))
     for kind in OTHER_KINDS:
-        lines = [mask(line) for line in findings if line.startswith(f"{kind}: ")]
-        cases.append(Case(kind, [Failure(line) for line in lines]))
-    return cases
+        lines = [line for line in findings if line.startswith(f"{kind}: ")]
+        failures = [Failure(mask(line)) for line in lines]
+        yield Case(kind, failures)
 
 
 def text_of_result(run: Run, result: Result) -> Iterator[str]:
@@ -78,22 +75,29 @@ def text_of_result(run: Run, result: Result) -> Iterator[str]:
     for part in result.parts:
         by_verdict[part.verdict].append(part)
     yield summary_of(run, by_verdict["broken"] + by_verdict["differs"])
-    yield ", ".join(f"{len(found)} {verdict}" for verdict, found in by_verdict.items())
+    counts = [f"{len(found)} {verdict}" for verdict, found in by_verdict.items()]
+    yield ", ".join(counts)
     for kind, advice in ADVICE.items():
-        if by_verdict[kind] and (kind == "broken" or not result.drift):
+        found = by_verdict[kind]
+        is_told = kind == "broken" or not result.drift
+        if found and is_told:
             yield ""
             yield f"{kind} ({advice}):"
-            yield from text_of_differences(run, by_verdict[kind])
+            yield from text_of_differences(run, found)
     for kind in UNCHECKED:
-        by_reason: dict[str, list[str]] = defaultdict(list)
-        for part in by_verdict[kind]:
-            by_reason[part.reason].append(part.part)
-        for reason, pointers in by_reason.items():
-            yield ""
-            yield f"{kind}: {reason}"
-            yield from indented(pointers, 2)
+        yield from text_of_unchecked(kind, by_verdict[kind])
     if result.drift and result.observation:
         yield from text_of_drift(run, result.drift, result.observation)
+
+
+def text_of_unchecked(kind: str, parts: list[Part]) -> Iterator[str]:
+    by_reason: dict[str, list[str]] = defaultdict(list)
+    for part in parts:
+        by_reason[part.reason].append(part.part)
+    for reason, pointers in by_reason.items():
+        yield ""
+        yield f"{kind}: {reason}"
+        yield from indented(pointers, 2)
 
 
 def summary_of(run: Run, differences: list[Part]) -> str:
@@ -101,28 +105,30 @@ def summary_of(run: Run, differences: list[Part]) -> str:
     count = len(differences)
     if not count:
         return "no difference"
-    noun = "difference" if count == 1 else "differences"
+    summary = "1 difference" if count == 1 else f"{count} differences"
     traits = ", ".join(traits_of(run))
-    counted = f"{count} {noun}"
-    return f"{counted}: {traits}" if traits else counted
+    if traits:
+        summary += f": {traits}"
+    return summary
 
 
 def traits_of(run: Run) -> Iterator[str]:
-    items = run.places.items
+    items = run.items_path
     if items == ():
         yield "the list is a bare array"
     elif items is not None and items != ("projects",):
         yield f"the list {stands_in(items)}"
     creation = run.creation
-    if creation is not None and creation.status != CREATED:
+    if creation and creation.status != CREATED:
         yield f"a creation is {creation.status}"
     yield from envelope_of("a created project", run.created_body)
     if run.followed:
         last = run.followed[-1]
         yield from envelope_of("a deployment", last.json)
-    status = run.status_path
-    if status and status[-1] != "status":
-        yield f"the status is called {status[-1]}"
+    if run.status_path:
+        *_, name = run.status_path
+        if name != "status":
+            yield f"the status is called {name}"
 
 
 def envelope_of(what: str, body: Any) -> Iterator[str]:
@@ -133,7 +139,8 @@ def envelope_of(what: str, body: Any) -> Iterator[str]:
 
 
 def stands_in(path: Path) -> str:
-    return f"stands in {'.'.join(map(str, path))}"
+    joined = ".".join(map(str, path))
+    return f"stands in {joined}"
 
 
 def text_of_differences(run: Run, parts: list[Part]) -> Iterator[str]:
@@ -155,7 +162,7 @@ def text_of_sides(run: Run, part: Part) -> Iterator[str]:
     yield f"    {part.origin}:    {origin}"
     yield f"    contract:  {part.expected}"
     yield f"    service:   {part.observed}"
-    yield f"    probe:     {part.check}"
+    yield f"    probe:     {part.probe}"
     if part.value:
         value = run.redactor.text(part.value)
         yield f"    value:     {cut(value, MAX_SHOWN)}"
@@ -181,7 +188,7 @@ def indented(lines: Iterable[str], size: int) -> Iterator[str]:
 
 
 def text_of_exchange(run: Run, exchange: Exchange) -> Iterator[str]:
-    yield f"> {exchange.check.method} {exchange.target}"
+    yield f"> {exchange.method} {exchange.target}"
     yield from text_of_message(run, ">", exchange.sent, exchange.body)
     yield f"< {exchange.status}"
     yield from text_of_message(run, "<", exchange.headers.items(), exchange.content)
@@ -201,7 +208,6 @@ def text_of_message(
 
 
 def text_of_profile(run: Run, found: Observation, path: object) -> Iterator[str]:
-    """What a person has to know of a profile that was saved."""
     yield ""
     yield f"saved {path}"
     lacks = lacking(Profile(found.profile))
@@ -215,10 +221,12 @@ def text_of_profile(run: Run, found: Observation, path: object) -> Iterator[str]
     if found.kept:
         yield "values of the service that are in it; look through them before you publish it:"
     for place, value in found.kept.items():
-        yield f"  {place}: {cut(quoted(value), MAX_VALUE)}"
-    if "statuses" not in found.profile:
+        shown = cut(json_text(value), MAX_VALUE)
+        yield f"  {place}: {shown}"
+    statuses = found.profile.get("statuses")
+    if statuses is None:
         return
-    word = found.profile["statuses"]["ended"]
+    word = statuses["ended"]
     if word is None:
         yield "warning: the deployment did not end: give a longer --wait"
     elif word in run.contract.ends and word != "succeeded":
@@ -230,9 +238,7 @@ def left_behind(run: Run) -> Iterator[str]:
         yield ""
         yield "left behind in the service:"
     for each in run.left_behind:
-        place = "perhaps" if each["id"] is None else quoted(each["id"])
-        yield f"  {place}  {quoted(each['name'])}"
-
-
-def quoted(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)
+        own_id = each["id"]
+        name = json_text(each["name"])
+        place = "perhaps" if own_id is None else json_text(own_id)
+        yield f"  {place}  {name}"

@@ -1,13 +1,18 @@
 """All that a run has exchanged, and what it has found in that."""
 
+import os
+import sys
 from dataclasses import dataclass, field
-from functools import cached_property
+from datetime import datetime, timezone
+from functools import cached_property, partial
 from typing import Any
+
+import click
 
 import stub
 from stub.contract import object_in
 from stub.like.markers import place_of_name
-from web.redaction import Redactor
+from web.redaction import Redactor, printable
 
 from .checks import (
     CREATE,
@@ -23,42 +28,39 @@ from .checks import (
 )
 from .exchange import Exchange
 from .places import find_id, find_items, find_named, find_status, id_in_url, name_in
-from .values import NOTHING, Path, at, is_id, is_through_objects, last_name, scalars, values_in
+from .values import (
+    NOTHING,
+    Path,
+    at,
+    is_id,
+    is_through_objects,
+    last_name,
+    scalars,
+    text_at,
+    values_in,
+)
 
 LISTS = (LIST.name, LISTED.name, LIST_AGAIN.name)
 DEPLOYMENTS = (FOLLOWED.name, GET_DEPLOYMENT.name)
 
 
 @dataclass
-class Places:
-    """Where the service has what, and the project that was created; None is not found."""
-
-    items: Path | None = None  # the array of the projects, in a list
-    id: Path | None = None  # in an item
-    mine: Any = None  # the created project as it was listed last
-    others: list[Any] = field(default_factory=list)  # that were listed with it
-    created_id: Any = None
-
-    @property
-    def listed(self) -> list[Any]:
-        if self.mine is None:
-            return self.others
-        return [*self.others, self.mine]
-
-
-@dataclass
 class Run:
-    """What was exchanged, in its order.
+    """What was exchanged, in its order, and where the service has what.
 
-    `request` is the body of the creation, with the marker of the name. `tokens` finds the token in
-    a response, `redactor` masks all secrets in what is printed.
+    `source` is the URL or the file. `request` is the body of the creation, with the marker of the
+    name. `tokens` finds the token in a response, `redactor` masks all secrets in what is printed.
+    `given` is the id of a deployment that a person has named, "" if none.
     """
 
     contract: stub.Contract
+    source: str
     level: str
     redactor: Redactor
     tokens: Redactor
     request: dict[str, Any]
+    given: str
+    started: datetime = field(default_factory=partial(datetime.now, timezone.utc))
     exchanges: list[Exchange] = field(default_factory=list)
     judged: list[Exchange] = field(default_factory=list)  # those that say something of a part
     concluded: list[str] = field(default_factory=list)  # checks
@@ -68,7 +70,22 @@ class Run:
     unseen: dict[str, str] = field(default_factory=dict)  # why, by what was not seen
     known_status_path: Path | None = None  # of the status in a deployment, by a profile
     has_ended: bool = False  # whether the created deployment has come to its end
-    places: Places = field(default_factory=Places)
+
+    # What `look` finds; None is not found.
+    items_path: Path | None = None  # of the array of the projects, in a list
+    id_path: Path | None = None  # in an item
+    mine: Any = None  # the created project as it was listed last
+    others: list[Any] = field(default_factory=list)  # that were listed with it
+    created_id: Any = None
+
+    def tell(self, *lines: str) -> None:
+        """Print lines, in which all secrets are masked."""
+        try:
+            for line in lines:
+                click.echo(printable(self.redactor.text(line)))
+        except BrokenPipeError:  # as behind `| head`: the run goes on, and writes its files
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, sys.stdout.fileno())
 
     @cached_property
     def checks(self) -> tuple[Check, ...]:
@@ -83,44 +100,47 @@ class Run:
         return self.level == RECORDED
 
     def of(self, *names: str) -> list[Exchange]:
-        return [each for each in self.exchanges if each.check.name in names]
+        return [each for each in self.exchanges if each.name in names]
+
+    def accepted(self, *names: str) -> list[Exchange]:
+        return [each for each in self.of(*names) if each.is_success]
 
     def succeeded(self, *names: str) -> list[Exchange]:
         """The successful responses to these checks that are JSON."""
-        return [each for each in self.of(*names) if each.is_success and each.has_json]
+        return [each for each in self.accepted(*names) if each.has_json]
 
     def look(self) -> None:
         """Find the places anew, with what was exchanged since."""
-        self.places = places = Places()
         lists = self.succeeded(*LISTS)
         if lists:
-            first = lists[0]
-            last = lists[-1]
-            places.items = find_items(last.json, first.json, self.created_name, self.created_body)
-            places.others = self.items_of(last)
+            earlier = lists[0].json
+            body = lists[-1].json
+            self.items_path = find_items(body, earlier, self.created_name, self.created_body)
+            self.others = self.items_of(lists[-1])
+        self.mine = None
         for exchange in lists:  # the last one that has the created project counts
             mine = self.created_item(exchange)
             if mine is not None:
-                places.mine = mine
-                places.others = [item for item in self.items_of(exchange) if item is not mine]
-        places.id = self._find_id()
-        places.created_id = self.own_id(places.mine)
-        if places.created_id is None and self.creation:
-            places.created_id = self.id_in(self.creation)
+                self.mine = mine
+                self.others = [item for item in self.items_of(exchange) if item is not mine]
+        self.id_path = self._find_id()
+        self.created_id = self.own_id(self.mine)
+        if self.created_id is None and self.creation:
+            self.created_id = self.id_in(self.creation)
+
+    @property
+    def listed(self) -> list[Any]:
+        own = [] if self.mine is None else [self.mine]
+        return self.others + own
 
     def items_of(self, exchange: Exchange) -> list[Any]:
         """The projects in a list, none if it has no array of them."""
-        path = self.places.items
-        if path is None or not exchange.is_success:
-            return []
-        found = at(exchange.json, path)
-        return found if isinstance(found, list) else []
+        found = at(exchange.json, self.items_path)
+        return found if exchange.is_success and isinstance(found, list) else []
 
     def own_id(self, project: Any) -> Any:
         """The id of a listed project, None if it has none."""
-        if self.places.id is None:
-            return None
-        found = at(project, self.places.id)
+        found = at(project, self.id_path)
         return found if is_id(found) else None
 
     def name_of(self, project: Any) -> str:
@@ -131,7 +151,7 @@ class Run:
 
     @property
     def creation(self) -> Exchange | None:
-        accepted = [each for each in self.of(CREATE.name) if each.is_success]
+        accepted = self.accepted(CREATE.name)
         return accepted[-1] if accepted else None
 
     @property
@@ -157,8 +177,7 @@ class Run:
 
     def name_in(self, exchange: Exchange) -> str:
         """The name in the body of a request, "" if it has none."""
-        found = at(object_in(exchange.body), self.path_of_name)
-        return found if isinstance(found, str) else ""
+        return text_at(object_in(exchange.body), self.path_of_name)
 
     def created_item(self, exchange: Exchange) -> Any:
         """The created project in a list, by its name or its id; None if it is not there.
@@ -168,28 +187,26 @@ class Run:
         """
         items = self.items_of(exchange)
         name = self.created_name
-        if self.creation is None or not self.creation.has_json:
-            return find_named(items, name, ())
         members = set() if name.startswith(NAME_PREFIX) else self.name_members
         found = find_named(items, name, members)
-        path = self._path_of_id(self.creation)
+        path = self._path_of_id(self.creation) if self.creation else None
         if found is None and path is not None:
             created_id = at(self.created_body, path)
             found = find_named(items, created_id, {last_name(path)})
         return found
 
     def _find_id(self) -> Path | None:
-        mine = self.places.mine
-        others = self.places.others
-        if mine is not None:
-            found = find_id(mine, others, self.created_body, self.created_name)
-            return found or find_id(mine, others, name=self.created_name)
+        others = self.others
+        name = self.created_name
+        if self.mine is not None:
+            found = find_id(self.mine, others, self.created_body, name)
+            return found or find_id(self.mine, others, name=name)
         return find_id(others[0], others[1:]) if others else None
 
     def id_in(self, exchange: Exchange) -> Any:
         """The id in the response to a creation, None if there is none."""
-        path = self._path_of_id(exchange) if exchange.is_success else None
-        return None if path is None else at(exchange.json, path)
+        found = at(exchange.json, self._path_of_id(exchange))
+        return found if exchange.is_success and found is not NOTHING else None
 
     def _path_of_id(self, exchange: Exchange) -> Path | None:
         """Where the response to a creation has the id of the project."""
@@ -202,9 +219,9 @@ class Run:
             return []
         found = []
         for post in self.exchanges:
-            if post.check.method != "POST" or 400 <= post.status < 500:
+            if post.method != "POST" or 400 <= post.status < 500:
                 continue
-            own_id = self.places.created_id if post is self.creation else self.id_in(post)
+            own_id = self.created_id if post is self.creation else self.id_in(post)
             found.append({"id": own_id, "name": self.name_in(post) or None})
         return found
 
@@ -232,20 +249,20 @@ class Run:
 
     def bodies_of_creation(self) -> list[Any]:
         """The bodies that tell of the created project: the response, and the item of the list."""
-        found = [self.created_body, self.places.mine]
-        return [body for body in found if body is not NOTHING and body is not None]
+        found = [self.created_body, self.mine]
+        return [body for body in found if body not in (NOTHING, None)]
 
     def owners_of(self, deployment_id: str) -> list[str]:
-        places = self.places
-        named = [each for each in places.others if names_deployment(each, deployment_id)]
+        named = [each for each in self.others if names_deployment(each, deployment_id)]
         found = [self.own_id(project) for project in named]
         own = self.bodies_of_creation()
         if any(names_deployment(body, deployment_id) for body in own):
-            found.append(places.created_id)
+            found.append(self.created_id)
         return [str(each) for each in found if each is not None]
 
 
 def names_deployment(project: Any, deployment_id: str) -> bool:
     """Whether a body has the id of a deployment, by itself or at the end of its URL."""
     texts = [str(value) for value in values_in(project) if is_id(value)]
-    return deployment_id in texts or any(id_in_url(text) == deployment_id for text in texts)
+    in_urls = map(id_in_url, texts)
+    return deployment_id in texts or deployment_id in in_urls

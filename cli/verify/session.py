@@ -1,6 +1,5 @@
 """A session with a service: asks the checks in their order, and records what responses say."""
 
-import json
 import re
 import time
 from collections.abc import Callable
@@ -10,6 +9,7 @@ import click
 
 from web.redaction import printable
 
+from . import Options
 from .checks import (
     CANDIDATE,
     CREATE,
@@ -28,7 +28,7 @@ from .exchange import Exchange
 from .judge import LATEST, NOT_SEEN, says_nothing
 from .places import MAX_CANDIDATES, Candidate, find_candidates, has_status_name, texts_of_status
 from .run import DEPLOYMENTS, Run
-from .values import NOTHING, is_through_objects
+from .values import NOTHING, is_through_objects, json_text
 from .verdicts import conclude
 
 STILL = 10.0  # seconds for which a deployment with an unknown status is followed
@@ -38,21 +38,11 @@ NO_ID = (400, 404, 410, 422)  # statuses for a value that is the id of no deploy
 
 @dataclass
 class Session:
-    """Asks a service; `wait` and `pause` are in seconds, `tell` gets a line for each check.
-
-    `deployment` is the id of a deployment that no response names. With `reads_twice` each GET is
-    sent twice, and the list is read with each status, since a profile is made of the responses.
-    With `saves` that profile is written.
-    """
+    """Asks a service."""
 
     run: Run
     client: Client
-    wait: float
-    pause: float
-    deployment: str
-    reads_twice: bool
-    saves: bool
-    tell: Callable[[str], None]
+    options: Options
     # What the checks need of earlier responses.
     words: dict[str, str] = field(default_factory=lambda: dict.fromkeys(NEEDS, ""))
     candidates_left: int = MAX_CANDIDATES - 1  # one is for a deployment of a listed project
@@ -65,13 +55,13 @@ class Session:
         run = self.run
         levels = LEVELS[: LEVELS.index(run.level) + 1]
         if run.level == READ:
-            self.tell("without --write, no creation and no run of a deployment is seen")
+            run.tell("without --write, no creation and no run of a deployment is seen")
         for check in run.checks:
             if check.level not in levels:
                 run.silent[check.name] = NOT_SEEN, NEEDS[check.level]
                 continue
             asked = self._ask(check)
-            conclude(run, check, asked, self.tell)
+            conclude(run, check, asked)
             if check.name == UNKNOWN_PATH.name:
                 self._check_first()
             if check.name == GET_DEPLOYMENT.name:
@@ -79,7 +69,7 @@ class Session:
         for check in (CANDIDATE, LIST_AGAIN):
             asked = run.of(check.name)
             if asked:
-                conclude(run, check, asked, self.tell)
+                conclude(run, check, asked)
 
     def _ask(self, check: Check) -> list[Exchange]:
         """Ask a check as often as it needs; return the exchanges that say something."""
@@ -101,7 +91,15 @@ class Session:
         return found
 
     def _read_again(self, check: Check) -> list[Exchange]:
-        return [self._send(check)] if self.reads_twice else []
+        """Send a GET once more if a profile is made of the responses."""
+        if self._makes_profile:
+            return [self._send(check)]
+        return []
+
+    @property
+    def _makes_profile(self) -> bool:
+        options = self.options
+        return bool(options.save or options.like)
 
     def _check_first(self) -> None:
         """Raises `click.UsageError` if the first responses are not those of such a service."""
@@ -115,9 +113,10 @@ class Session:
         responses = [run.of(check.name)[-1] for check in run.checks[:3]]
         first, second, _ = responses
         has_json = any(each.has_json for each in responses)
-        scheme = "" if has_json else self.client.explain_scheme()
-        if scheme:
-            return scheme
+        if not has_json:
+            scheme = self.client.explain_scheme()
+            if scheme:
+                return scheme
         if {first.status, second.status} <= {401, 403}:
             return f"VERIFY_TOKEN: the service rejects the token ({first.status})"
         if says_nothing(run, responses):
@@ -137,7 +136,7 @@ class Session:
         run = self.run
         last = self._send(check)
         exchanges = [last]
-        name_alone = json.dumps(run.request, ensure_ascii=False)
+        name_alone = json_text(run.request)
         if last.status in (400, 422) and check.body != name_alone:
             last = self._send(check._replace(body=name_alone))
             exchanges.append(last)
@@ -166,7 +165,7 @@ class Session:
             return []
         likely = [each for each in self._candidates() if each.rank == 0]
         first = self._seek(likely)
-        if first is None and not self.deployment:
+        if first is None and not self.run.given:
             self._find_listed(LISTED)
             first = self._seek_patiently() or self.named
         if first is None:
@@ -178,7 +177,8 @@ class Session:
         return self._read_until_end(check, first)
 
     def _candidates(self) -> list[Candidate]:
-        return find_candidates(self.run.bodies_of_creation(), self.run.places.created_id)
+        run = self.run
+        return find_candidates(run.bodies_of_creation(), run.created_id)
 
     def _seek(self, candidates: list[Candidate]) -> Exchange | None:
         """The response to the first of these ids that the service does not reject, if any."""
@@ -198,7 +198,7 @@ class Session:
         candidates = self._candidates()
         found = self._seek(candidates)
         likeliest = [each for each in candidates[:1] if each.rank == 0]
-        until = time.monotonic() + self.wait
+        until = time.monotonic() + self.options.wait
         pause = 0.02
         while found is None and likeliest and self.candidates_left > 0:
             if time.monotonic() + pause > until:
@@ -234,7 +234,7 @@ class Session:
         if status != self.status:
             self.status = status
             self.status_since = now
-            if self.reads_twice:
+            if self._makes_profile:
                 self._send(LIST_AGAIN)
         words = words_of_status(deployment.json)
         known = words.intersection(run.contract.statuses)
@@ -246,11 +246,12 @@ class Session:
 
     def _read_deployment(self, check: Check) -> list[Exchange]:
         """Read the deployment that was given, or one of a listed project, or the created one."""
-        places = self.run.places
-        candidates = [Candidate(self.deployment, "", 0)]
-        if not self.deployment:
-            own_id = self.run.own_id(places.others[0]) if places.others else None
-            candidates = find_candidates(places.others, own_id)
+        run = self.run
+        others = run.others
+        candidates = [Candidate(run.given, "", 0)]
+        if not run.given:
+            own_id = run.own_id(others[0]) if others else None
+            candidates = find_candidates(others, own_id)
         self.named = None
         self.candidates_left += 1
         found = self._seek(candidates) or self.named
@@ -259,31 +260,33 @@ class Session:
             return self._read(check)
         found = self._rename(found, check)
         self.words["listed"] = found.deployment_id
-        again = self._read_again(check) if found.is_success else []
-        return [found, *again]
+        if not found.is_success:
+            return [found]
+        return [found, *self._read_again(check)]
 
     def _tell_what_is_unseen(self) -> None:
         """Tell, and note for the findings of a run that writes, what was not read and why."""
         run = self.run
-        given = self.deployment
         if run.level != READ and run.creation is None:
             self._note_unseen("project", why_no_project(run), "create")
         lack = ""
         if not run.succeeded(*DEPLOYMENTS):
             lack = "no deployment was read"
-        elif given and self.words["listed"] != given:
-            lack = f"{given} was not read"
+        elif run.given and self.words["listed"] != run.given:
+            lack = f"{run.given} was not read"
         if lack:
-            why = f"{lack}: {why_no_deployment(run, given)}"
+            why = f"{lack}: {why_no_deployment(run)}"
             self._note_unseen("deployment", why, "deployment, statuses")
         elif run.creation is not None and not run.followed:
-            self.tell("no run of a deployment was seen: no response names the created one")
+            run.tell("no run of a deployment was seen: no response names the created one")
 
     def _note_unseen(self, what: str, why: str, parts: str) -> None:
         """`parts` are those of a profile that are lacking then."""
         if self.run.level != READ:
             self.run.unseen[what] = why
-        self.tell(f"{why}; the profile lacks {parts}" if self.saves else why)
+        if self.options.save:
+            why += f"; the profile lacks {parts}"
+        self.run.tell(why)
 
     # Requests
 
@@ -297,7 +300,7 @@ class Session:
             waited = time.monotonic() - started
             if last.status == 429 or last.is_redirect:
                 return found
-            if is_over(last) or waited >= self.wait:
+            if is_over(last) or waited >= self.options.wait:
                 return found
             time.sleep(min(0.02 + waited / 10, 2.0))
 
@@ -313,14 +316,16 @@ class Session:
             is_repeated = re.fullmatch("[0-9]|10", seconds) is not None
             if is_repeated:
                 time.sleep(int(seconds))
-        return self._send_once(check) if is_repeated else first
+        if is_repeated:
+            return self._send_once(check)
+        return first
 
     def _send_once(self, check: Check) -> Exchange:
         client = self.client
         exchanges = self.run.exchanges
         request = client.request(check, self.words)
         if exchanges:
-            time.sleep(self.pause)
+            time.sleep(self.options.pause)
         exchanges.append(request)  # before it is sent, since that may be interrupted
         received = client.send(request)
         exchanges[-1] = received
@@ -342,11 +347,11 @@ def why_no_project(run: Run) -> str:
     return reason
 
 
-def why_no_deployment(run: Run, given: str) -> str:
-    """The latest reason of those that were asked; `given` is an id, or ""."""
+def why_no_deployment(run: Run) -> str:
+    """The latest reason of those that were asked."""
     asked = run.of(*DEPLOYMENTS)
-    if given:
-        asked = [each for each in run.exchanges if each.deployment_id == given]
+    if run.given:
+        asked = [each for each in run.exchanges if each.deployment_id == run.given]
     if not asked:
         return "no response names one; give --deployment ID"
     last = asked[-1]

@@ -68,8 +68,10 @@ def is_through_objects(path: Path) -> bool:
     return all(isinstance(name, str) for name in path)
 
 
-def at(value: Any, path: Path) -> Any:
-    """What is at a path, `NOTHING` if there is nothing."""
+def at(value: Any, path: Path | None) -> Any:
+    """What is at a path, `NOTHING` if there is nothing, or no path."""
+    if path is None:
+        return NOTHING
     for name in path:
         if isinstance(name, str) and isinstance(value, dict):
             value = value.get(name, NOTHING)
@@ -80,12 +82,20 @@ def at(value: Any, path: Path) -> Any:
     return value
 
 
+def text_at(value: Any, path: Path | None) -> str:
+    """The text at a path, "" if there is none."""
+    found = at(value, path)
+    return found if isinstance(found, str) else ""
+
+
 def order_of(times: list[float | None]) -> str | None:
     """The order of times, "" if it is another one, None if they do not tell."""
     known = [time for time in times if time is not None]
     if known == sorted(known):
         return OLDEST if len(set(known)) > 1 else None
-    return NEWEST if known == sorted(known, reverse=True) else ""
+    if known == sorted(known, reverse=True):
+        return NEWEST
+    return ""
 
 
 def replaced(value: Any, path: Path, new: Any) -> Any:
@@ -131,15 +141,23 @@ def are_same(values: list[Any]) -> bool:
     return all(is_same(value, values[0]) for value in values)
 
 
+def json_text(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
 def last_name(path: Path) -> str:
     """The innermost name of a member on a path, "" if there is none."""
-    names = [name for name in path if isinstance(name, str)]
-    return names[-1] if names else ""
+    last = ""
+    for name in path:
+        if isinstance(name, str):
+            last = name
+    return last
 
 
 def words_of(name: str) -> list[str]:
     """The words of a member's name in lower case: `latestDeploymentId` has three."""
-    return re.findall("[a-z]+", re.sub("(?<=[a-z0-9])[A-Z]", r"_\g<0>", name).lower())
+    separated = re.sub("(?<=[a-z0-9])[A-Z]", r"_\g<0>", name)
+    return re.findall("[a-z]+", separated.lower())
 
 
 def last_word(name: str) -> str:

@@ -1,7 +1,7 @@
 """The verdict of each part of the contract, from what all responses say of it."""
 
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Iterator
 from functools import partial
 from typing import NamedTuple
 
@@ -13,10 +13,11 @@ from .checks import BEARER, CANDIDATE, INVALID_BODY, LEVELS, NEEDS, Check
 from .exchange import Exchange
 from .judge import COULD_NOT_CHECK, ERRORS, NOT_SEEN, Claim, claims_of, silence_of
 from .run import LISTS, Run
-from .values import children
+from .values import children, preferred
 
 LEAK = "the response contains the token"
 Seen = tuple[Claim, Exchange]  # a claim, and the exchange that makes it
+NO_PARTS = ("x-origin", "examples", "links")  # members of the contract
 VERDICTS = ("kept", "broken", "confirmed", "differs", NOT_SEEN, COULD_NOT_CHECK)
 
 
@@ -29,7 +30,7 @@ class Part(NamedTuple):
     expected: str = ""
     observed: str = ""
     reason: str = ""
-    check: str = ""
+    probe: str = ""  # the name of the check
     value: str = ""
     exchange: Exchange | None = None
 
@@ -38,30 +39,23 @@ class Part(NamedTuple):
         return f"{self.verdict}: {self.part}: {self.expected} here, {self.observed} there"
 
     def as_json(self) -> dict[str, str]:
-        """What the report has of it, where a check is called a probe."""
-        return {
-            "part": self.part,
-            "origin": self.origin,
-            "verdict": self.verdict,
-            "expected": self.expected,
-            "observed": self.observed,
-            "reason": self.reason,
-            "probe": self.check,
-        }
+        """What the report has of it."""
+        members = self._asdict()
+        del members["value"]
+        del members["exchange"]
+        return members
 
 
-def judge_parts(run: Run) -> list[Part]:
+def judge_parts(run: Run) -> Iterator[Part]:
     """The parts of the contract with their verdicts, in its order."""
     seen: dict[str, list[Seen]] = defaultdict(list)
     for exchange in run.judged:
         for claim in claims_of(run, exchange):
             seen[claim.part].append((claim, exchange))
     witnesses = witnesses_of(run)
-    found = []
     for pointer, origin in parts_in(run.contract, "#").items():
         part = Part(pointer, origin)
-        found.append(judge_part(run, part, seen[pointer], witnesses[pointer]))
-    return found
+        yield judge_part(run, part, seen[pointer], witnesses[pointer])
 
 
 def witnesses_of(run: Run) -> dict[str, list[Check]]:
@@ -69,9 +63,7 @@ def witnesses_of(run: Run) -> dict[str, list[Check]]:
     errors = parts_in(run.contract, ERRORS).keys()
     found: dict[str, list[Check]] = defaultdict(list)
     for check in run.checks:
-        shown = set(check.rules)
-        if check.expects:
-            shown.update(parts_in(run.contract, check.expects))
+        shown = {*check.rules, *parts_in(run.contract, check.expects)}
         if check.expects != INVALID_BODY:
             shown -= errors
         for part in shown:
@@ -85,9 +77,10 @@ def judge_part(run: Run, part: Part, seen: list[Seen], witnesses: list[Check]) -
     if against:
         return contradicted(part, against)
     if part.part == BEARER:  # which every operation has to show
-        names = [exchange.check.name for _, exchange in seen]
+        names = [exchange.name for _, exchange in seen]
         witnesses = [check for check in witnesses if check.name not in names]
-        seen = [] if witnesses else seen
+        if witnesses:
+            seen = []
     if not seen:
         return unseen(run, part, witnesses)
     claim, exchange = seen[0]
@@ -95,7 +88,7 @@ def judge_part(run: Run, part: Part, seen: list[Seen], witnesses: list[Check]) -
         verdict="kept" if part.origin == "fixed" else "confirmed",
         expected=claim.expected,
         observed=claim.expected,
-        check=exchange.check.name,
+        probe=exchange.name,
     )
 
 
@@ -108,7 +101,7 @@ def contradicted(part: Part, against: list[Seen]) -> Part:
         verdict="broken" if part.origin == "fixed" else "differs",
         expected="; ".join(expected),
         observed="; ".join(sorted(observed)),
-        check=exchange.check.name,
+        probe=exchange.name,
         value=claim.value,
         exchange=exchange,
     )
@@ -120,16 +113,18 @@ def unseen(run: Run, part: Part, witnesses: list[Check]) -> Part:
         return part._replace(reason="cannot be provoked by a well-formed request")
     found = []
     for check in sorted(witnesses, key=partial(rank_of, run)):
-        verdict, reason = run.silent.get(check.name, (NOT_SEEN, "no response had it"))
-        found.append(part._replace(verdict=verdict, reason=reason, check=check.name))
-    failed = [each for each in found if each.verdict == COULD_NOT_CHECK]
-    return failed[0] if failed else found[0]
+        name = check.name
+        verdict, reason = run.silent.get(name, (NOT_SEEN, "no response had it"))
+        found.append(part._replace(verdict=verdict, reason=reason, probe=name))
+    return preferred(found, lambda each: each.verdict == COULD_NOT_CHECK)[0]
 
 
 def rank_of(run: Run, check: Check) -> tuple[int, int, int]:
     """The order of the checks: those of the lowest level that was not asked come last."""
     level = LEVELS.index(check.level)
-    asked = 0 if run.is_recorded else LEVELS.index(run.level)
+    asked = 0
+    if not run.is_recorded:
+        asked = LEVELS.index(run.level)
     silence = 0 if check.name in run.silent else 1
     return max(level, asked), silence, level
 
@@ -144,15 +139,14 @@ def parts_in(contract: stub.Contract, pointer: str) -> dict[str, str]:
     if "x-origin" in node:
         (found[pointer],) = node["x-origin"]
     for name, value in children(node):
-        is_part = name not in ("x-origin", "examples", "links") and isinstance(value, dict | list)
+        is_part = name not in NO_PARTS and isinstance(value, dict | list)
         if is_part and "x-stub-only" not in value:
-            found.update(parts_in(contract, pointer + json_pointer(name)))
+            inner = pointer + json_pointer(name)
+            found.update(parts_in(contract, inner))
     return found
 
 
-def conclude(
-    run: Run, check: Check, exchanges: list[Exchange], tell: Callable[[str], None]
-) -> None:
+def conclude(run: Run, check: Check, exchanges: list[Exchange]) -> None:
     """Note what a check has shown, if it was asked: these exchanges say something of its parts."""
     name = check.name
     if name in LISTS:
@@ -163,10 +157,10 @@ def conclude(
         run.silent[name] = NOT_SEEN, NEEDS[check.needs]
     elif silence := silence_of(run, exchanges[-1]):
         run.silent[name] = silence
-    tell(f"{name:26} {outcome_of(run, name)}")
+    run.tell(f"{name:26} {outcome_of(run, name)}")
     if any(has_token(run.tokens, each) for each in run.of(name)):
         run.leaks.append(name)
-        tell(f"{name:26} {LEAK}")
+        run.tell(f"{name:26} {LEAK}")
 
 
 def has_token(tokens: Redactor, exchange: Exchange) -> bool:
@@ -180,8 +174,10 @@ def has_token(tokens: Redactor, exchange: Exchange) -> bool:
 
 def outcome_of(run: Run, name: str) -> str:
     """What came of a check, in a few words, and what failed before it was sent again."""
-    judged = [each for each in run.judged if each.check.name == name]
-    claims = [claim for each in judged for claim in claims_of(run, each)]
+    claims: list[Claim] = []
+    for exchange in run.judged:
+        if exchange.name == name:
+            claims += claims_of(run, exchange)
     if name in run.silent:
         outcome = ": ".join(run.silent[name])
     elif name == CANDIDATE.name:
