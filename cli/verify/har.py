@@ -8,6 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import replace
 from email.message import Message
+from itertools import islice
 from operator import attrgetter
 from pathlib import Path as File
 from typing import Any, NamedTuple
@@ -41,6 +42,7 @@ LONG = 12  # of one that has letters alone
 # Of each status of a rejected creation, the response of the contract.
 RESPONSE_OF = {status: response for response, (status, _) in checks.REJECTIONS.items()}
 MAX_OF_A_KIND = 100
+MAX_EXCHANGES = 2000  # a run compares each with the others
 NO_BODY = "it was recorded without its body"
 
 
@@ -77,7 +79,7 @@ def read_har(file: File, base: str) -> Recording:
             by_base[entry_base].append(exchange)
     chosen = choose_base(file, by_base, base.rstrip("/"))
     in_order = sorted(by_base[chosen], key=attrgetter("sent_at"))  # some write the end first
-    exchanges = list(first_of_each(in_order))
+    exchanges = list(islice(first_of_each(in_order), MAX_EXCHANGES))
     session = as_session(exchanges)
     if not session:
         raise ValueError(f"{file}: no exchange with {chosen} says anything")

@@ -1,6 +1,7 @@
 """verify --har judges recorded exchanges as those of a session."""
 
 import base64
+import copy
 import json
 from pathlib import Path
 from typing import Any
@@ -184,6 +185,10 @@ def test_of_a_long_recording_the_first_exchanges_of_a_kind_count() -> None:
     entries = record(Service())
     done = judge([*entries[:1] * 300, *entries[1:]])
     assert (done.status, done.requests["list"], done.requests["created is listed"]) == (0, 100, 1)
+    others = [copy.deepcopy(entries[2]) for _ in range(2100)]
+    for number, each in enumerate(others):
+        each["request"]["url"] += str(number)
+    assert sum(judge([*entries, *others]).requests.values()) == 2000
 
 
 def test_a_recording_without_bodies_says_nothing_and_replaces_nothing(tmp_path: Path) -> None:
