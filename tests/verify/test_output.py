@@ -6,6 +6,7 @@ import signal
 import threading
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -38,6 +39,23 @@ def test_both_sides_and_where_a_part_is_from_are_told() -> None:
         assert f"  {part}\n" in done.stdout
         assert f"    contract:  {expected}\n    service:   {observed}\n" in done.stdout
     assert "    fixed:    §3\n" in done.stdout
+
+
+def test_the_summary_names_what_differs_most() -> None:
+    def enclosed(body: Any) -> Any:
+        return {"data": body}
+
+    in_state = on_deployment(lambda body: {**without("status")(body), "state": body["status"]})
+    for changes, traits in (
+        ((on("list", body=lambda body: body["projects"]),), "the list is a bare array"),
+        ((on("list", body=enclosed),), "the list stands in data.projects"),
+        ((on("created", body=enclosed),), "a created project stands in data"),
+        ((on("deployment", body=enclosed),), "a deployment stands in data"),
+        ((on("created", status=200), in_state), "a creation is 200, the status is called state"),
+    ):
+        done = verify(Service(*changes), level="write")
+        assert re.search(rf"^\d+ differences?: {traits}$", done.stdout, re.MULTILINE), traits
+    assert "\nno difference\n" in verify(Service(), level="write").stdout
 
 
 def test_the_form_of_the_report() -> None:

@@ -20,6 +20,7 @@ LISTS: list[tuple[Any, Any, Any]] = [
     ({}, {"x": {"y": [OLD]}, "z": [OLD]}, ("z",)),
     ({}, {"tags": ["a"], "y": [OLD]}, ("y",)),
     ({}, {"all": [OLD], "projects": [OLD]}, ("projects",)),
+    ({}, {"items": [OLD], "meta": {"projects": [OLD]}}, ("items",)),
     ({}, {"count": 0}, None),
     # Of several with the name, the one whose item is most like the creation.
     ({}, {"log": [{"of": "new"}], "projects": [OLD, NEW]}, ("projects",)),
@@ -148,6 +149,7 @@ def test_a_deployment_is_read_whatever_names_it() -> None:
     own = on_projects(lambda body: {**hidden(body), "id": body["latest_deployment_id"]})
     service = Service(own, on_deployment(put(project_id=None)))
     assert verify(service, level="write").requests["created deployment"] > 1
+    assert verify(service).requests["deployment"] == 1
     assert verify(Service(on_projects(linked))).requests["deployment"] == 1
 
 
