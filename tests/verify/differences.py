@@ -205,6 +205,7 @@ DIFFERENCES = [
     read("an envelope of another name", differs(ITEMS, CREATED), on_listed(without("created_at")),
          on("list", body=lambda body: {"data": {"items": body["projects"]}})),
     write("projects null", differs(ITEMS), on_list(lambda _: None)),
+    write("projects null once", differs(ITEMS), first(1, on_list(lambda _: None))),
     read("projects are ids", differs(PROJECT), on_list(lambda all_: [each["id"] for each in all_])),
     write("never listed", differs(PROJECTS), on_list(lambda _: []), sample=0),
     write("a first page", differs(PROJECTS), on_list(lambda projects: projects[:3])),
