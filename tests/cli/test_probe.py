@@ -107,6 +107,9 @@ h['Authorization'] += '.w'
 name == 'plain' and os.remove(folder + '/seed.json')
 call('/v1/projects?' + name)
 p = call('/v1/projects', '{"name": "x"}')
+with socket.create_connection(('127.0.0.1', port)) as malformed:
+    malformed.sendall(b'GET\\r\\n\\r\\n')
+    malformed.recv(99)
 call('/_stub/faults', '{"status": 503, "times": null}')
 call('/_stub/clock', '{"advance": 9, "frozen": true}')
 last, on = call('/_stub/requests')['last'], call('/_stub/grease')['axes']
@@ -121,6 +124,7 @@ note('seen', json.dumps([name, on, p['id'], last, port]))
     assert report["unpromised"] == [
         {"what": "listProjects: query parameter plain", "count": 1, "example": 1, "world": "w"}
     ]
+    assert [each["count"] for each in report["rejected_by_the_server"]] == [1]
     assert done.status == 1
 
 
