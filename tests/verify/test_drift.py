@@ -87,6 +87,8 @@ CHANGES: dict[str, tuple[tuple[Change, ...], tuple[Change, ...], list[str]]] = {
     "no JSON any more": ((), (on("list", raw=b"<p>"),), ["/list/body"]),
     "times of another form": ((), (on_projects(IN_ANOTHER_ZONE), on_deployment(IN_ANOTHER_ZONE)), [
         "/times"]),
+    "a time in another unit": ((on("created", body=put(at=NOW)),), (
+        on("created", body=put(at=lambda _: int(time.time()))),), ["/create/body/at"]),
     "more digits in one member, and ids that are numbers": ((), (
         on_deployment(put(created_at=lambda at: f"{at[:-1]}.456Z")),
         on_projects(put(id=lambda each: int(each[2:]))),

@@ -181,6 +181,17 @@ def test_a_recording_without_what_was_sent_has_a_name() -> None:
     assert profile["create"]["request"] == {"name": "{project.name}"}
 
 
+def test_a_rejected_creation_is_judged_by_what_it_had() -> None:
+    found = judge(record(Service(on("invalid", status=400)))).parts
+    part = found["#/components/responses/InvalidBody"]
+    assert (part["verdict"], part["observed"]) == ("differs", "400")
+    assert found["#/components/responses/MalformedBody"]["verdict"] == "not seen"
+
+
+def test_a_deployment_that_was_not_recorded_is_told() -> None:
+    assert "\nd-99 was not recorded\n" in judge(record(Service()), "--deployment", "d-99").stdout
+
+
 def test_of_a_long_recording_the_first_exchanges_of_a_kind_count() -> None:
     entries = record(Service())
     done = judge([*entries[:1] * 300, *entries[1:]])

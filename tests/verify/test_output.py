@@ -55,7 +55,9 @@ def test_the_summary_names_what_differs_most() -> None:
     ):
         done = verify(Service(*changes), level="write")
         assert re.search(rf"^\d+ differences?: {traits}$", done.stdout, re.MULTILINE), traits
-    assert "\nno difference\n" in verify(Service(), level="write").stdout
+    done = verify(Service())
+    assert "\nno difference\n" in done.stdout
+    assert "left behind" not in done.stdout
 
 
 def test_the_form_of_the_report() -> None:

@@ -210,11 +210,14 @@ def test_what_varies_between_two_readings_is_told_and_is_no_choice() -> None:
         key = f"{len(request.headers)}{request.at}"
         response.headers |= {"X-Request-Id": key, "X-Remaining": str(900 - number)}
         response.body["request_id"] = key
+        if response.case == "deployment" and number % 2:
+            response.body["hint"] = "now and then"
 
     service = Service(varying)
     done = save(service)
     assert "  header fields that vary: X-Remaining, X-Request-Id\n" in done.stdout
     assert "  /list/body/request_id: another value in each reading" in done.stdout
+    assert "  /deployment/body/hint: another value in each reading" in done.stdout
     place = "/deployment/body/request_id"
     assert f"  {place}: another value in each reading; the profile has the first one" in done.stdout
     read = next(each.body for each in service.sent if each.case == "deployment")
@@ -230,15 +233,26 @@ def test_what_changes_with_the_status_is_a_choice() -> None:
         steps = ["build"] if status == "queued" else ["build", "ship"]
         at = None if status == "queued" else "2026-01-01"
         url = f"https://{body['id']}.example"
+        stages = [
+            {"name": "build", "is_done": status != "queued"},
+            {"name": "ship", "is_done": status == "succeeded"},
+        ]
         # A word of a choice may be a value, too.
         words = {"note": "", "stage": "succeeded"}
-        return {**body, **words, "url": url, "steps": steps, "ok": status == "succeeded", "at": at}
+        ok = status == "succeeded"
+        return {
+            **body, **words, "url": url, "steps": steps, "stages": stages, "ok": ok, "at": at,
+        }  # fmt: skip
 
     profile = save(Service(on_deployment(change))).profile
     body = profile["deployment"]["body"]
     assert body["ok"] == {CHOICE: {"succeeded": True, "": False}}
     assert body["at"] == {CHOICE: {"queued": None, "": "2026-01-01"}}
     assert body["steps"] == {CHOICE: {"queued": ["build"], "": ["build", "ship"]}}
+    assert body["stages"] == [
+        {"name": "build", "is_done": {CHOICE: {"queued": False, "": True}}},
+        {"name": "ship", "is_done": {CHOICE: {"succeeded": True, "": False}}},
+    ]
     assert body["url"] == "https://{deployment.id}.example"
     assert profile["statuses"] == {"run": ["queued", "building", "succeeded"], "ended": "succeeded"}
 
@@ -373,6 +387,23 @@ def test_a_status_that_a_profile_cannot_have_is_told() -> None:
     told = save(Service(on("created", "list", status=203))).stdout
     assert "  the status of a creation: 203\n" in told
     assert "  the status of the list: 203, not 200\n" in told
+
+
+def test_a_part_that_a_profile_cannot_have_is_left_out_and_told() -> None:
+    done = save(Service(new_id=lambda kind, number, _: "_" * (2 * number + (kind == "d"))))
+    why = "must have two letters or digits"
+    assert f"  /ids: /ids/projects/alphabet {why}\n" in done.stdout
+    assert done.profile["ids"] == {}
+    assert make_profile(done.profile)
+
+
+def test_a_read_that_fails_once_does_not_end_the_run() -> None:
+    def fail_once(response: Response, request: Request, number: int) -> None:
+        if number == 1:
+            on("deployment", status=503)(response, request, number)
+
+    run = save(Service(fail_once)).profile["statuses"]["run"]
+    assert run == ["queued", "succeeded"]  # the response that failed was `building`
 
 
 def test_a_run_that_did_not_end_or_failed_is_told() -> None:
