@@ -37,13 +37,9 @@ class Contract:
         self._names = names
         components = document["components"]
         challenge = components["headers"]["WWW-Authenticate"]
-        responses = components["responses"]
         self.schemas: dict[str, dict[str, Any]] = components["schemas"]
         self.challenge: str = challenge["example"]
-        self.elsewhere: dict[str, dict[str, Any]] = document.get("x-elsewhere", {})  # by status
-        if "x-elsewhere" not in document:
-            for status, name in ELSEWHERE.items():
-                self.elsewhere[status] = responses[name]
+        self.elsewhere = elsewhere_of(document)  # by status
         self._by_route: dict[tuple[str, str], Operation] = {}
         for path, item in document["paths"].items():
             self._read_path(path, item)
@@ -139,12 +135,22 @@ def rejects_method(response: dict[str, Any]) -> bool:
     return any("method_not_allowed" in content["examples"] for content in contents)
 
 
+def elsewhere_of(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """The responses of no operation, by status."""
+    if "x-elsewhere" in document:
+        own: dict[str, dict[str, Any]] = document["x-elsewhere"]
+        return own
+    responses = document["components"]["responses"]
+    return {status: responses[name] for status, name in ELSEWHERE.items()}
+
+
 def statuses_of(document: dict[str, Any]) -> tuple[list[str], list[str]]:
     """The known statuses of a contract, and those of a deployment that still runs."""
     if "x-statuses" in document:
         statuses = document["x-statuses"]
         return statuses["known"], statuses["running"]
-    status = document["components"]["schemas"]["Deployment"]["properties"]["status"]
+    deployment = document["components"]["schemas"]["Deployment"]
+    status = deployment["properties"]["status"]
     return status["examples"], status["x-running"]
 
 
