@@ -76,6 +76,11 @@ class ProbeRun:
     def broken_parts(self) -> list[str]:
         return [part for part, run in self.alone.items() if run.breaks]
 
+    @property
+    def breaks_whole(self) -> bool:
+        """Whether it breaks, and no part of it alone does."""
+        return self.breaks and not self.broken_parts
+
     def sentence(self) -> str:
         """How it ended, and what its axis varied."""
         sentence = f"{self.result} in {self.seconds:.1f} s"
@@ -184,11 +189,13 @@ class Probe:
 
     def _try_parts(self, axis: ProbeRun, parts: Sequence[str]) -> bool:
         """Run each part alone that was not yet; return whether one of them breaks."""
-        untried = [part for part in parts if part not in axis.alone]
-        for part in untried:
-            name = f"{axis.name}@{part}"
-            axis.alone[part] = self._vary(name, [name])
-        return any(axis.alone[part].breaks for part in untried)
+        runs = []
+        for part in parts:
+            if part not in axis.alone:
+                name = f"{axis.name}@{part}"
+                axis.alone[part] = self._vary(name, [name])
+                runs.append(axis.alone[part])
+        return any(run.breaks for run in runs)
 
     def _vary(self, name: str, words: Sequence[str], label: str = "") -> ProbeRun:
         """Run the command with axes, such as `members`, or parts, such as `members@Project`."""
@@ -273,7 +280,7 @@ class Probe:
                 origin = self.worlds.parts.origin(part)
                 what = f"{axis.name} of {part}"
                 yield dependency(axis.alone[part], what, f"; {origin}")
-            if axis.breaks and not broken:
+            if axis.breaks_whole:
                 yield dependency(axis, axis.name)
         for run in self.failures:
             if not run.is_disturbed:
@@ -306,8 +313,7 @@ class Probe:
                     f"that of {axis.name}: does the command cache a part of its results?\n"
                 )
         # Where a part breaks, a run without it has passed.
-        whole = [axis for axis in self.axes if axis.breaks and not axis.broken_parts]
-        if len(whole) > 1 and whole == self.axes:
+        if len(self.axes) > 1 and all(axis.breaks_whole for axis in self.axes):
             yield "warning: all axes break the tests: can these run twice, and without input?\n"
         if self.failures:
             yield table([run.failures for run in self.failures])

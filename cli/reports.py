@@ -95,9 +95,9 @@ def add_to_summary(environ: Mapping[str, str], title: str, text: str) -> None:
     path = environ.get("GITHUB_STEP_SUMMARY")
     if environ.get("GITHUB_ACTIONS") != "true" or not path or not text:
         return
-    fence = "```"
-    while fence in text:
-        fence += "`"
+    runs = re.findall("`+", text)
+    longest = max(map(len, runs), default=0)
+    fence = "`" * max(3, longest + 1)
     try:
         with Path(path).open("a", encoding="utf-8", errors="replace") as file:
             file.write(f"### {title}\n\n{fence}text\n{text.rstrip()}\n{fence}\n\n")

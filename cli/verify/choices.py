@@ -22,17 +22,24 @@ def merge(bodies: Bodies, varying: set[Path], path: Path = ()) -> Any:
         return first
     if all(isinstance(value, dict) for value in values):
         return merge_objects(bodies, varying, path)
-    are_arrays = all(isinstance(value, list) for value in values)
-    if are_arrays and len(set(map(len, values))) == 1:
-        by_index = [(word, dict(enumerate(body))) for word, body in bodies]
-        merged = merge_objects(by_index, varying, path)
-        return list(merged.values())
+    if all(isinstance(value, list) and len(value) == len(first) for value in values):
+        return merge_arrays(bodies, varying, path)
     return choose(bodies, varying, path)
+
+
+def merge_arrays(bodies: Bodies, varying: set[Path], path: Path) -> list[Any]:
+    """Arrays of one length, by their items."""
+    _, first = bodies[0]
+    items = []
+    for index in range(len(first)):
+        at_index = [(word, body[index]) for word, body in bodies]
+        items.append(merge(at_index, varying, (*path, index)))
+    return items
 
 
 def merge_objects(bodies: Bodies, varying: set[Path], path: Path) -> Any:
     """Objects as one; as a whole, if some members are there with other statuses alone."""
-    names: dict[str | int, None] = {}
+    names: dict[str, None] = {}
     for _, body in bodies:
         names.update(dict.fromkeys(body))
     merged = {}
@@ -47,7 +54,7 @@ def merge_objects(bodies: Bodies, varying: set[Path], path: Path) -> Any:
     return merged
 
 
-def comes_and_goes(bodies: Bodies, name: str | int) -> bool:
+def comes_and_goes(bodies: Bodies, name: str) -> bool:
     """Whether some bodies of one status have a member, and others not."""
     with_statuses = {(word, name in body) for word, body in bodies}
     statuses = {word for word, _ in bodies}
@@ -80,9 +87,11 @@ def judged(bodies: Bodies) -> Bodies:
     if words.count(last) == 1:
         return bodies
     found: Bodies = []
+    seen = set()
     for word, body in bodies:
-        if word == last or word not in dict(found):
+        if word == last or word not in seen:
             found.append((word, body))
+        seen.add(word)
     return found
 
 

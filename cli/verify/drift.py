@@ -176,17 +176,17 @@ class Comparison:
             yield from self._compare_codes(place, before, now)
 
     def _compare_objects(self, place: str, before: Part, now: Part) -> Iterator[Change]:
-        for name in {**before, **now}:
+        for name, old in before.items():
             inner = place + pointer(name)
-            old_type = type_in(self._before, before.get(name))
-            if name not in before:
-                yield note(inner, MISSING, type_in(self._now, now[name]))
-            elif name in now:
-                yield from self._compare(inner, before[name], now[name])
-            elif inner in self._found.varying or not self._is_own(place):
-                yield note(inner, old_type, MISSING)
-            else:
-                yield finding(inner, old_type, MISSING)
+            if name in now:
+                yield from self._compare(inner, old, now[name])
+                continue
+            may_be_missing = inner in self._found.varying or not self._is_own(place)
+            change = note if may_be_missing else finding
+            yield change(inner, type_in(self._before, old), MISSING)
+        added = [name for name in now if name not in before]
+        for name in added:
+            yield note(place + pointer(name), MISSING, type_in(self._now, now[name]))
 
     def _compare_arrays(self, place: str, before: list[Any], now: list[Any]) -> Iterator[Change]:
         """Compare each item with those of before: one that is like any of these is no drift."""

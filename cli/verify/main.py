@@ -16,7 +16,7 @@ from records import matches
 from server.settings import LOOPBACK, in_brackets
 from stub.documents import content_of
 from stub.like.markers import CHOICE, NAME, place_of_name
-from stub.like.profile import Profile, read_profile
+from stub.like.profile import MAX_BYTES, Profile, read_profile
 from web.files import read_file
 from web.redaction import Redactor
 from web.strict_json import MalformedJSON, parse_json
@@ -81,14 +81,14 @@ def verify_service(environ: Mapping[str, str], options: Options) -> int:
         signal.signal(signal.SIGTERM, handler)
         run.tell(*left_behind(run))
     found = list(findings_of(run, result))
-    kinds = tuple(options.fail_on)
+    kinds = tuple(f"{kind}: " for kind in options.fail_on)
     chosen = [line for line in found if line.startswith(kinds)]
     findings = [line for line in chosen if not is_known(line, inputs.known)]
     unused = [known for known in inputs.known if not any(matches(known, line) for line in found)]
     if options.report:
         write_report(options.report, run, result.parts, findings)
     if options.save and result.observation:
-        write_file(options.save, result.observation.profile)
+        save_profile(options.save, result.observation.profile)
         run.tell(*text_of_profile(run, result.observation, options.save))
     tell_findings(run, options, environ, findings, unused)
     return 1 if findings else 0
@@ -189,7 +189,7 @@ def write_report(path: Path, run: Run, parts: list[Part], findings: list[str]) -
     def mask(value: Any) -> Any:
         return run.redactor.text(value) if isinstance(value, str) else value
 
-    write_file(path, with_scalars(document, mask))
+    write_whole(path, text_of(with_scalars(document, mask)))
 
 
 def report_of(run: Run, parts: list[Part]) -> dict[str, Any]:
@@ -208,11 +208,19 @@ def report_of(run: Run, parts: list[Part]) -> dict[str, Any]:
     }
 
 
-def write_file(path: Path, document: dict[str, Any]) -> None:
+def save_profile(path: Path, document: dict[str, Any]) -> None:
+    """Raises `click.UsageError` for one that `--like` would reject."""
+    text = text_of(document)
+    if len(text.encode()) > MAX_BYTES:
+        raise click.UsageError(f"{path}: it would have over {MAX_BYTES} bytes.")
+    write_whole(path, text)
+
+
+def text_of(document: dict[str, Any]) -> str:
     text = json.dumps(document, indent=2, ensure_ascii=False)
     # JSON may have half of a character (RFC 8259 §8.2), and UTF-8 not.
     data = text.encode(errors="replace")
-    write_whole(path, f"{data.decode()}\n")
+    return f"{data.decode()}\n"
 
 
 # The run
@@ -221,11 +229,15 @@ def write_file(path: Path, document: dict[str, Any]) -> None:
 def make_run(options: Options, inputs: Inputs) -> Run:
     contract = stub.Contract(json.loads(read_file("openapi.json")))
     recording = inputs.recording
-    tokens = Redactor(recording.tokens)
-    redactor = Redactor(recording.tokens + recording.secrets)
-    source = str(options.har or options.url)
-    given = options.deployment or ""
-    run = Run(contract, source, level_of(options), redactor, tokens, recording.request, given)
+    run = Run(
+        contract=contract,
+        source=str(options.har or options.url),
+        level=level_of(options),
+        redactor=Redactor(recording.tokens + recording.secrets),
+        tokens=Redactor(recording.tokens),
+        request=recording.request,
+        given=options.deployment or "",
+    )
     if inputs.like:
         contract.statuses += inputs.like.words
         contract.running += inputs.like.running

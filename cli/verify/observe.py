@@ -77,11 +77,11 @@ def created_body(found: Observation, kind: str, readings: list[Reading], place: 
     status_path = first_of(marks.status_paths)
     bodies = []
     for reading in readings:
-        body = reading.body
-        word = text_at(body, status_path) or reading.before
-        bodies.append((word, marks.mark(body)))
-    last = readings[-1]
-    found.note_times(last.body, place)
+        word = text_at(reading.body, status_path)
+        if not word:  # this body has no status: that of the deployment counts
+            word = reading.before
+        bodies.append((word, marks.mark(reading.body)))
+    found.note_times(readings[-1].body, place)
     return found.clean(bodies, place)
 
 

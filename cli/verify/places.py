@@ -248,10 +248,10 @@ def find_status(bodies: Sequence[Any]) -> Path | None:
     reads = [texts_of_status(body) for body in bodies]
 
     def changes_until_end(path: Path) -> bool:
-        texts = [texts.get(path) for texts in reads]
-        has_changed = None not in texts and len(set(texts)) > 1
-        has_settled = len(texts) < 3 or texts[-2] == texts[-1]
-        return has_changed and has_settled
+        texts = [read.get(path) for read in reads]
+        if None in texts or len(set(texts)) == 1:
+            return False
+        return len(texts) < 3 or texts[-2] == texts[-1]
 
     last = reads[-1]
     found = [path for path in last if has_status_name(path) or changes_until_end(path)]

@@ -112,17 +112,18 @@ class Run:
     def look(self) -> None:
         """Find the places anew, with what was exchanged since."""
         lists = self.succeeded(*LISTS)
-        if lists:
-            earlier = lists[0].json
-            body = lists[-1].json
-            self.items_path = find_items(body, earlier, self.created_name, self.created_body)
-            self.others = self.items_of(lists[-1])
         self.mine = None
-        for exchange in lists:  # the last one that has the created project counts
+        if lists:
+            first = lists[0].json
+            last = lists[-1]
+            self.items_path = find_items(last.json, first, self.created_name, self.created_body)
+            self.others = self.items_of(last)
+        for exchange in reversed(lists):
             mine = self.created_item(exchange)
             if mine is not None:
                 self.mine = mine
                 self.others = [item for item in self.items_of(exchange) if item is not mine]
+                break
         self.id_path = self._find_id()
         self.created_id = self.own_id(self.mine)
         if self.created_id is None and self.creation:
@@ -135,8 +136,10 @@ class Run:
 
     def items_of(self, exchange: Exchange) -> list[Any]:
         """The projects in a list, none if it has no array of them."""
+        if not exchange.is_success:
+            return []
         found = at(exchange.json, self.items_path)
-        return found if exchange.is_success and isinstance(found, list) else []
+        return found if isinstance(found, list) else []
 
     def own_id(self, project: Any) -> Any:
         """The id of a listed project, None if it has none."""
@@ -205,8 +208,10 @@ class Run:
 
     def id_in(self, exchange: Exchange) -> Any:
         """The id in the response to a creation, None if there is none."""
+        if not exchange.is_success:
+            return None
         found = at(exchange.json, self._path_of_id(exchange))
-        return found if exchange.is_success and found is not NOTHING else None
+        return None if found is NOTHING else found
 
     def _path_of_id(self, exchange: Exchange) -> Path | None:
         """Where the response to a creation has the id of the project."""

@@ -291,7 +291,7 @@ class Session:
     # Requests
 
     def _poll(self, check: Check, is_over: Callable[[Exchange], bool]) -> list[Exchange]:
-        """Ask again and again, for `wait` seconds at most."""
+        """Ask again and again, for the seconds of `--wait` at most."""
         started = time.monotonic()
         found: list[Exchange] = []
         while True:

@@ -63,7 +63,9 @@ def witnesses_of(run: Run) -> dict[str, list[Check]]:
     errors = parts_in(run.contract, ERRORS).keys()
     found: dict[str, list[Check]] = defaultdict(list)
     for check in run.checks:
-        shown = {*check.rules, *parts_in(run.contract, check.expects)}
+        shown = set(check.rules)
+        if check.expects:
+            shown.update(parts_in(run.contract, check.expects))
         if check.expects != INVALID_BODY:
             shown -= errors
         for part in shown:

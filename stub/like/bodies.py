@@ -25,6 +25,7 @@ from .markers import (
 from .profile import EPOCH, Profile
 from .schema import schema_of
 
+NO_ARRAY = object()  # in the place of an array of projects
 MILLISECOND = timedelta(milliseconds=1)
 PRINTABLE = "".join(map(chr, range(0x20, 0x7F)))
 
@@ -62,7 +63,7 @@ class Compiler:
     def __init__(self, like: Profile) -> None:
         self._like = like
 
-    def body(self, value: Any, items: Any = (), *, has_sent: bool = False) -> Fill:
+    def body(self, value: Any, items: Any = NO_ARRAY, *, has_sent: bool = False) -> Fill:
         """Compile a body. `items` is the array in it that has a project for each item.
 
         With `has_sent`, what a client sent replaces constants beside the first name.
@@ -118,13 +119,13 @@ class Compiler:
                 yield spell(piece)
 
     def _choice(self, words: dict[str, Any], beside: Any) -> Piece:
-        own = {word: find_beside_name(each) for word, each in words.items()}
-        is_here = any(each is beside for each in own.values())
-        if beside is None or not is_here:
-            own = dict.fromkeys(words, beside)
+        # Each body has an object beside the name of its own, if the name is in this choice.
+        found = {word: find_beside_name(each) for word, each in words.items()}
+        is_here = beside is not None and any(each is beside for each in found.values())
         fills = {}
         for word, each in words.items():
-            fills[word] = joined(self._pieces(each, (), own[word]))
+            inner = found[word] if is_here else beside
+            fills[word] = joined(self._pieces(each, NO_ARRAY, inner))
         fill_others = fills.pop("")
 
         def fill(subject: Subject) -> str:

@@ -2,7 +2,7 @@
 
 import copy
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from typing import Any
 
 from web.problems import FieldError
@@ -128,6 +128,8 @@ class Bodies:
 
     def __init__(self, words: Collection[str] | None) -> None:
         self.words = words
+        self.projects: Path | None = None  # the array that has the form of the projects
+        self.skipped: set[Path] = set()  # other arrays of projects
 
     def check_form(
         self, form: dict[str, Any], path: Path, allowed: Collection[str]
@@ -146,34 +148,39 @@ class Bodies:
             detail = "must have an array with one item, in which markers of a project stand"
             yield error_at(detail, *path)
             return
-        for other in arrays[1:]:
+        self.projects, *others = arrays
+        for other in others:
             yield error_at("is a second array of projects: there is one beside it", *other)
-        yield from self.check(form["body"], path, OF_LISTS, arrays)
+        self.skipped = set(others)
+        yield from self.check(form["body"], path, OF_LISTS)
 
-    def check(
-        self, value: Any, path: Path, allowed: Collection[str], arrays: Sequence[Path] = ()
-    ) -> Iterator[FieldError]:
-        """The errors of a value in a body. The first of `arrays` has the form of the projects."""
-        if path in arrays[1:]:
+    def check(self, value: Any, path: Path, allowed: Collection[str]) -> Iterator[FieldError]:
+        """The errors of a value in a body."""
+        if path in self.skipped:
             return
-        if path in arrays:
-            if len(value) != 1:
-                yield error_at("must have one item, the form of each project", *path)
-            for index, item in enumerate(value):
-                yield from self.check(item, (*path, index), OF_RECORDS | OF_LISTS)
+        if path == self.projects:
+            yield from self.check_projects(value, path)
         elif isinstance(value, str):
             yield from check_text(value, path, allowed)
         elif isinstance(value, list):
             for index, item in enumerate(value):
-                yield from self.check(item, (*path, index), allowed, arrays)
+                yield from self.check(item, (*path, index), allowed)
         elif is_choice(value):
             yield from self.check_choice(value, path, allowed)
         elif isinstance(value, dict):
             for key, item in value.items():
-                if names_in(key):
+                inner = (*path, key)
+                if names_in(key) and inner not in self.skipped:
                     detail = "no marker can stand in a name; with doubled braces it is a text"
-                    yield error_at(detail, *path, key)
-                yield from self.check(item, (*path, key), allowed, arrays)
+                    yield error_at(detail, *inner)
+                yield from self.check(item, inner, allowed)
+
+    def check_projects(self, items: list[Any], path: Path) -> Iterator[FieldError]:
+        """The errors of the array that has the form of the projects."""
+        if len(items) != 1:
+            yield error_at("must have one item, the form of each project", *path)
+        for index, item in enumerate(items):
+            yield from self.check(item, (*path, index), OF_RECORDS | OF_LISTS)
 
     def check_choice(
         self, value: dict[str, Any], path: Path, allowed: Collection[str]

@@ -261,10 +261,10 @@ class ObservedContract:
         kept: dict[int, list[Document]] = defaultdict(list)  # by status
         moved: dict[int, list[Document]] = defaultdict(list)
         for text, response in responses.items():
-            status = int(text)
-            if status < 400:
+            if text < "400":
                 found[text] = response
                 continue
+            status = int(text)
             own = follow(response, self.own_responses)
             for new_status, changed in self.forms_of(status, own):
                 group = kept if new_status == status else moved

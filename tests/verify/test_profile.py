@@ -397,6 +397,17 @@ def test_a_part_that_a_profile_cannot_have_is_left_out_and_told() -> None:
     assert make_profile(done.profile)
 
 
+def test_a_profile_that_nobody_could_read_replaces_none(tmp_path: Path) -> None:
+    file = tmp_path / "service.json"
+    assert save(Service(), "--save", str(file)).status == 0
+    saved = file.read_bytes()
+    large = on_deployment(put(log="x" * 2**20))
+    done = verify(Service(large), "--save", str(file), level="write")
+    assert done.status == 2
+    assert f"{file}: it would have over {2**20} bytes.\n" in done.stderr
+    assert file.read_bytes() == saved
+
+
 def test_a_read_that_fails_once_does_not_end_the_run() -> None:
     def fail_once(response: Response, request: Request, number: int) -> None:
         if number == 1:
