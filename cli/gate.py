@@ -11,7 +11,7 @@ from .serving import Serving
 from .stderr import say
 
 
-def judge(run: Serving) -> int:
+def conclude(run: Serving) -> int:
     """Judge a run that has ended; return the exit status: that of the command if it is not 0.
 
     With --quiet, a failure is preceded by the latest lines of the log.

@@ -16,7 +16,7 @@ import server
 
 from .apps import files_to_watch
 from .documents import show_document
-from .gate import judge
+from .gate import conclude
 from .health import health
 from .options import OPTIONS, Program, Settings, Start, invalid, is_link
 from .serving import Serving
@@ -74,7 +74,7 @@ def program(context: click.Context, /, **values: Any) -> int | None:
         gc.freeze()
         gc.enable()
     run.serve()
-    return judge(run)
+    return conclude(run)
 
 
 def check_subcommand(context: click.Context) -> None:

@@ -57,7 +57,7 @@ class ProbeRun:
     varied: int = 0
     parts: Sequence[str] = ()
     first: dict[str, Any] | None = None
-    worlds: Sequence[str] = ()
+    world_names: Sequence[str] = ()
     uncalled: Sequence[str] = ()
     alone: dict[str, "ProbeRun"] = field(default_factory=dict)
     failures: Failures = field(default_factory=Failures)
@@ -269,7 +269,7 @@ class Probe:
         if axis:
             counts = coverage.document()["grease"]
             run.varied = counts[axis]
-            run.first, run.worlds = coverage.varied(axis)
+            run.first, run.world_names = coverage.varied(axis)
             run.parts = worlds.parts.varied_by(axis)
 
     def findings(self) -> Iterator[stub.Finding]:
@@ -402,7 +402,7 @@ def show(run: ProbeRun) -> None:
 def dependency(run: ProbeRun, what: str, origin: str = "") -> stub.Finding:
     """A finding of the axis of a run, which names the worlds of its requests if several."""
     advice = stub.ADVICE[run.axis] + origin
-    worlds = [name or "the main one" for name in run.worlds]
+    worlds = [name or "the main one" for name in run.world_names]
     if len(worlds) > 1:
         named = ", ".join(worlds[:MAX_WORLDS])
         advice += f"; varied in the worlds {named}"
@@ -432,7 +432,7 @@ def mistakes(failures: Failures, attempt: Attempt) -> Iterator[tuple[str, str]]:
     """The kinds of what the client did wrong after its request had failed, each with the reason."""
     reaction = attempt.reaction
     if reaction["again_after"]:
-        seconds, *_ = reaction["again_after"]
+        seconds = reaction["again_after"][0]
         again = f"sent again after {seconds:.2f} s"
         if failures.name != UNAVAILABLE and attempt.method == "POST":
             yield "repeats", f"{again}, {PERFORMED} (RFC 9110 §9.2.2)"

@@ -98,8 +98,7 @@ class Serving:
         for line in self.notes(url, port):
             say(f"{line}\n")
         if command:
-            token, *_ = self.settings.secrets
-            command.environ.update(STUB_URL=url, STUB_TOKEN=token)
+            command.environ.update(STUB_URL=url, STUB_TOKEN=self.settings.secrets[0])
             runner = self.probe or command
             command.start(runner.run, stop)
         if self.watch:

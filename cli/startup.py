@@ -16,11 +16,9 @@ def prepare() -> None:
     Ends the program with status 2 if Python is too old, or a package is missing.
     """
     if sys.version_info < (3, 10):  # noqa: UP036
-        version, *_ = sys.version.split()
-        stop(f"Python 3.10 or newer is needed: this is {version}")
+        stop(f"Python 3.10 or newer is needed: this is {sys.version.split()[0]}")
     gc.disable()
-    is_container = os.getpid() == 1
-    if is_container:  # until there is a handler, Linux ignores `docker stop`
+    if os.getpid() == 1:  # of a container: until it has a handler, Linux ignores `docker stop`
         signal.signal(signal.SIGTERM, end)
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, end_quietly)

@@ -31,7 +31,7 @@ class RedisStores(RedisConnection):
         """The number of projects of each world with records whose name begins so, but for those of
         other tenants. This uses no world.
         """
-        pattern, *_ = keys_of(f"{prefix}*")
+        pattern = keys_of(f"{prefix}*")[0]
         with self.available([pattern]) as client:
             own = []
             for key in client.scan_iter(pattern, count=1000):
@@ -40,8 +40,7 @@ class RedisStores(RedisConnection):
                     own.append(name)
             pipeline = client.pipeline(transaction=False)
             for name in own:
-                _, projects, *_ = keys_of(name)
-                pipeline.llen(projects)
+                pipeline.llen(keys_of(name)[1])
             counts = pipeline.execute()
             return dict(zip(own, counts, strict=True))
 

@@ -113,13 +113,11 @@ def addresses_for_others(host: str) -> list[str]:
     found: list[str] = []
     with suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as sock:  # which sends nothing
         sock.connect((FAR[family], 9))
-        own, *_ = sock.getsockname()
-        found.append(own)
+        found.append(sock.getsockname()[0])
     with suppress(OSError):
         name = socket.gethostname()
         for *_, named in socket.getaddrinfo(name, None, family):
-            own, *_ = named
-            found.append(str(own))
+            found.append(str(named[0]))
     distinct = dict.fromkeys(found)
     return [each for each in distinct if not ip_address(each).is_loopback]
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
+from stub.like.markers import DEFAULT_REQUEST, place_of_name
 from stub.like.markers import NAME as NAME_MARKER
-from stub.like.markers import place_of_name
 from web.routing import CREATED
 
 from .values import json_text
@@ -42,7 +42,6 @@ REJECTIONS = {
     "InvalidBody": (422, "invalid_body"),
 }
 
-DEFAULT_REQUEST = {"name": NAME_MARKER}
 OWN_MEMBER = "stubverify"  # one word, which no other spelling changes
 NAME_PREFIX = "stub-verify-"  # of what verify creates and of what cannot exist
 

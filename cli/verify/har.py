@@ -16,11 +16,11 @@ from urllib.parse import SplitResult, parse_qsl, urlsplit
 
 from stub.contract import object_in
 from stub.documents import content_of
-from stub.like.markers import NAME
+from stub.like.markers import DEFAULT_REQUEST, NAME
 from web.redaction import SECRET_NAME
 
 from . import checks
-from .checks import DEFAULT_REQUEST, NONE, WRONG, Check, without
+from .checks import NONE, WRONG, Check, without
 from .constants import is_secret_query
 from .exchange import Exchange
 from .values import (

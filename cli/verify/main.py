@@ -15,7 +15,7 @@ import stub
 from records import matches
 from server.settings import LOOPBACK, in_brackets
 from stub.documents import content_of
-from stub.like.markers import CHOICE, NAME, place_of_name
+from stub.like.markers import CHOICE, DEFAULT_REQUEST, NAME, place_of_name
 from stub.like.profile import MAX_BYTES, Profile, read_profile
 from web.files import read_file
 from web.redaction import Redactor
@@ -30,7 +30,7 @@ from ..reports import (
     write_whole,
 )
 from . import Options
-from .checks import ABUSE, CREATE, DEFAULT_REQUEST, FOLLOWED, GET_DEPLOYMENT, READ, RECORDED, WRITE
+from .checks import ABUSE, CREATE, FOLLOWED, GET_DEPLOYMENT, READ, RECORDED, WRITE
 from .client import Client
 from .drift import compare
 from .har import Recording, read_har
@@ -72,7 +72,7 @@ def verify_service(environ: Mapping[str, str], options: Options) -> int:
     handler = signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C
     try:
         exchange_all(run, options, inputs)
-        result = judge(run, options, inputs.like)
+        result = result_of(run, options, inputs.like)
         run.tell(*text_of_result(run, result))
     except KeyboardInterrupt:
         run.tell("interrupted: no verdicts")
@@ -324,7 +324,7 @@ def has_ended(run: Run) -> bool:
     return last not in run.contract.running
 
 
-def judge(run: Run, options: Options, like: Profile | None) -> Result:
+def result_of(run: Run, options: Options, like: Profile | None) -> Result:
     run.look()
     parts = list(judge_parts(run))
     if not options.save and not like:

@@ -5,7 +5,6 @@ from typing import Any
 
 from stub.like.check import errors_in
 from stub.like.markers import values_below
-from stub.like.profile import OWN_WORDS
 from web.validation import pointer
 
 from .constants import Constants
@@ -30,32 +29,32 @@ def observe(run: Run) -> Observation:
     own = readings.own()
     others = list(readings.others())
     constants = Constants(run.redactor, others, own, readings.names())
-    found = Observation(run, readings, constants, {"observed_at": f"{day:%Y-%m-%d}"})
-    listed = list_form(found)
+    observation = Observation(run, readings, constants, {"observed_at": f"{day:%Y-%m-%d}"})
+    listed = list_form(observation)
     parts = {
         "statuses": statuses_of(readings),
         "list": listed,
-        "create": create_form(found),
-        "deployment": deployment_form(found, listed),
-        "errors": error_forms(found),
-        "ids": forms_of_ids(found),
+        "create": create_form(observation),
+        "deployment": deployment_form(observation, listed),
+        "errors": error_forms(observation),
+        "ids": forms_of_ids(observation),
         "times": times_form(own) or times_form(others),
     }
     for name, part in parts.items():
         if part:
-            found.profile[name] = part
-    remove_invalid(found)
+            observation.profile[name] = part
+    remove_invalid(observation)
     for place, value in constants.kept.items():
         _, name, _ = place.split("/", 2)
-        if name in found.profile:
-            found.kept[place] = value
+        if name in observation.profile:
+            observation.kept[place] = value
     if constants.signed:
         places = ", ".join(constants.signed)
-        found.cannot_say(f"URLs with a signature or a password: {places}")
-    if found.left_out:
-        names = ", ".join(sorted(found.left_out))
-        found.cannot_say(f"header fields that vary: {names}")
-    return found
+        observation.cannot_say(f"URLs with a signature or a password: {places}")
+    if observation.left_out:
+        names = ", ".join(sorted(observation.left_out))
+        observation.cannot_say(f"header fields that vary: {names}")
+    return observation
 
 
 def statuses_of(readings: Readings) -> Part | None:
@@ -70,10 +69,10 @@ def statuses_of(readings: Readings) -> Part | None:
     return {"run": run, "ended": last}
 
 
-def created_body(found: Observation, kind: str, readings: list[Reading], place: str) -> Any:
+def created_body(observation: Observation, kind: str, readings: list[Reading], place: str) -> Any:
     """The body of the created project, or of its deployment, of what was read of it."""
-    marks = found.readings.marks_of_created(kind)
-    marks.status_paths += found.readings.status_paths(readings)
+    marks = observation.readings.marks_of_created(kind)
+    marks.status_paths += observation.readings.status_paths(readings)
     status_path = first_of(marks.status_paths)
     bodies = []
     for reading in readings:
@@ -81,53 +80,53 @@ def created_body(found: Observation, kind: str, readings: list[Reading], place: 
         if not word:  # this body has no status: that of the deployment counts
             word = reading.before
         bodies.append((word, marks.mark(reading.body)))
-    found.note_times(readings[-1].body, place)
-    return found.clean(bodies, place)
+    observation.note_times(readings[-1].body, place)
+    return observation.clean(bodies, place)
 
 
 # The list
 
 
-def list_form(found: Observation) -> Part | None:
-    path = found.run.items_path
-    lists = lists_with_projects(found)
+def list_form(observation: Observation) -> Part | None:
+    path = observation.run.items_path
+    lists = lists_with_projects(observation)
     if path is None or not lists:
         return None
     last = lists[-1]
-    marks = list_marks(found, last, path)
+    marks = list_marks(observation, last, path)
     place = "/list/body"
     item_place = place + pointer(*path, 0)
     bodies = [("", marks.mark(each.json)) for each in lists]
-    around = found.clean(bodies, place)
+    around = observation.clean(bodies, place)
     if marks.is_sure:
-        item = created_body(found, "project", found.readings.of_project(), item_place)
+        item = created_body(observation, "project", observation.readings.of_project(), item_place)
     else:
-        item = hidden_project(found, last)
+        item = hidden_project(observation, last)
     body = replaced(around, path, [item])
-    form = found.form("list", lists, body, marks.mark_field)
-    if is_newest_first(found, last):
+    form = observation.form("list", lists, body, marks.mark_field)
+    if is_newest_first(observation, last):
         form["order"] = NEWEST
-    found.note_status("list", last)
+    observation.note_status("list", last)
     return form
 
 
-def lists_with_projects(found: Observation) -> list[Exchange]:
+def lists_with_projects(observation: Observation) -> list[Exchange]:
     """The lists with the created project, or with any; none if a profile cannot have them."""
-    run = found.run
+    run = observation.run
     asked = run.accepted(*LISTS)
     if not asked:
         return []
     last = asked[-1]
-    if not found.is_strict(last, "list"):
+    if not observation.is_strict(last, "list"):
         return []
     if run.items_path is None:
-        found.unreadable.append("list")
-    mine = list(found.readings.mine)
+        observation.unreadable.append("list")
+    mine = list(observation.readings.mine)
     return mine or [each for each in asked if run.items_of(each)]
 
 
-def list_marks(found: Observation, exchange: Exchange, path: Path) -> ListMarks:
-    run = found.run
+def list_marks(observation: Observation, exchange: Exchange, path: Path) -> ListMarks:
+    run = observation.run
     items = run.items_of(exchange)
     first = run.own_id(items[0])
     last = run.own_id(items[-1])
@@ -135,15 +134,15 @@ def list_marks(found: Observation, exchange: Exchange, path: Path) -> ListMarks:
         items_path=path,
         size=len(items),
         ids=named({"first.id": first, "last.id": last}),
-        is_map=found.constants.is_map,
-        is_sure=exchange in found.readings.mine,
+        is_map=observation.constants.is_map,
+        is_sure=exchange in observation.readings.mine,
     )
 
 
-def hidden_project(found: Observation, exchange: Exchange) -> Any:
+def hidden_project(observation: Observation, exchange: Exchange) -> Any:
     """The form of each project, without the values of any."""
-    first, *others = found.run.items_of(exchange)
-    marks = found.readings.marks_of_other("project", first)
+    first, *others = observation.run.items_of(exchange)
+    marks = observation.readings.marks_of_other("project", first)
     if others:  # a name may be a value, as in a map by the names of environments
         marks.names = names_in(others)
     for path, _ in scalars(first):
@@ -152,10 +151,10 @@ def hidden_project(found: Observation, exchange: Exchange) -> Any:
     return marks.mark(first)
 
 
-def is_newest_first(found: Observation, exchange: Exchange) -> bool:
-    items = found.run.items_of(exchange)
+def is_newest_first(observation: Observation, exchange: Exchange) -> bool:
+    items = observation.run.items_of(exchange)
     first = items[0]
-    mine = found.readings.mine.get(exchange)
+    mine = observation.readings.mine.get(exchange)
     if mine is not None:
         return len(items) > 1 and first is mine
     for path, value in scalars(first):
@@ -168,49 +167,49 @@ def is_newest_first(found: Observation, exchange: Exchange) -> bool:
 # The creation and the deployment
 
 
-def create_form(found: Observation) -> Part | None:
-    run = found.run
-    readings = found.readings
+def create_form(observation: Observation) -> Part | None:
+    run = observation.run
+    readings = observation.readings
     creation = run.creation
-    if creation is None or not found.is_strict(creation, "create"):
+    if creation is None or not observation.is_strict(creation, "create"):
         return None
-    request = found.constants.clean(run.request, "/create/request")
-    body = created_body(found, "project", readings.of_creation(), "/create/body")
+    request = observation.constants.clean(run.request, "/create/request")
+    body = created_body(observation, "project", readings.of_creation(), "/create/body")
     marks = readings.marks_of_created("project")
-    form = found.form("create", [creation], body, marks.mark_field)
+    form = observation.form("create", [creation], body, marks.mark_field)
     status = creation.status
     if status in STATUSES_OF_CREATION:
         form["status"] = status
     else:
-        found.cannot_say(f"the status of a creation: {status}")
+        observation.cannot_say(f"the status of a creation: {status}")
     return {"request": request, **tolerance_of(run), **form}
 
 
-def deployment_form(found: Observation, listed: Part | None) -> Part | None:
-    run = found.run
-    readings = found.readings
+def deployment_form(observation: Observation, listed: Part | None) -> Part | None:
+    run = observation.run
+    readings = observation.readings
     asked = run.accepted(*DEPLOYMENTS)
     exchanges = run.followed or readings.other_deployment or asked
     if not exchanges:
         return None
     first = exchanges[0]
     last = exchanges[-1]
-    if not found.is_strict(last, "deployment"):
+    if not observation.is_strict(last, "deployment"):
         return None
-    found.note_status("deployment", first)
+    observation.note_status("deployment", first)
     if not run.followed:
-        return other_deployment(found, exchanges, listed or {})
-    body = created_body(found, "deployment", readings.of_deployment(), "/deployment/body")
+        return other_deployment(observation, exchanges, listed or {})
+    body = created_body(observation, "deployment", readings.of_deployment(), "/deployment/body")
     marks = readings.marks_of_created("deployment")
-    return found.form("deployment", exchanges, body, marks.mark_field)
+    return observation.form("deployment", exchanges, body, marks.mark_field)
 
 
-def other_deployment(found: Observation, exchanges: list[Exchange], listed: Part) -> Part:
+def other_deployment(observation: Observation, exchanges: list[Exchange], listed: Part) -> Part:
     """The form of a deployment that was not created, with its values only if it was given.
 
     Without them it has the header fields that the list has, too.
     """
-    readings = found.readings
+    readings = observation.readings
     first = exchanges[0]
     marks = readings.marks_of_other("deployment", readings.project_of(first))
     marks.is_shown = readings.is_given(first)
@@ -218,15 +217,15 @@ def other_deployment(found: Observation, exchanges: list[Exchange], listed: Part
     status_path = first_of(path for path in texts if has_status_name(path))
     if status_path is not None:
         marks.status_paths.append(status_path)
-        found.word = texts[status_path]
+        observation.word = texts[status_path]
     place = "/deployment/body"
     bodies = [("", marks.mark(each.json)) for each in exchanges]
     if marks.is_shown:
-        found.cannot_say("the run of a deployment: the one that was named is over")
-        body = found.clean(bodies, place)
-        return found.form("deployment", exchanges, body, marks.mark_field)
-    body = found.merge(bodies, place)
-    form = found.form("deployment", exchanges, body, marks.mark_field)
+        observation.cannot_say("the run of a deployment: the one that was named is over")
+        body = observation.clean(bodies, place)
+        return observation.form("deployment", exchanges, body, marks.mark_field)
+    body = observation.merge(bodies, place)
+    form = observation.form("deployment", exchanges, body, marks.mark_field)
     known = listed.get("headers", {}).items()
     headers = form.get("headers", {}).items()
     form["headers"] = {name: value for name, value in headers if (name, value) in known}
@@ -236,16 +235,16 @@ def other_deployment(found: Observation, exchanges: list[Exchange], listed: Part
 # Errors and ids
 
 
-def error_forms(found: Observation) -> Part:
+def error_forms(observation: Observation) -> Part:
     forms: Part = {}
-    for code, exchanges in rejections(found.run).items():
+    for code, exchanges in rejections(observation.run).items():
         part = f"errors/{code}"
         first = exchanges[0]
-        if not found.is_strict(first, part):
+        if not observation.is_strict(first, part):
             continue
         bodies = [("", without_echo(each)) for each in exchanges]
-        body = found.clean(bodies, f"/{part}/body")
-        form = found.form(part, exchanges, body, str)
+        body = observation.clean(bodies, f"/{part}/body")
+        form = observation.form(part, exchanges, body, str)
         forms[code] = {"status": first.status, **form}
     default = common_form(list(forms.values()))
     if default:
@@ -253,32 +252,32 @@ def error_forms(found: Observation) -> Part:
     return forms
 
 
-def forms_of_ids(found: Observation) -> Part:
-    run = found.run
+def forms_of_ids(observation: Observation) -> Part:
+    run = observation.run
     names = {run.created_id: run.created_name}
     for project in run.listed:
         names[run.own_id(project)] = run.name_of(project)
     names.pop(None, None)
-    forms = {"projects": ids_form(names), "deployments": deployment_ids(found)}
+    forms = {"projects": ids_form(names), "deployments": deployment_ids(observation)}
     return {kind: form for kind, form in forms.items() if form}
 
 
-def deployment_ids(found: Observation) -> Part | None:
+def deployment_ids(observation: Observation) -> Part | None:
     """The form of the id of the deployment that was read."""
-    run = found.run
-    deployment = run.followed or found.readings.other_deployment
+    run = observation.run
+    deployment = run.followed or observation.readings.other_deployment
     if not deployment:
         return None
     own_id = id_of(deployment)
     owner_id = run.created_id
     if not run.followed:
-        owner = found.readings.project_of(deployment[0])
+        owner = observation.readings.project_of(deployment[0])
         owner_id = run.own_id(owner)
     name = run.created_name
     if own_id == owner_id:
         return {"same": True}
     if name and name in str(own_id):
-        found.cannot_say("ids of deployments that are made from the name")
+        observation.cannot_say("ids of deployments that are made from the name")
         return None
     return ids_form({own_id: ""})
 
@@ -303,10 +302,10 @@ def tolerance_of(run: Run) -> Part:
     return found
 
 
-def remove_invalid(found: Observation) -> None:
+def remove_invalid(observation: Observation) -> None:
     """Leave out the parts that a profile cannot have."""
-    profile = found.profile
-    for error in errors_in(profile, OWN_WORDS):
+    profile = observation.profile
+    for error in errors_in(profile):
         _, name, *rest = error.pointer.split("/")
         holder = profile
         part = name
@@ -314,5 +313,5 @@ def remove_invalid(found: Observation) -> None:
             holder = profile[name]
             part = rest[0]
         if part in holder:
-            found.cannot_say(f"/{name}: {error.pointer} {error.detail}")
+            observation.cannot_say(f"/{name}: {error.pointer} {error.detail}")
             del holder[part]

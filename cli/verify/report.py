@@ -79,8 +79,8 @@ def text_of_result(run: Run, result: Result) -> Iterator[str]:
     yield ", ".join(counts)
     for kind, advice in ADVICE.items():
         found = by_verdict[kind]
-        is_told = kind == "broken" or not result.drift
-        if found and is_told:
+        is_shown = kind == "broken" or not result.drift
+        if found and is_shown:
             yield ""
             yield f"{kind} ({advice}):"
             yield from text_of_differences(run, found)

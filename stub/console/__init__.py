@@ -14,7 +14,7 @@ from records import Deployment, Project, timestamp
 from web.strict_json import JSON
 
 from ..grease.axes import TIER_1, Grease
-from ..like.markers import NAME
+from ..like.markers import DEFAULT_REQUEST
 from ..routes import all_worlds, open_world
 from ..worlds import World, Worlds
 
@@ -95,7 +95,7 @@ def view(world: World, worlds: Worlds) -> dict[str, Any]:
         },
         "statuses": list(statuses),
         "outcomes": [{"names": names, "status": status} for names, status in worlds.outcomes],
-        "request": like.request if like else {"name": NAME},
+        "request": like.request if like else DEFAULT_REQUEST,
         "like": {"file": like.file, "observed_at": like.observed_at} if like else None,
         "requests": {"first": first, "last": last},
         "faults": {**faults, "first": [short_fault(each) for each in faults["first"]]},

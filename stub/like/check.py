@@ -28,9 +28,12 @@ from .markers import (
 
 OPAQUE = ("prefix", "alphabet", "shortest", "longest")
 
+OWN_WORDS = ("queued", "building", "succeeded", "failed", "canceled")
+"""The statuses of a profile that has none."""
 
-def errors_in(profile: Any, words: Collection[str]) -> list[FieldError]:
-    """All errors of a profile; `words` are the statuses of one that has none of its own."""
+
+def errors_in(profile: Any) -> list[FieldError]:
+    """All errors of a profile."""
     errors = list(check(profile, "Profile"))
     if not isinstance(profile, dict):
         return errors
@@ -38,7 +41,7 @@ def errors_in(profile: Any, words: Collection[str]) -> list[FieldError]:
     valid = copy.deepcopy(profile)
     for place in places:
         remove(valid, path_of(place))
-    known: Collection[str] | None = words
+    known: Collection[str] | None = OWN_WORDS
     if has_error("/statuses", places):
         known = None
     elif "statuses" in profile:

@@ -8,6 +8,7 @@ CHOICE = "{deployment.status}"
 """The only member of an object that is a choice by the status."""
 
 NAME = "{project.name}"
+DEFAULT_REQUEST = {"name": NAME}  # that creates a project
 
 TIMES = {
     "project.created_at",

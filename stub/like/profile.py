@@ -17,17 +17,14 @@ from ..documents import content_of, explained, names_around
 from ..rules import spell_time
 from .check import errors_in, words_of
 from .ids import DERIVED
-from .markers import NAME, names_below, place_of_name
+from .markers import DEFAULT_REQUEST, names_below, place_of_name
 
 MAX_BYTES = 1024 * 1024  # of the document
 DEPTH = MAX_DEPTH + 4  # a body may be as deep as that of a request, inside of its form
-OWN_WORDS = ("queued", "building", "succeeded", "failed", "canceled")
-"""The statuses of a profile that has none."""
-
 # What stands for what a profile leaves out.
 DEFAULT_STATUSES: dict[str, Any] = {"run": [], "ended": None}
 DEFAULT_CREATION: dict[str, Any] = {
-    "request": {"name": NAME},
+    "request": DEFAULT_REQUEST,
     "unique": True,
     "optional": False,
     "any_type": False,
@@ -133,7 +130,7 @@ def read_form(part: dict[str, Any], content_type: str) -> Form:
 
 def make_profile(document: Any, file: str = "") -> Profile:
     """The profile of a JSON value, or `InvalidBody` with all its errors."""
-    require_valid(errors_in(document, OWN_WORDS))
+    require_valid(errors_in(document))
     return Profile(document, file)
 
 

@@ -171,10 +171,9 @@ def merged_objects(schemas: list[Schema]) -> Schema:
 
 def merged_arrays(schemas: list[Schema]) -> Schema:
     items = [schema["items"] for schema in schemas if "items" in schema]
-    first, *_ = schemas
     if not items:
-        return first
-    return {**first, "items": merged(items)}
+        return schemas[0]
+    return {**schemas[0], "items": merged(items)}
 
 
 def finished(schema: Schema) -> Schema:

@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 from jsonschema_rs import Draft202012Validator
 
-from stub.like.check import errors_in
+from stub.like.check import OWN_WORDS, errors_in
 from stub.like.ids import make_id
-from stub.like.profile import OWN_WORDS
 from stub.rules import schemas
 from tests.contract import STATUSES, V1
 from tests.program import not_started, run
@@ -93,19 +92,19 @@ INVALID: list[tuple[dict[str, Any], str]] = [
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_a_valid_profile_has_no_error(name: str) -> None:
     Draft202012Validator(schemas()["Profile"]).validate(DOCUMENTS[name])
-    assert errors_in(DOCUMENTS[name], OWN_WORDS) == []
+    assert errors_in(DOCUMENTS[name]) == []
 
 
 @pytest.mark.parametrize(("more", "places"), INVALID)
 def test_each_error_is_told_at_its_place(more: dict[str, Any], places: str) -> None:
-    errors = errors_in({"observed_at": DATE, **more}, OWN_WORDS)
+    errors = errors_in({"observed_at": DATE, **more})
     assert sorted(error.pointer for error in errors) == sorted(places.split()), errors
 
 
 def test_a_choice_takes_the_words_of_the_profile() -> None:
     statuses = {"run": ["A", "b c"], "ended": "b c", "others": ["D"]}
     choice = in_deployment({STATUS: {"A": 1, "b c": 2, "D": 3, "": 4}})
-    assert errors_in({"observed_at": DATE, "statuses": statuses, **choice}, OWN_WORDS) == []
+    assert errors_in({"observed_at": DATE, "statuses": statuses, **choice}) == []
     assert [*OWN_WORDS] == STATUSES
 
 
