@@ -236,6 +236,15 @@ def test_an_entry_that_says_nothing_is_not_judged(
     assert judge(entries).parts[parts.DID]["verdict"] == verdict
 
 
+def test_a_body_that_is_empty_is_none_that_was_not_recorded() -> None:
+    entries = record(Service())
+    for entry in entries:
+        if "/deployments/d-" in entry["request"]["url"]:
+            entry["response"]["content"] = {"size": 0}
+    found = judge(entries).parts["#/paths/~1v1~1deployments~1{id}/get/responses/200"]
+    assert (found["verdict"], found["observed"]) == ("differs", "no JSON")
+
+
 def test_a_file_that_cannot_be_used_is_a_sentence() -> None:
     entries = record(Service())
     other = json.loads(json.dumps(entries).replace(URL, f"{URL}/api"))

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from cli.verify.places import find_candidates, find_id, find_items, find_status
+from cli.verify.places import find_candidates, find_id, find_items, find_record, find_status
 from tests.verify.conftest import Service, save, verify
 from tests.verify.differences import on, on_deployment, on_projects, put, without
 
@@ -70,6 +70,11 @@ CANDIDATES: list[tuple[Any, list[str]]] = [
 @pytest.mark.parametrize(("members", "ids"), CANDIDATES)
 def test_ids_of_deployments_are_sought_first_where_a_name_says_so(members: Any, ids: Any) -> None:
     assert [each.id for each in find_candidates([{"id": "p", **members}], "p")] == [*ids, "p"]
+
+
+def test_of_records_alike_the_first_of_the_outermost_counts() -> None:
+    body = {"x": {"y": {"id": 1}}, "a": {"id": 2}, "b": {"id": 3}}
+    assert find_record(body, ["id"]).path == ("a",)
 
 
 STATUSES: list[tuple[Any, Any]] = [
