@@ -85,6 +85,7 @@ CHANGES: dict[str, tuple[tuple[Change, ...], tuple[Change, ...], list[str]]] = {
         on_deployment(put(status=lambda word: "waiting" if word == "building" else word)),
     ), ["/statuses/run", "/list/content_type"]),
     "no JSON any more": ((), (on("list", raw=b"<p>"),), ["/list/body"]),
+    "no array in the list": ((), (on("list", body=lambda _: {"count": 0}),), ["/list/body"]),
     "times of another form": ((), (on_projects(IN_ANOTHER_ZONE), on_deployment(IN_ANOTHER_ZONE)), [
         "/times"]),
     "a time in another unit": ((on("created", body=put(at=NOW)),), (

@@ -181,6 +181,23 @@ def test_a_recording_without_what_was_sent_has_a_name() -> None:
     assert profile["create"]["request"] == {"name": "{project.name}"}
 
 
+def test_of_lists_with_a_query_the_first_page_counts() -> None:
+    entries = record(Service())
+    plain = judge(entries).requests
+    for entry in entries:
+        request = entry["request"]
+        if request["method"] == "GET" and request["url"] == f"{URL}/v1/projects":
+            request["url"] += "?page=1"
+    assert judge(entries).requests == plain
+
+
+def test_a_key_in_a_query_is_masked() -> None:
+    entries = record(Service(on_projects(put(note="q7f3a9c2e1"))))
+    entries[0]["request"]["url"] += "?api_key=q7f3a9c2e1"
+    done = judge(entries, saves=True)
+    assert "q7f3a9c2e1" not in done.stdout + json.dumps([done.report, done.profile])
+
+
 def test_a_rejected_creation_is_judged_by_what_it_had() -> None:
     found = judge(record(Service(on("invalid", status=400)))).parts
     part = found["#/components/responses/InvalidBody"]
