@@ -109,16 +109,20 @@ def test_a_file_of_jsonl_has_an_object_for_each_request_with_the_names_of_the_jo
         body = b'{"name": 7}'
         call(url, "/v1/projects?q=s3cret-token", token=f"{token}.job", body=body)
         call(url, "/_stub/faults", token=f"{token}.job", body=b'{"status": 503}')
+        call(url, "/_stub/clock", token=f"{token}.job", body=b'{"advance": -1}')
         call(url, "/v1/projects", token=f"{token}.job")
         journal.extend(call(url, "/_stub/requests", token=f"{token}.job").json["requests"])
         with Connection(port_of(url)) as client:
             client.send(get("/v1/projects?a=s3cret-token", f"X: {17_000 * 'x'}"))
             client.assert_rejected(431, "headers_too_large")
+        with Connection(port_of(url)) as client:  # which brings a hint
+            client.send(get("/v1/projects", "Host: stub.example"))
+            client.assert_rejected(400, "host_not_allowed")
 
     run("--quiet", "--token", f"team={token}", "--log", str(file), during=ask)
     text = file.read_text("utf-8")
     assert "s3cret" not in text
-    first, fault, second, read, rejected = map(json.loads, text.splitlines())
+    first, fault, clock, second, read, rejected, host = map(json.loads, text.splitlines())
     for line, entry in zip((first, second), journal, strict=True):
         assert re.fullmatch(r"\d{4}-\d\d-\d\dT[0-9:.]{12}Z", line["time"])
         assert (line["tenant"], line["world"]) == ("team", "job")
@@ -127,7 +131,9 @@ def test_a_file_of_jsonl_has_an_object_for_each_request_with_the_names_of_the_jo
         assert {name: line[name] for name in shared} == {name: entry[name] for name in shared}
     assert (fault["number"], fault["path"], fault["status"]) == (None, "/_stub/faults", 201)
     assert (read["method"], read["tenant"], read["world"]) == ("GET", "team", "job")
+    assert (clock["code"], clock["reason"][:9]) == ("invalid_body", "/advance ")
     assert (rejected["status"], rejected["code"]) == (431, "headers_too_large")
+    assert host["code"] == "host_not_allowed"
     assert fault["ms"] > 0
     assert fault.keys() == first.keys() == rejected.keys()
 

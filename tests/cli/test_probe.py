@@ -151,14 +151,17 @@ CASES = {
         ["warning: getDeployment was called in the plain run and not in that of members: "],
     ),
     "a finding names its first request and the worlds that the axis varied": Case(
-        "for world in 'ab':\n"
+        "for world in 'abcdefg':\n"
         "    h['Authorization'] = 'Bearer dev-token.' + world\n"
         "    call('/v1/deployments/none')\n"
         "    project = call('/v1/projects')['projects'][0]\n"
         "sys.exit(len(project) > 4)",
         {"members": "breaks"},
         ["members of Project"],
-        ["finding: depends: members of Project (first: a #2): ", "; varied in the worlds a, b\n"],
+        [
+            "finding: depends: members of Project (first: a #2): ",
+            "; varied in the worlds a, b, c, d, e and 2 more\n",
+        ],
     ),
     "what does not break again is unstable": Case(
         "call('/v1/projects')\nif name != 'plain' and is_first(name): sys.exit(3)\n",
@@ -174,6 +177,19 @@ CASES = {
             "warning: no request in the run of headers: does the command cache its results? Turn ",
             "probe: headers: not run in 0.",
         ],
+    ),
+    "what breaks along all axes and in no part is doubtful": Case(
+        "call('/v1/projects')\nsys.exit(name in ('members', 'headers'))",
+        {"members": "breaks", "headers": "breaks"},
+        ["members", "headers"],
+        ["warning: all axes break the tests: can these run twice, and without input?"],
+    ),
+    "what sends no request again is not run": Case(
+        "if name == 'members' and not is_first(name): sys.exit(3)\n"
+        "call('/v1/projects')\nsys.exit(name in ('members', 'headers'))",
+        {"members": "not run", "headers": "breaks"},
+        ["headers"],
+        ["probe: members again: not run in 0."],
     ),
     # The client rejects an unknown member of a project before it asks for a deployment.
     "a dependency that another one hides is found": Case(

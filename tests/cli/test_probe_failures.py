@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from cli.probe import findings, table
+from stub.failures import MET, Attempt, Failures
 from tests.cli.conftest import probe
 
 pytestmark = pytest.mark.process
@@ -75,6 +77,21 @@ def test_what_the_client_did_is_told_and_what_it_did_wrong_is_found(tmp_path: Pa
     assert (reaction["met"], reaction["waited"], len(reaction["again_after"])) == (True, False, 1)
     assert (failed["cut-body"]["result"], failed["cut-body"]["exit_status"]) == ("breaks", 1)
     assert "IncompleteRead" in failed["cut-body"]["output"]
+
+
+def test_a_client_that_waits_or_repeats_often_is_found() -> None:
+    failures = Failures("stalled", stall=20.0)
+    for operation, reaction in (
+        ("listProjects", {**MET, "waited": True}),
+        ("createProject", {**MET, "again_after": [0.5, 1.0, 2.0]}),
+    ):
+        failures.met[operation] = Attempt(operation, "GET", 1, reaction=reaction)
+        failures.reactions[operation] = reaction
+    lines = [finding.sentence for finding in findings(failures)]
+    assert lines == ["waits: listProjects after stalled: no timeout within 20 s"]
+    _, waited, repeated = table([failures]).splitlines()
+    assert waited.endswith("  waited 20 s")
+    assert repeated.endswith("  again after 0.50 s (3 times)")
 
 
 def test_axes_come_first_and_what_was_not_called_is_not_met(tmp_path: Path) -> None:
