@@ -240,6 +240,7 @@ DIFFERENCES = [
     )),
     read("status null, and another's", differs(OWNER) | broken(STATUS),
          on_deployment(put(status=None, project_id="p-0"))),
+    write("the project of another", differs(OWNER), on_deployment(put(project_id="p-1"))),
     write("its deployment is not found", differs(LATEST), its_deployment(404)),
     # A creation.
     write("created 204", differs(POST_201), on("created", status=204, raw=b"")),
