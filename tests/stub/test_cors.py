@@ -78,6 +78,12 @@ def test_other_requests_are_treated_as_without_cors(browser: FlaskClient) -> Non
                 assert cors_headers(here) == {"Vary": "Origin", "Cache-Control": "no-store"}
 
 
+def test_a_preflight_of_a_page_that_is_a_file_is_told_to_allow_all() -> None:
+    client = create_app().test_client()
+    rejected = client.options("/v1/projects", headers={"Origin": "null", **PREFLIGHT})
+    assert rejected.json["detail"].endswith("preflight from null: start with --cors-origin '*'.")
+
+
 def test_a_star_allows_every_origin_without_credentials_and_no_private_network() -> None:
     origins = ["*", PAGE]
     browser = create_app(stub_options=StubOptions(cors_origins=origins)).test_client()

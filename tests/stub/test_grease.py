@@ -493,6 +493,14 @@ def test_the_order_of_two_projects_does_not_depend_on_a_third() -> None:
         assert [name for name in after if name != "late"] == before
 
 
+def test_a_greased_id_of_the_start_is_shown_as_one_in_every_world() -> None:
+    seed = seed_of({"projects": [{"name": "x"}]})
+    app = greased_app(("ids",), 7, seed=seed)
+    for token in ("dev-token", "dev-token.job"):
+        listed = control_client_of(app, token).get("/v1/projects")
+        assert listed.headers["Stub-Grease"] == "seed=7; axes=ids"
+
+
 def test_a_get_that_shows_a_greased_id_says_so_and_changes_nothing_else() -> None:
     client = control_client_of(app_of("ids", seed=7))
     sent = '{"name": "n\\u0061me", "n": [1.10, -0, 1e2]}'

@@ -94,6 +94,11 @@ def test_a_fault_that_was_removed_before_a_request_met_it_is_unused(app: Flask) 
     assert findings(app, ["unused-faults"]) == unused
 
 
+def test_what_was_not_called_has_no_first_request(app: Flask) -> None:
+    (*_, idle) = verdict_of(app, ["idle"]).findings
+    assert idle.line() == "finding: idle: getDeployment: call the operation\n"
+
+
 def test_an_unused_fault_is_found_with_the_world_of_its_test(app: Flask) -> None:
     for name in ("ended", "open"):
         operation = {"ended": "createProject", "open": "listProjects"}[name]

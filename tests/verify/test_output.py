@@ -58,6 +58,7 @@ def test_the_summary_names_what_differs_most() -> None:
     done = verify(Service())
     assert "\nno difference\n" in done.stdout
     assert "left behind" not in done.stdout
+    assert done.stdout.endswith("\nno finding of the kinds broken, leaks, drift, unseen\n")
 
 
 def test_the_form_of_the_report() -> None:

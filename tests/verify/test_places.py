@@ -138,6 +138,8 @@ def test_a_creation_that_is_rejected_is_unseen() -> None:
     done = verify(Service(on("created", status=422)), level="write")
     why = "no project was created: 422; give --body FILE with what the service asks for"
     assert f"finding: unseen: project: {why}\n" in done.stdout
+    failed = verify(Service(on("created", status=500)), level="write").stdout
+    assert "finding: unseen: project: no project was created: 500\n" in failed
     done = verify(Service(), "--deployment", "nope", level="write")
     assert "finding: unseen: deployment: nope was not read: 404\n" in done.stdout
 

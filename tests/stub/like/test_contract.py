@@ -253,4 +253,14 @@ def test_ids_that_a_profile_leaves_out_are_those_of_the_plain_contract() -> None
     plain = client_of(create_app()).get("/openapi.json").json["components"]["schemas"]
     project = known["Project"]["properties"]
     assert project["id"] == plain["Project"]["properties"]["id"]
-    assert project["latest_deployment_id"]["x-origin"] == SEEN
+    assert project["created_at"] == plain["Project"]["properties"]["created_at"]
+    own = project["latest_deployment_id"]
+    assert (own["x-origin"], "x-grease" in own) == (SEEN, False)
+
+
+def test_an_error_of_no_operation_varies_with_the_status_of_the_service() -> None:
+    forbidden = {"token_invalid": {"status": 403, "body": {"error": "{error.code}"}}}
+    app = like(profile(errors=forbidden), grease=("headers",))
+    response = client_of(app, "wrong").get("/v1/nowhere")
+    assert response.status_code == 403
+    assert response.headers["Stub-Grease"] == "seed=0; axes=headers"
