@@ -113,7 +113,7 @@ def contradictions(settings: Settings, start: Start, given: Collection[str]) -> 
     probe = settings.probe
     has_command = words and words[0].strip()
     if not has_command and (probe or words is not None):
-        yield "give a command after --."
+        yield f"{'--probe: ' if probe else ''}give a command after --."
     if settings.watch:
         yield from contradictions_of_watch(settings, start)
     if settings.empty and settings.seed:

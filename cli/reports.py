@@ -110,17 +110,27 @@ def remove_old_report(path: Path, *, is_kept: bool = False) -> None:
 
     Raises `OSError` if a new one cannot be written.
     """
+    given = path
     path = Path(os.path.realpath(path))
     with suppress(FileNotFoundError):  # at any time: another program may have the same report
-        mode = path.stat().st_mode
-        if not S_ISREG(mode):
-            raise OSError(0, "not a file", str(path))
+        status = given.stat()
+        if not S_ISREG(status.st_mode) or is_output(status):
+            raise OSError(0, "not a file of its own", str(given))
         if not os.access(path.parent, os.W_OK):
             raise PermissionError(0, "its folder cannot be written to", str(path))
         if is_kept:
             return
     path.touch()
     path.unlink(missing_ok=True)
+
+
+def is_output(status: os.stat_result) -> bool:
+    """Whether it is that of the file to which stdout or stderr is redirected, as `/dev/stdout`."""
+    for descriptor in (1, 2):
+        with suppress(OSError):  # it may be closed
+            if os.path.samestat(status, os.fstat(descriptor)):
+                return True
+    return False
 
 
 def write_whole(path: Path, text: str) -> None:

@@ -108,7 +108,7 @@ def contradictions(options: Options) -> Iterator[str]:
     inputs = [options.known, options.ca, options.body, har]
     outputs = [options.like, options.save]
     if bool(options.url) == bool(har):
-        yield "give the URL of a service, or --har FILE, not both."
+        yield "give either the URL of a service or --har FILE."
     if options.abuse and not options.write:
         yield "--abuse may create projects: give --write, too."
     if options.body and not options.write:

@@ -93,6 +93,12 @@ class Profile:
         """The form of the errors of a code; None for the contract's own."""
         return self.error_forms.get(code) or self.error_forms.get("default")
 
+    @property
+    def shows_status(self) -> bool:
+        """Whether the body of a deployment has its status (§3), or a choice by it."""
+        form = self.form("deployment")
+        return form is None or "deployment.status" in names_below(form.body)
+
     def has_integers(self, kind: str) -> bool:
         """Whether the ids of this kind are numbers; those of deployments may be the projects'."""
         form: dict[str, Any] = self.ids.get(kind, {})

@@ -2,6 +2,8 @@
 
 import json
 import os
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -71,7 +73,7 @@ def test_a_file_that_cannot_be_read_or_written_is_an_error_at_the_start(tmp_path
     link.symlink_to(fifo)
     assert not_started("--seed", str(tmp_path)) == f"error: {tmp_path}: Is a directory\n"
     assert "x: No such file or directory" in not_started("--token-file", str(tmp_path / "x"))
-    assert not_started("--report", str(link)) == f"error: {fifo}: not a file.\n"
+    assert not_started("--report", str(link)) == f"error: {link}: not a file of its own.\n"
     assert not_started("--log", str(tmp_path)) == f"error: {tmp_path}: Is a directory.\n"
     for option in ("--report", "--log"):
         path = tmp_path / "no" / "x"
@@ -103,6 +105,15 @@ def test_a_report_is_made_anew_where_a_link_leads(tmp_path: Path) -> None:
     assert "warning: --allow 'x' matches no finding" in done.stderr
     assert [*folder.iterdir()] == [report]
     assert {*tmp_path.iterdir()} == {folder, link}
+
+
+def test_a_report_is_not_the_output_of_the_program(tmp_path: Path) -> None:
+    output = tmp_path / "output"
+    words = [sys.executable, str(ROOT / "app.py"), "--port", "0", "--report", "/dev/stdout"]
+    with output.open("w") as file:
+        done = subprocess.run(words, stdout=file, stderr=subprocess.PIPE, text=True, check=False)
+    assert (done.returncode, done.stderr) == (2, "error: /dev/stdout: not a file of its own.\n")
+    assert output.exists()
 
 
 def test_programs_that_start_at_once_can_have_one_report(tmp_path: Path) -> None:

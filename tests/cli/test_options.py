@@ -170,7 +170,7 @@ INVALID: list[tuple[list[str], str]] = [
     *((["--delay", each], "0.2-1.5") for each in ("31", "2-1", "1-", "1e-3-", "nan")),
     (["--fail-on", "idle,x"], "'x' is unknown: there are violations"),
     (["--no-stub", "--probe", "all", "--", "true"], "leave out --grease, --no-stub and --store."),
-    (["--probe", "all"], "give a command after --."),
+    (["--probe", "all"], "--probe: give a command after --."),
     (["--probe", "all", "--grease", "--", "true"], "leave out --grease, --no-stub and --store."),
     (["--probe", "ids,failure", "--", "true"], "'failure' is unknown: there are tier1, all, fail"),
     (["health", "--host", ""], "'--host': give a host name"),

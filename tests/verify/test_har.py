@@ -277,7 +277,7 @@ def test_a_file_that_cannot_be_used_is_a_sentence() -> None:
         (entries + other, (), "several services; give --base with one of "),
         (entries, ("--base", "https://b.example"), f"https://b.example is none of {URL} (12 "),
         (entries, ("--write",), "--write: with --har nothing is asked"),
-        (entries, ("http://127.0.0.1:1",), "give the URL of a service, or --har FILE"),
+        (entries, ("http://127.0.0.1:1",), "give either the URL of a service or --har FILE"),
     ):
         done = judge(given, *options)
         assert (done.status, done.stdout) == (2, "")

@@ -141,6 +141,10 @@ def test_the_program_starts_with_a_file_or_says_what_is_wrong_in_it(tmp_path: Pa
     for words in (files, ()):
         done = run(*words, env={"STUB_LIKE": str(file)})
         assert (done.status, f"responses are like {file}\n" in done.stderr) == (0, True)
+        assert "{deployment.status}" not in done.stderr
+    file.write_text(f'{{"observed_at": "{DATE}", "deployment": {{"body": {{"id": 1}}}}}}', "utf-8")
+    warning = f"warning: {file}: /deployment/body has no {{deployment.status}}\n"
+    assert warning in run("--like", str(file)).stderr
     file.write_text(f'{{"observed_at": "{DATE}", "times": null}}', "utf-8")
     for text, reasons in (
         ('{"observed_at": "x", "list": {"body": [{"a": "{project.x}"}]}}',
