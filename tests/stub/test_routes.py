@@ -34,6 +34,13 @@ def test_a_deployment_is_made_and_replaced(stub: FlaskClient, clock: Clock) -> N
     assert latest["prj_search"] == "dpl_x"
 
 
+def test_a_check_of_the_health_does_not_turn_the_clock(stub: FlaskClient) -> None:
+    before = stub.get("/_stub/clock").json
+    for path in ("/_stub/health", "/_stub/ready"):
+        assert stub.get(path).json == {"status": "ok"}
+    assert stub.get("/_stub/clock").json == before
+
+
 def test_a_deployment_may_have_any_id_of_unreserved_characters(stub: FlaskClient) -> None:
     for deployment_id in ("a", "...", "~-._", 255 * "a"):
         response = stub.put(f"/_stub/deployments/{deployment_id}", json={"status": "failed"})
