@@ -258,6 +258,15 @@ def test_ids_that_a_profile_leaves_out_are_those_of_the_plain_contract() -> None
     assert (own["x-origin"], "x-grease" in own) == (SEEN, False)
 
 
+def test_what_a_profile_does_not_say_is_not_in_its_contract() -> None:
+    document = contract_of(profile(list={"body": [{"id": "{project.id}", "of": None}]}))
+    assert "x-elsewhere" not in document
+    assert "x-origin" in document["paths"]["/v1/projects"]["post"]["requestBody"]
+    assert document["paths"]["/v1/projects"]["post"]["requestBody"]["x-origin"] != SEEN
+    own = contract_of(profile(create={"request": {"title": "{project.name}"}, "body": {}}))
+    assert own["paths"]["/v1/projects"]["post"]["requestBody"]["x-origin"] == SEEN
+
+
 def test_an_error_of_no_operation_varies_with_the_status_of_the_service() -> None:
     forbidden = {"token_invalid": {"status": 403, "body": {"error": "{error.code}"}}}
     app = like(profile(errors=forbidden), grease=("headers",))

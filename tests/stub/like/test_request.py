@@ -70,6 +70,14 @@ def test_an_invalid_request_is_told_where_the_name_should_stand(sent: Any, error
     assert (response.status_code, response.json) == (422, error)
 
 
+def test_the_first_object_that_is_missing_on_the_way_to_the_name_is_told() -> None:
+    create = {"request": {"a": {"b": {"c": NAME}}}, "body": {}}
+    client = client_of(like(profile(create=create)))
+    for sent, pointer in (({}, "/a"), ({"a": {}}, "/a/b"), ({"a": {"b": {}}}, "/a/b/c")):
+        rejected = client.post("/v1/projects", json=sent)
+        assert [each["pointer"] for each in rejected.json["errors"]] == [pointer]
+
+
 def test_strict_rejects_what_the_example_lacks() -> None:
     client = client_of(like(profile(create=NESTED), strict=True))
     sent: Any = {"a": {"b": "x", "region": "fra", "more": 1}, "c": 2}

@@ -1,12 +1,15 @@
 """The responses are those of the profile: bodies, markers, choices, header fields, errors."""
 
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
-from tests.conftest import Clock
+from stub.like.profile import lacking
+from tests.conftest import Clock, seed_of
 from tests.contract import CREATED
 from tests.stub.like.conftest import (
+    NAME,
     SERVICES,
     STATUS,
     client_of,
@@ -243,6 +246,26 @@ def test_seeds_states_and_puts_take_the_words_and_the_numbers_of_the_service() -
     assert rejected.json["errors"][0]["pointer"] == "/status"
     status = client.get("/_stub/openapi.json").json["components"]["schemas"]["Status"]
     assert {"enum": [*SERVICES["vercel"].words]} in status["anyOf"]
+
+
+def test_an_id_of_digits_is_a_number_where_those_of_its_kind_are() -> None:
+    body = {"id": "{deployment.id}", "of": "{project.id}", "is": STATUS}
+    service = profile(ids={"deployments": {"integers": True}}, deployment={"body": body})
+    client = client_of(like(service, seed=seed_of({"projects": [{"name": "x", "id": "7"}]})))
+    deployment_id = deployment_of(client, "x")
+    found = client.get(f"/v1/deployments/{deployment_id}").json
+    assert (found["id"], found["of"]) == (int(deployment_id), "7")
+    for alone in ("alone", "07", "٣"):
+        client.put(f"/_stub/deployments/{quote(alone)}", json={"status": "failed"})
+        assert client.get(f"/v1/deployments/{quote(alone)}").json["id"] == alone
+
+
+def test_times_are_lacking_where_a_text_may_be_one() -> None:
+    forms = {"list": {"body": [NAME]}, "create": {"body": {"id": 1}}}
+    for body, is_lacking in (("{deployment.created_at}", True), (STATUS, False)):
+        service = profile(**forms, deployment={"body": {"at": body}})
+        assert ("times" in lacking(service)) == is_lacking
+    assert "times" in lacking(profile(**forms))
 
 
 def test_the_profile_and_what_it_lacks_are_shown() -> None:
