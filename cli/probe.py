@@ -152,7 +152,7 @@ class Probe:
         run.failures = failures
         show(run)
         wait_for_end(failures)
-        failures.settle(self.worlds.contract.operation_ids)
+        failures.settle(self.worlds.contract.operation_ids, is_broken=run.breaks)
         self.failures.append(run)
 
     def _try_axis(self, name: str) -> None:

@@ -7,6 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import Any
 
 from flask import Request, Response
@@ -109,26 +110,40 @@ class Failures:
             reaction["waited"] = closed_after is None
             reaction["closed_after"] = closed_after
 
-    def settle(self, operations: Iterable[str]) -> None:
-        """Note the reactions of the client; times are in seconds."""
+    def settle(self, operations: Iterable[str], *, is_broken: bool = False) -> None:
+        """Note the reactions of the client; times are in seconds.
+
+        A run that is broken may not have come to the later requests of the plain run.
+        """
         self.reactions = dict.fromkeys(operations, NOT_MET)
         for operation, attempt in self.met.items():
             reaction = attempt.reaction
-            reaction["again_after"] = self._repetitions(attempt)
+            reaction["again_after"] = self._repetitions(attempt, is_broken=is_broken)
             self.reactions[operation] = reaction
 
-    def _repetitions(self, attempt: Attempt) -> list[float]:
+    def _repetitions(self, attempt: Attempt, *, is_broken: bool) -> list[float]:
         """The seconds after which each repetition of a request came.
 
         These are the first later requests with its key, as many as there are more than in the
-        plain run.
+        plain run; in a broken run, as many as there are more in a row.
         """
         key = attempt.key
         alike = [each for each in self.attempts if each.key == key]
         later = [each for each in alike if each.arrived > attempt.arrived]
         more = len(alike) - self._keys[key]
+        if is_broken and self.plain:
+            in_a_row = longest_rows(self.attempts)[key] - longest_rows(self.plain.attempts)[key]
+            more = max(more, in_a_row)
         found = []
         for repeated in later[: max(0, more)]:
             seconds = max(0.0, repeated.arrived - attempt.ended)
             found.append(round(seconds, 2))
         return found
+
+
+def longest_rows(attempts: Iterable[Attempt]) -> Counter[int]:
+    """By key, the most requests that came one after the other."""
+    longest = Counter[int]()
+    for key, row in groupby(attempt.key for attempt in attempts):
+        longest[key] = max(longest[key], len(list(row)))
+    return longest

@@ -94,6 +94,17 @@ def test_a_client_that_waits_or_repeats_often_is_found() -> None:
     assert repeated.endswith("  again after 0.50 s (3 times)")
 
 
+def test_a_run_that_breaks_before_its_end_shows_what_was_repeated(tmp_path: Path) -> None:
+    code = (
+        f"{CALL}\ncall('/v1/projects')\nif os.environ['STUB_PROBE_RUN'] != 'plain': sys.exit(1)\n"
+        "call('/v1/deployments/dpl_failed')\ncall('/v1/projects')"
+    )
+    _, report = probe(tmp_path, "--", sys.executable, "-c", code, axes="unavailable")
+    reaction = failures_of(report)["unavailable"]["operations"]["listProjects"]
+    assert len(reaction["again_after"]) == 1
+    assert [each["kind"] for each in report["findings"]] == ["hurries"]
+
+
 def test_axes_come_first_and_what_was_not_called_is_not_met(tmp_path: Path) -> None:
     words = ("--", sys.executable, "-c", f"{CALL}\ncall('/v1/projects')")
     done, report = probe(tmp_path, *words, axes="lost-response,member-order")

@@ -159,6 +159,24 @@ AGAIN: list[tuple[list[dict[str, Any]], list[dict[str, Any]], int]] = [
 ]
 
 
+def test_in_a_run_that_is_broken_requests_in_a_row_are_repetitions() -> None:
+    other = {"path": "/v1/deployments/none"}
+    for plain, run, counts in (
+        ([LIST, other, LIST], [LIST, LIST, other], [0, 1]),
+        ([LIST, LIST, other, LIST], [LIST, LIST, other], [0, 0]),
+        ([LIST, other, LIST], [LIST, other, LIST], [0, 0]),
+    ):
+        for is_broken, count in zip((False, True), counts, strict=True):
+            client, failures = failing("")
+            for each in plain:
+                client.get(**each)
+            client, failures = failing("unavailable", failures)
+            for each in run:
+                client.get(**each)
+            failures.settle(OPERATIONS, is_broken=is_broken)
+            assert len(failures.reactions["listProjects"]["again_after"]) == count, (plain, run)
+
+
 def test_a_repetition_is_a_later_request_beyond_those_of_the_plain_run() -> None:
     for plain, run, count in AGAIN:
         client, failures = failing("")
