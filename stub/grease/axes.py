@@ -157,7 +157,8 @@ class Parts:
 
     def origin(self, part: str) -> str:
         """What `x-origin` says of a part: the section of the interface, or why it was chosen."""
-        kind, text = next(iter(self.described[part]["x-origin"].items()))
+        origin = self.described[part]["x-origin"]
+        ((kind, text),) = origin.items()
         return f"{kind}: {text}"
 
 
@@ -178,8 +179,8 @@ def parts_of_schema(name: str, schema: dict[str, Any]) -> Iterator[tuple[str, di
     yield schema.get("x-part", name), schema
     properties = schema.get("properties", {})
     for member, each in properties.items():
-        axes = each.get("x-grease", ())
-        if "ids" not in axes or "x-part" in each:
+        is_id = "ids" in each.get("x-grease", ())
+        if not is_id or "x-part" in each:
             yield from parts_of_schema(f"{name}.{member}", each)
         elif member == "id":  # the others are ids of other records
             yield f"{name.lower()}s", each

@@ -116,9 +116,11 @@ def vary_id(axes: Collection[str], seed: int, key: str, plain: str) -> str:
     """The id of a new resource, whose id would be `plain` without these axes."""
     varied = plain
     if "ids" in axes:
-        varied = draw_id(source_of(seed, "ids", key))
+        source = source_of(seed, "ids", key)
+        varied = draw_id(source)
     if "ids-encoded" in axes:
-        varied = add_encoded(source_of(seed, "ids-encoded", key), varied)
+        source = source_of(seed, "ids-encoded", key)
+        varied = add_encoded(source, varied)
     return varied
 
 
