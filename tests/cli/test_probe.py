@@ -85,6 +85,8 @@ def test_an_axis_that_no_response_has_is_not_met_and_without_axes_it_is_tier_1()
     assert line.startswith("probe: ids: passes in ")
     assert number_of_runs(done.stderr) == 1 + 6
     assert done.stderr.count("GET /v1/projects 200") == 1  # that of the plain run
+    nothing = run("--probe", "ids", "--", *script("call('/v1/projects')"))
+    assert (nothing.status, "no dependency" in nothing.stderr) == (0, False)
 
 
 def test_a_probe_without_any_request_has_tested_nothing() -> None:

@@ -145,6 +145,12 @@ def test_a_run_that_sees_less_finds_no_drift() -> None:
     assert "  /list/body/projects/0/owner: object in the profile, missing there" in done.stdout
 
 
+def test_ids_of_others_in_another_form_are_no_drift() -> None:
+    other = on_projects(put(id=lambda each: f"other_{each}"))
+    _, found = compare(profile_of(()), (other,), level="read")
+    assert found == []
+
+
 def test_a_run_that_reads_knows_the_status_by_the_profile() -> None:
     change = on_deployment(lambda body: {**without("status")(body), "life": body["status"]})
     _, found = compare(profile_of((change,)), (change,), level="read")
