@@ -30,6 +30,8 @@ def test_both_sides_and_where_a_part_is_from_are_told() -> None:
     page = on("created", status=200, headers={"Content-Type": "text/html"})
     done = verify(Service(page, GONE, NO_STATUS), level="write")
     assert "> POST /v1/projects\n" in done.stdout
+    assert "    > Authorization: Bearer ***\n" in done.stdout
+    assert re.search(r'^    > \{"name": "stub-verify-', done.stdout, re.MULTILINE)
     for part, expected, observed in (
         (parts.POST_201, f"{CREATED}; application/json", "200; text/html"),
         (parts.DEP_404, "404", "410"),
