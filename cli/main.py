@@ -112,8 +112,10 @@ def contradictions(settings: Settings, start: Start, given: Collection[str]) -> 
     words = start.words
     probe = settings.probe
     has_command = words and words[0].strip()
-    if not has_command and (probe or words is not None):
-        yield f"{'--probe: ' if probe else ''}give a command after --."
+    if not has_command and probe:
+        yield "--probe: give a command after --."
+    if not has_command and words is not None:
+        yield "give a command after --."
     if settings.watch:
         yield from contradictions_of_watch(settings, start)
     if settings.empty and settings.seed:

@@ -125,7 +125,7 @@ def remove_old_report(path: Path, *, is_kept: bool = False) -> None:
 
 
 def is_output(status: os.stat_result) -> bool:
-    """Whether it is that of the file to which stdout or stderr is redirected, as `/dev/stdout`."""
+    """Whether a file has the output of this program, which is redirected to it: `/dev/stdout`."""
     for descriptor in (1, 2):
         with suppress(OSError):  # it may be closed
             if os.path.samestat(status, os.fstat(descriptor)):

@@ -131,10 +131,10 @@ class Serving:
         if least != most:
             yield f"delays are random: --delay {least}-{most} --ids-seed {settings.delay_seed}"
         if settings.like:
-            line = f"responses are like {settings.like}"
             like = self.app.extensions["worlds"].like
             if not like.shows_status:
                 yield f"warning: {settings.like}: /deployment/body has no {{deployment.status}}"
+            line = f"responses are like {settings.like}"
             lacks = lacking(like)
             if lacks:
                 line += f"; as the contract says, since it lacks them: {', '.join(lacks)}"

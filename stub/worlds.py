@@ -158,7 +158,7 @@ class Worlds:
         return found or self._tenants.setdefault(prefix, Tenant(prefix, self))
 
     def tenants(self) -> list[Tenant]:
-        """Those that have sent a request."""
+        """The tenants that have sent a request."""
         return [*self._tenants.values()]
 
     def open(self, name: str) -> "World":

@@ -209,7 +209,7 @@ def report_of(run: Run, parts: list[Part]) -> dict[str, Any]:
 
 
 def save_profile(path: Path, document: dict[str, Any]) -> None:
-    """Raises `click.UsageError` for one that `--like` would reject."""
+    """Write a profile. Raises `click.UsageError` if `--like` would reject its size."""
     text = text_of(document)
     if len(text.encode()) > MAX_BYTES:
         raise click.UsageError(f"{path}: it would have over {MAX_BYTES} bytes.")

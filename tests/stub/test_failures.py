@@ -159,6 +159,21 @@ AGAIN: list[tuple[list[dict[str, Any]], list[dict[str, Any]], int]] = [
 ]
 
 
+def repeated(
+    plain: list[dict[str, Any]], run: list[dict[str, Any]], *, is_broken: bool = False
+) -> list[float]:
+    """After how many seconds the list was asked for again in a run, after a plain one."""
+    client, failures = failing("")
+    for each in plain:
+        client.get(**each)
+    client, failures = failing("unavailable", failures)
+    for each in run:
+        client.get(**each)
+    failures.settle(OPERATIONS, is_broken=is_broken)
+    again: list[float] = failures.reactions["listProjects"]["again_after"]
+    return again
+
+
 def test_in_a_run_that_is_broken_requests_in_a_row_are_repetitions() -> None:
     other = {"path": "/v1/deployments/none"}
     for plain, run, counts in (
@@ -167,25 +182,11 @@ def test_in_a_run_that_is_broken_requests_in_a_row_are_repetitions() -> None:
         ([LIST, other, LIST], [LIST, other, LIST], [0, 0]),
     ):
         for is_broken, count in zip((False, True), counts, strict=True):
-            client, failures = failing("")
-            for each in plain:
-                client.get(**each)
-            client, failures = failing("unavailable", failures)
-            for each in run:
-                client.get(**each)
-            failures.settle(OPERATIONS, is_broken=is_broken)
-            assert len(failures.reactions["listProjects"]["again_after"]) == count, (plain, run)
+            assert len(repeated(plain, run, is_broken=is_broken)) == count, (plain, run)
 
 
 def test_a_repetition_is_a_later_request_beyond_those_of_the_plain_run() -> None:
     for plain, run, count in AGAIN:
-        client, failures = failing("")
-        for each in plain:
-            client.get(**each)
-        client, failures = failing("unavailable", failures)
-        for each in run:
-            client.get(**each)
-        failures.settle(OPERATIONS)
-        again = failures.reactions["listProjects"]["again_after"]
+        again = repeated(plain, run)
         assert (len(again), again) == (count, sorted(again)), (plain, run)
         assert all(0 <= each < 10 for each in again)
