@@ -1,52 +1,38 @@
 """The app for the settings of the program, and what it is made of: its files and its store."""
 
 import sys
-from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
-from flask import Flask
+from flask import Flask, request_finished
 
 import server
 import stub
-from store import Store
 from stub.like.profile import read_profile
 from stub.rules import check
 from stub.seed import Seed, read_seed, read_states, sample_of
+from web.speedups import speed_up
 
 from .log import Log
 from .options import Settings, Start, invalid
 
 
-def make_app(
-    start: Start, settings: Settings, log: Log, seed: Seed, options: stub.StubOptions, **probed: Any
-) -> Flask:
-    """The app for these settings; that of a run of --probe replaces some options of the stub.
+def make_app(start: Start, options: stub.Options, log: Log, **probed: Any) -> Flask:
+    """The app with these options; that of a run of --probe replaces some of them.
 
-    Raises `click.UsageError` for an unknown part, or a store that cannot be used.
+    Raises `click.UsageError` for an unknown part.
     """
-    more: dict[str, Any] = {}  # without --store the store is that of `create_app`
-    if settings.store:
-        more["new_store"] = connect_store(settings.store, settings.threads + server.OTHER_THREADS)
     try:
-        return start.create_app(
-            tokens=settings.token,
-            pace=settings.pace,
-            outcomes=settings.outcome,
-            max_projects=settings.max_projects,
-            seed=seed,
-            strict=settings.strict,
-            stub_options=None if settings.no_stub else options._replace(**probed),
-            log=log.add,
-            redactor=log.redactor,
-            **more,
-        )
+        app = start.create_stub(replace(options, redactor=log.redactor, **probed))
     except ValueError as error:  # of a part in --grease
         raise click.UsageError(f"{error}.") from None
+    request_finished.connect(log.add, app)
+    return speed_up(app)
 
 
-def connect_store(url: str, threads: int) -> Callable[..., Store]:
+def connect_store(url: str, threads: int) -> Any:
     """What makes the stores of --store. Raises `click.UsageError` if it cannot be used."""
     try:
         from redis_store import connect
@@ -66,8 +52,11 @@ def files_to_watch(settings: Settings) -> list[Path]:
     return [each for each in (settings.seed, settings.states, settings.like) if each]
 
 
-def read_files(settings: Settings) -> tuple[Seed, stub.StubOptions]:
-    """The records of the start and the options of the stub. Raises `click.UsageError`."""
+def options_of(settings: Settings) -> stub.Options:
+    """The options of the stub, with the files and the store that the settings name.
+
+    Raises `click.UsageError` for a file or a store that cannot be used.
+    """
     try:
         like = read_profile(settings.like) if settings.like else None
         if settings.empty:
@@ -83,7 +72,16 @@ def read_files(settings: Settings) -> tuple[Seed, stub.StubOptions]:
     for _, word in settings.outcome:
         for wrong in check(word, "Status", statuses):
             raise invalid("outcome", f"{word!r} {wrong.detail}.")
-    return seed, stub.StubOptions(
+    more: dict[str, Any] = {}  # without --store the stores are those in memory
+    if settings.store:
+        more["new_store"] = connect_store(settings.store, settings.threads + server.OTHER_THREADS)
+    return stub.Options(
+        tokens=settings.token,
+        pace=settings.pace,
+        outcomes=settings.outcome,
+        max_projects=settings.max_projects,
+        seed=seed,
+        strict=settings.strict,
         states=states,
         cors_origins=settings.cors_origin,
         grease=settings.grease,
@@ -95,4 +93,5 @@ def read_files(settings: Settings) -> tuple[Seed, stub.StubOptions]:
         journal_bytes=settings.journal_bytes,
         world_idle=settings.world_idle,
         like=like,
+        **more,
     )

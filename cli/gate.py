@@ -19,11 +19,7 @@ def conclude(run: Serving) -> int:
     command = run.command
     probe = run.probe
     status = command.status if command else 0
-    worlds: stub.Worlds | None = run.app.extensions.get("worlds")
-    if worlds is None:
-        if status:
-            say(run.log.latest())
-        return status
+    worlds: stub.Worlds = run.app.extensions["worlds"]
     settings = run.settings
     depends = list(probe.findings()) if probe else []
     verdict = stub.judge(worlds, settings.fail_on, settings.allow, depends)

@@ -12,7 +12,7 @@ TIMEOUT = 5.0  # seconds that the program may be silent
 
 @click.command(
     "health",
-    params=[OPTIONS[name] for name in ("port", "no_stub", "host")],
+    params=[OPTIONS[name] for name in ("port", "host")],
     short_help="Ask the running program whether it is ready.",
 )
 def health(**values: Any) -> None:
@@ -29,7 +29,7 @@ def health(**values: Any) -> None:
     settings = Settings(**values)
     if not settings.host:
         raise invalid("host", "give a host name or an IP address.")
-    path = "/openapi.json" if settings.no_stub else "/_stub/ready"
+    path = "/_stub/ready"
     try:
         url = settings.reachable_url(settings.port) + path
         build_opener(ProxyHandler({})).open(url, timeout=TIMEOUT).close()

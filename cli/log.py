@@ -3,13 +3,13 @@
 from collections import deque
 from functools import partial
 
-from flask import Response, g, request
+from flask import Flask, Response, g, request
 
 import server
 import stub
-from web.access_log import line_of
-from web.redaction import Redactor, name_of_host, printable
-from web.routing import is_control_path
+from stub.access_log import line_of
+from stub.paths import is_control_path
+from stub.redaction import Redactor, name_of_host, printable
 
 from .log_file import LogFile, members_of, members_of_rejected
 from .options import Settings
@@ -35,15 +35,15 @@ class Log:
         self._latest: deque[str] = deque(maxlen=LATEST)  # lines that were not printed
         self._hints: set[str] = set()
 
-    def add(self, response: Response) -> Response:
-        """The last step of a request: log its response."""
+    def add(self, app: Flask, response: Response) -> None:
+        """The end of a request: log its response."""
         path = request.environ["PATH_INFO"]
         status = response.status_code
         if not self._has_readers and status < 400:
-            return response
+            return
         # The console has many files and asks each second, a health check every 5 seconds.
         if path == stub.POLL_PATH or (status == 200 and path.startswith(UNLOGGED)):
-            return response
+            return
         redactor = self.redactor
         line = line_of(response, redactor)
         if self._file:
@@ -54,7 +54,6 @@ class Log:
             self._print(line)
         if "hint" in g:
             self._hint(g.hint)
-        return response
 
     def add_rejected(self, rejected: server.RejectedRequest) -> None:
         """Log a request that the server rejected."""

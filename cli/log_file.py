@@ -10,8 +10,9 @@ from flask import Response, g, request
 from records import timestamp
 from server import RejectedRequest
 from store import utc_now
-from web.access_log import milliseconds_since, reasons
-from web.redaction import Redactor
+from stub.access_log import milliseconds_since, world_name
+from stub.redaction import Redactor
+from web.problems import reasons
 
 from .stderr import say
 
@@ -60,8 +61,7 @@ class LogFile:
 def members_of(response: Response, redactor: Redactor) -> dict[str, Any]:
     """The current request and its response, with tokens masked."""
     context = vars(g._get_current_object())
-    full_name = context.get("world_name") or context.get("intended_world_name") or ""
-    tenant, _, world = full_name.rpartition("/")
+    tenant, _, world = world_name(context).rpartition("/")
     members = {**NOTHING, "tenant": redactor.text(tenant), "world": redactor.text(world)}
     if "entry" in context:
         document = context["entry"].document(context["number"])

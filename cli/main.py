@@ -1,6 +1,5 @@
 """The program as a function: reads the options, serves the app, and returns the exit status."""
 
-import gc
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import redirect_stdout
@@ -20,13 +19,10 @@ from .gate import conclude
 from .health import health
 from .options import OPTIONS, Program, Settings, Start, invalid, is_link
 from .serving import Serving
-from .startup import restore_interrupt
 from .stderr import background_stderr, say, say_error
 from .verify import verify
 
-VERSION = "1.1.0"
-NEEDS_STUB = ("states", "like", "cors_origin", "grease", "fail_on", "report", "ids_seed", "freeze",
-              "delay")  # fmt: skip
+VERSION = "2.0.0"
 # The program sets two of these for its command; the fixture of pytest reads the third.
 OTHER_VARIABLES = ("STUB_URL", "STUB_PROBE_RUN", "STUB_PROGRAM")
 
@@ -70,9 +66,6 @@ def program(context: click.Context, /, **values: Any) -> int | None:
         raise click.UsageError(message)
     warn_of_unknown_variables(start.environ)
     run = Serving(start, settings)
-    if not gc.isenabled():  # startup.py disabled it
-        gc.freeze()
-        gc.enable()
     run.serve()
     return conclude(run)
 
@@ -120,13 +113,10 @@ def contradictions(settings: Settings, start: Start, given: Collection[str]) -> 
         yield from contradictions_of_watch(settings, start)
     if settings.empty and settings.seed:
         yield "--empty and --seed exclude each other: give one."
-    if probe and (settings.grease or settings.no_stub or settings.store):
-        yield "--probe varies the responses by itself: leave out --grease, --no-stub and --store."
+    if probe and (settings.grease or settings.store):
+        yield "--probe varies the responses by itself: leave out --grease and --store."
     if probe and not hasattr(os, "killpg"):
         yield "--probe needs a POSIX system."
-    lost = [name for name in NEEDS_STUB if name in given]
-    if settings.no_stub and lost:
-        yield f"--no-stub excludes {', '.join(switches(lost))}: leave out either."
     files = [settings.seed, settings.states, settings.like, settings.token_file]
     files += [settings.report, settings.log]
     paths = [os.path.realpath(file) for file in files if file]
@@ -156,7 +146,7 @@ def warn_of_unknown_variables(environ: Mapping[str, str]) -> None:
 
 
 def main(
-    create_app: Callable[..., Flask],
+    create_stub: Callable[..., Flask],
     args: Sequence[str],
     environ: Mapping[str, str],
     stdout: TextIO,
@@ -164,16 +154,15 @@ def main(
 ) -> int:
     """Run the program, and return its exit status.
 
-    `create_app` is called as in app.py, and `args` are the words after the program's name. The
+    `create_stub` is that of `stub`, and `args` are the words after the program's name. The
     options are read from `environ`, too. A COMMAND writes to the streams of this process.
     """
-    restore_interrupt()
     words = None
     if "--" in args:
         end = args.index("--")
         words = args[end + 1 :]
         args = args[:end]
-    start = Start(create_app, words, environ)
+    start = Start(create_stub, words, environ)
     if isinstance(stdout, TextIOWrapper):  # a console may lack characters of the documents
         stdout.reconfigure(errors="backslashreplace")
     with redirect_stdout(stdout), background_stderr(stderr):

@@ -17,16 +17,17 @@ from flask import Flask
 
 import server
 import stub
-from auth import DEFAULT_TOKEN, read_token
+from auth import DEFAULT_TOKEN
 from store import MAX_PROJECTS, PACE
 from stub.failures import FAILURES
 from stub.grease.axes import AXES
+from stub.tokens import read_token
 
 
 class Start(NamedTuple):
     """What the program is started with: click's `obj`. `words` are the COMMAND, if any."""
 
-    create_app: Callable[..., Flask]
+    create_stub: Callable[..., Flask]
     words: Sequence[str] | None
     environ: Mapping[str, str]
 
@@ -248,7 +249,6 @@ class Settings(NamedTuple):
         "Finding to ignore, or a shell pattern; one to a line", parse_lines, type=Lines()
     )
     report: Path | None = file("File for the coverage and the findings, as JSON.")
-    no_stub: bool = flag("Leave out worlds, Prefer, and everything under /_stub.")
     host: str = option("Address to listen on.", default="127.0.0.1")
     token: tuple[str, ...] = several(
         "Valid token, or NAME=TOKEN for worlds of its own", default=[DEFAULT_TOKEN]

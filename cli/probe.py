@@ -11,8 +11,8 @@ from flask import Flask, Response
 
 import stub
 from stub.failures import FAILURES, RETRY_AFTER, STALLED, UNAVAILABLE, Attempt, Failures
+from stub.redaction import printable
 from web.problems import PROBLEM_JSON
-from web.redaction import printable
 
 from .command import Command
 from .log import Log

@@ -8,12 +8,13 @@ import click
 
 import server
 import stub
-from auth import DEFAULT_TOKEN, is_empty
+from auth import DEFAULT_TOKEN
 from stub.like.profile import lacking
-from web.redaction import SHORT
-from web.routing import CONTROLS
+from stub.paths import CONTROLS
+from stub.redaction import SHORT
+from stub.tokens import is_empty
 
-from .apps import make_app, read_files
+from .apps import make_app, options_of
 from .command import Command
 from .log import Log
 from .options import Settings, Start
@@ -40,7 +41,7 @@ class Serving:
         if settings.report:
             remove_old_report(settings.report)
         log = Log(settings, shows_latest=bool(start.words or settings.fail_on))
-        make = partial(make_app, start, settings, log, *read_files(settings))
+        make = partial(make_app, start, options_of(settings), log)
         if start.words:
             self.command = Command(start.words, start.environ)
         if self.command and settings.probe:
@@ -65,7 +66,7 @@ class Serving:
             deadline=settings.deadline,
             grace=settings.grace,
             trusted_hosts=settings.trusted_host,
-            control_prefix=None if settings.no_stub else CONTROLS,
+            control_prefix=CONTROLS,
             on_listening=self.follow,
             on_rejected=self.note_rejected,
             headers_for=partial(stub.cors_headers, settings.cors_origin),
@@ -109,8 +110,8 @@ class Serving:
         self.log.add_rejected(rejected)
         runner = self.probe or self.watch  # which replaces the app meanwhile
         app = runner.app if runner else self.app
-        worlds = app.extensions.get("worlds") if app else None
-        if worlds:
+        if app:
+            worlds: stub.Worlds = app.extensions["worlds"]
             worlds.rejections.count(*rejected)
 
     def notes(self, url: str, port: int) -> Iterator[str]:
@@ -118,8 +119,7 @@ class Serving:
         settings = self.settings
         if not self.command:
             yield f'try: curl -H "Authorization: Bearer {shown_token(settings)}" {url}/v1/projects'
-            if not settings.no_stub:
-                yield f"open {url}/"
+            yield f"open {url}/"
         for address in server.addresses_for_others(settings.host):
             yield f"for other machines: http://{server.in_brackets(address)}:{port}"
         yield from token_warnings(settings)

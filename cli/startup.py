@@ -1,49 +1,14 @@
 """What comes before the program imports its packages."""
 
-import gc
 import os
 import signal
 import sys
-from importlib.util import find_spec
-from pathlib import Path
-from types import FrameType
 
 
-def prepare() -> None:
-    """Disable garbage collection until the app is made: these objects live as long as the process.
-
-    With garbage collection a start takes 6 % longer, and with a seed of 100,000 projects 25 %.
-    Ends the program with status 2 if Python is too old, or a package is missing.
-    """
-    if sys.version_info < (3, 10):  # noqa: UP036
-        stop(f"Python 3.10 or newer is needed: this is {sys.version.split()[0]}")
-    gc.disable()
+def end_quietly() -> None:
+    """Until the program has handlers of its own, Ctrl-C and SIGTERM end it without a traceback."""
+    sys.excepthook = lambda kind, *rest: (
+        None if kind is KeyboardInterrupt else sys.__excepthook__(kind, *rest)
+    )
     if os.getpid() == 1:  # of a container: until it has a handler, Linux ignores `docker stop`
-        signal.signal(signal.SIGTERM, end)
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, end_quietly)
-    file = Path(__file__).parent.with_name("requirements.txt")
-    command = f'"{sys.executable}" -m pip install -r "{file}"'
-    for name in ("flask", "waitress"):
-        if find_spec(name) is None:
-            stop(f"{name} is not installed: run `{command}`")
-
-
-def end(number: int, frame: FrameType | None) -> None:
-    sys.exit(0)
-
-
-def end_quietly(number: int, frame: FrameType | None) -> None:
-    """Ctrl-C during the imports would print a traceback."""
-    sys.exit(130)
-
-
-def restore_interrupt() -> None:
-    """After the imports Ctrl-C raises `KeyboardInterrupt` again, where it is not ignored."""
-    if signal.getsignal(signal.SIGINT) is end_quietly:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
-def stop(message: str) -> None:
-    print(f"error: {message}", file=sys.stderr)
-    sys.exit(2)
+        signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(0))

@@ -60,7 +60,7 @@ class BackgroundWriter(io.TextIOBase):
         while data:
             try:
                 sent = os.write(self._descriptor, data)
-            except BlockingIOError:  # noqa: PERF203  # another process made it non-blocking
+            except BlockingIOError:  # another process made it non-blocking
                 select.select([], [self._descriptor], [])
             else:
                 data = data[sent:]

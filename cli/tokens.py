@@ -8,8 +8,9 @@ from pathlib import Path
 import click
 
 import server
-from auth import DEFAULT_TOKEN, BearerAuth, read_token
+from auth import DEFAULT_TOKEN
 from stub.documents import content_of
+from stub.tokens import Tokens, read_token
 
 from .options import Settings, invalid
 
@@ -39,7 +40,7 @@ def with_token_file(settings: Settings) -> Settings:
 
 def require_valid(settings: Settings, option: str, note: str = "") -> None:
     try:
-        BearerAuth(settings.token, worlds=not settings.no_stub)
+        Tokens(settings.token)
     except ValueError as error:
         raise invalid(option, f"{error}{note}.") from None
 

@@ -10,7 +10,9 @@ from typing import Any
 import click
 from flask import Flask
 
-from .apps import files_to_watch, make_app, read_files
+import stub
+
+from .apps import files_to_watch, make_app, options_of
 from .log import Log
 from .options import Settings, Start
 from .stderr import say, say_error
@@ -67,7 +69,7 @@ class Watch:
             if changed == [settings.token_file]:
                 result = self._take_tokens(settings)
             else:
-                self.app = make_app(self._start, settings, self._log, *read_files(settings))
+                self.app = make_app(self._start, options_of(settings), self._log)
                 result = "all worlds begin anew"
         except click.UsageError as error:
             say_error(error.format_message())
@@ -79,8 +81,8 @@ class Watch:
         """Give the app other tokens, and say how many. The previous tokens stay masked."""
         secrets = settings.secrets
         self._log.redactor.add(secrets)
-        auth = self.app.extensions["auth"]
-        auth.replace(settings.token)
+        worlds: stub.Worlds = self.app.extensions["worlds"]
+        worlds.tokens.replace(settings.token)
         for line in warnings_of_mode(settings.token_file):
             say(f"{line}\n")
         count = len(set(secrets))

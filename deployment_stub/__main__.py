@@ -7,13 +7,13 @@ import sys
 def main() -> int:
     # The modules find each other here; an environment may have others with their names.
     sys.path.insert(0, os.path.dirname(__file__))  # noqa: PTH120  # which may be in a zip file
-    from cli.startup import prepare
+    from cli.startup import end_quietly
 
-    prepare()
-    from app import create_app
+    end_quietly()
     from cli.main import main
+    from stub import create_stub
 
-    return main(create_app, sys.argv[1:], os.environ, sys.stdout, sys.stderr)
+    return main(create_stub, sys.argv[1:], os.environ, sys.stdout, sys.stderr)
 
 
 if __name__ == "__main__":

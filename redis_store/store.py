@@ -13,8 +13,11 @@ from operator import attrgetter
 from secrets import token_hex
 from typing import Any, NamedTuple
 
-from records import OLDEST_FIRST, Deployment, Project, ProjectList, Records, Stage, TimelineFor
-from store import Clock, MemoryStore, NameTaken, NewId, StoreFull, StoreUnavailable
+from records import OLDEST_FIRST, Deployment, Project, ProjectList, Stage
+from store import Clock, NameTaken, StoreFull, StoreUnavailable
+from stub.ids import MakeId
+from stub.store import Records, WorldStore, with_start
+from stub.timelines import TimelineFor
 
 from . import scripts
 from .server import RedisConnection, log
@@ -112,7 +115,7 @@ class RedisStore:
         self,
         server: RedisConnection,
         clock: Clock,
-        new_id: NewId,
+        ids: MakeId,
         *,
         timeline_for: TimelineFor,
         max_projects: int,
@@ -123,11 +126,11 @@ class RedisStore:
         self.now = clock if isinstance(clock, RedisClock) else RedisClock(server, world, clock)
         self._server = server
         self._keys = scripts.keys_of(world)
-        self._new_id = new_id
+        self._ids = ids
         self._timeline_for = timeline_for
         self._max_projects = max_projects
         self._rejects_names = "1" if unique_names else ""
-        self._in_memory = partial(MemoryStore, timeline_for=timeline_for, max_projects=max_projects)
+        self._in_memory = partial(WorldStore, timeline_for=timeline_for, max_projects=max_projects)
         self._initial = records
         self._listed = b"", b"", ProjectList()  # the epoch, the last row, the list
 
@@ -171,8 +174,8 @@ class RedisStore:
                 deployment_tries = 0
             elif is_deployment_used:
                 deployment_tries += 1
-            project_id = self._new_id("prj", name, project_tries)
-            deployment_id = self._new_id("dpl", project_id, deployment_tries)
+            project_id = self._ids("prj", name, project_tries)
+            deployment_id = self._ids("dpl", project_id, deployment_tries)
 
     def get_deployment(self, deployment_id: str) -> Deployment | None:
         with self._server.available(self._keys):
@@ -194,17 +197,17 @@ class RedisStore:
         for _ in range(MAX_REPEATS):
             now, epoch, records = self._read_all()
             stopped = repeat(now).__next__  # a clock that stands still
-            store = self._in_memory(stopped, self._new_id, records=records)
+            store = self._in_memory(stopped, self._ids, records=records)
             made = change(store, *arguments)
             if self._write(store.records(), now, epoch, len(records.projects)):
                 return made
         log.error("the records were not changed: other requests changed the world meanwhile")
         raise StoreUnavailable
 
-    add = partialmethod(_change, MemoryStore.add)
-    restore = partialmethod(_change, MemoryStore.restore)
-    remove_projects = partialmethod(_change, MemoryStore.remove_projects)
-    put_deployment = partialmethod(_change, MemoryStore.put_deployment)
+    add = partialmethod(_change, WorldStore.add)
+    restore = partialmethod(_change, WorldStore.restore)
+    remove_projects = partialmethod(_change, WorldStore.remove_projects)
+    put_deployment = partialmethod(_change, WorldStore.put_deployment)
 
     def _read_all(self) -> tuple[datetime, bytes, Records]:
         """The time, the epoch and all records."""
@@ -237,7 +240,7 @@ class RedisStore:
             index += [f"id {project.id}", f"name {project.name}"]
         deployments: list[str] = []
         for deployment in records.deployments:
-            deployments += [deployment.id, write_row(deployment.with_start(now))]
+            deployments += [deployment.id, write_row(with_start(deployment, now))]
         values = [json.dumps(each) for each in (projects, index, deployments)]
         arguments = (epoch, count, token_hex(8), *values)
         with self._server.available(self._keys):

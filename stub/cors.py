@@ -73,11 +73,14 @@ class Cors:
         check_origins(origins)
         self._origins = origins
 
+    def allows_preflight(self, request: Request) -> bool:
+        """Whether a request is the preflight of such a page: a browser sends no token with it."""
+        return is_preflight(request) and bool({"*", request.origin} & {*self._origins})
+
     def respond_to_preflight(self) -> Response | None:
-        """A browser sends no token with a preflight: this is a step before the bearer check."""
-        origin = request.origin
-        if not is_preflight(request) or not {"*", origin} & {*self._origins}:
+        if not self.allows_preflight(request):
             return None
+        origin = request.origin
         # Any method, so that the page gets the 405 or the 404 of the path.
         response = no_content()
         asked = request.headers

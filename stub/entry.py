@@ -8,15 +8,16 @@ from typing import Any, NamedTuple
 
 from flask import Request, Response
 from werkzeug.exceptions import ClientDisconnected
-from werkzeug.wsgi import get_path_info
 
 from records import timestamp
-from web.access_log import MAX_REASON, REJECTED, reasons
-from web.redaction import Redactor, cut, printable
+from web.problems import reasons
 
+from .access_log import MAX_REASON, REJECTED
 from .clock import WorldClock
 from .contract import find_unpromised, find_violations, object_in
 from .outcome import Outcome
+from .paths import shown_path
+from .redaction import Redactor, cut, printable
 
 MAX_BODY_TEXT = 4096  # bytes
 MAX_SENTENCE = 160  # bytes
@@ -72,7 +73,7 @@ class Entry(NamedTuple):
             "time": timestamp(self.time),
             "ms": round(self.ms, 3),
             **redactor.request_line(
-                environ["REQUEST_METHOD"], get_path_info(environ), environ.get("QUERY_STRING", "")
+                environ["REQUEST_METHOD"], environ["PATH_INFO"], environ.get("QUERY_STRING", "")
             ),
             "headers": mask_fields(fields, redactor),
             "body": mask_body(self.received, redactor),
@@ -158,9 +159,10 @@ def describe(
     environ = request.environ
     problem = context.get("problem")
     shown = {key: value for key, value in environ.items() if key[:5] == "HTTP_" or key in KEPT}
+    shown["PATH_INFO"] = shown_path(environ)
     body = b""
     if "CONTENT_LENGTH" in environ:
-        with suppress(ClientDisconnected):
+        with suppress(ClientDisconnected, OSError):
             body = request.get_data()
     received = body[:MAX_KEPT]
     pieces: Any = response.response
@@ -200,9 +202,10 @@ def count(
         counted.append((operation.id, declared))
         if status in REJECTED and outcome.response is None:
             counted.append(("rejected", f"{operation.id} {status}"))
-    if "deployment_status" in context and request.method == "GET":
-        counted.append(("deployment_statuses", context["deployment_status"]))
-    is_accepted = "world_name" in context  # by the bearer check
+    visit = context.get("store")
+    is_accepted = visit is not None  # by the bearer check
+    if visit and visit.status_read and request.method == "GET":
+        counted.append(("deployment_statuses", visit.status_read))
     found: list[str] = []
     if operation and is_accepted:
         kind = "unpromised"
@@ -211,7 +214,7 @@ def count(
     else:
         kind = "violations"
         header = None if is_accepted else environ.get("HTTP_AUTHORIZATION", "")
-        target = f"{request.method} {get_path_info(environ)}"
+        target = f"{request.method} {shown_path(environ)}"
         found = find_violations(operation, header, target)
     for each in found[:MAX_SENTENCES]:
         sentence = printable(redactor.text(each))

@@ -11,9 +11,10 @@ from urllib.parse import unquote
 
 from flask import Request, Response
 
-from records import matches
 from web.problems import FieldError, InvalidBody
 from web.routing import raw_target
+
+from .timelines import matches
 
 MAX_FAULTS = 1000
 MAX_DELAY = 30  # seconds

@@ -1,24 +1,37 @@
 """The ids that a world gives: random or of a seed, in the form of a profile, varied by grease."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from random import Random
 from threading import Lock
 from typing import Any
 
-from store import NewId
+from store import MAX_TRIES, NewId, StoreFull
 
 from .grease.axes import ID_AXES, Pair, Switch
 from .grease.variants import vary_id
 from .like.ids import make_id
 
+MakeId = Callable[[str, str, int], str]
+"""Makes an id: of a prefix, `prj` or `dpl`; of what an id may be made from, the name of the project
+or the id of the deployment's project, if any; and of how many such ones were in use.
+"""
+
 PARTS = {"prj": "projects", "dpl": "deployments"}  # by the prefix of an id
+
+
+def unused_id(make: MakeId, prefix: str, base: str, taken: Container[str]) -> str:
+    """An id that is not `taken`. Raises `StoreFull` where hardly any is left."""
+    for attempt in range(MAX_TRIES):
+        if (new := make(prefix, base, attempt)) not in taken:
+            return new
+    raise StoreFull
 
 
 @dataclass
 class Ids:
-    """The source of the ids of a world, a `store.NewId`.
+    """The source of the ids of a world, a `MakeId`.
 
     Created ids may be random, so each is numbered, and its number is the key of the resource.
     Grease may be switched on later, so ids are always numbered. Any other id is its own key. All
@@ -66,7 +79,7 @@ class Ids:
         if form is not None:
             return make_id(form, Random(source), self.count, base, attempt)
         if source is None:
-            return self.new_id(prefix, base, attempt)
+            return self.new_id(prefix)
         digest = blake2b(source.encode(), digest_size=8).hexdigest()
         return f"{prefix}_{digest}"
 

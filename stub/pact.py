@@ -154,7 +154,7 @@ def a_project(params: Params, world: World) -> Values:
 def a_deployment(params: Params, world: World) -> Values:
     store = world.store
     project_id = params.get("project_id")
-    projects = store.list_projects().by_id
+    projects = {project.id: project for project in store.list_projects()}
     name = ""
     if project_id in projects:
         name = projects[project_id].name

@@ -3,7 +3,7 @@
 from threading import Lock
 from typing import Any
 
-from web.redaction import Redactor
+from .redaction import Redactor
 
 
 class Rejections:

@@ -10,10 +10,10 @@ from flask.typing import ResponseReturnValue
 from werkzeug.exceptions import HTTPException
 
 from records import timestamp
-from store import StoreFull, UnknownProject
+from store import StoreFull
 from web.files import read_file
 from web.problems import FieldError, InvalidBody, Problem, respond
-from web.routing import CONTROLS, is_control_path
+from web.routing import raw_path
 from web.strict_json import JSON, read_json
 from web.validation import require_valid, under
 
@@ -23,10 +23,12 @@ from .grease.axes import check_grease
 from .journal import read_filters
 from .like.profile import lacking
 from .pact import find_state, read_change, take_back
+from .paths import CONTROLS, is_control_path
 from .seed import SEED_DEPTH, id_to_text, make_seed, write_seed
+from .store import UnknownProject
 from .tenants import TooManyWorlds
 from .verdict import KINDS, Verdict, parse_kinds
-from .worlds import World, Worlds
+from .worlds import Visit, World, Worlds
 
 MAX_SEED_BYTES = 64 * 1024 * 1024  # bytes
 
@@ -39,7 +41,8 @@ def all_worlds() -> Worlds:
 
 def open_world() -> World:
     """The world of the request. Opened late, so that an invalid request makes none."""
-    return all_worlds().open(g.world_name)
+    visit: Visit = g.store
+    return visit.world
 
 
 def json_response(document: Any, status: int = 200) -> ResponseReturnValue:
@@ -49,7 +52,8 @@ def json_response(document: Any, status: int = 200) -> ResponseReturnValue:
 @controls.app_errorhandler(404)
 def not_found(error: HTTPException) -> ResponseReturnValue:
     """The response for an unknown path, which names the document that lists the known ones."""
-    if is_control_path(request.path):
+    path = raw_path(request.environ).lstrip("/")
+    if is_control_path(f"/{path}"):
         detail = "There is nothing at this path. /_stub/openapi.json lists the paths that exist."
         return respond(Problem(404, "not_found", detail))
     return respond(error)
@@ -84,7 +88,8 @@ def reset() -> Response:
     if request.get_data():
         text, document = read_json(MAX_SEED_BYTES, SEED_DEPTH)
         seed = make_seed(text, document, worlds.like)
-    worlds.tenant(g.world_name).reset(g.world_name, seed)
+    name = g.store.name
+    worlds.tenant(name).reset(name, seed)
     return no_content()
 
 
@@ -93,7 +98,7 @@ def free_worlds() -> Response:
     if query is None:
         detail = "Send `?idle=SECONDS`, with 1 to 9 digits; 0 frees all worlds but the main one."
         raise Problem(400, "unknown_query", detail)
-    all_worlds().tenant(g.world_name).free(int(query[1]))
+    all_worlds().tenant(g.store.name).free(int(query[1]))
     return no_content()
 
 
@@ -183,7 +188,7 @@ def ready() -> ResponseReturnValue:
 
 
 def list_worlds() -> ResponseReturnValue:
-    return json_response(all_worlds().tenant(g.world_name).document())
+    return json_response(all_worlds().tenant(g.store.name).document())
 
 
 def show_clock() -> ResponseReturnValue:

@@ -11,7 +11,7 @@ import json
 import operator
 import re
 from collections.abc import Callable, Iterator
-from datetime import datetime, timezone, tzinfo
+from datetime import UTC, datetime, tzinfo
 from functools import cache
 from typing import Any
 
@@ -163,7 +163,7 @@ def parse_time(value: object) -> datetime | None:
     text = f"{second}.{milliseconds}{offset}"
     try:
         moment = datetime.fromisoformat(text)
-        return moment.astimezone(timezone.utc)
+        return moment.astimezone(UTC)
     except (ValueError, OverflowError):
         return None
 

@@ -11,13 +11,11 @@ from typing import Any, NamedTuple
 from records import (
     Deployment,
     Project,
-    Records,
     Stage,
-    TimelineFor,
     timestamp,
     truncate_to_milliseconds,
+    with_members,
 )
-from store import NewId, unused_id
 from web.problems import FieldError
 from web.strict_json import MAX_BYTES, MAX_DEPTH, parse_json
 from web.validation import error_at, require_valid, under
@@ -31,9 +29,12 @@ from .documents import (
     texts_of_members,
     without_members,
 )
+from .ids import MakeId, unused_id
 from .like.ids import make_id
 from .like.profile import Profile
 from .rules import parse_time
+from .store import AT_START, Records
+from .timelines import TimelineFor, rest_of_timeline
 
 # A project may be as deep here as `/v1` lets it be, under a document and an array.
 SEED_DEPTH = MAX_DEPTH + 2
@@ -59,7 +60,7 @@ class Seed(NamedTuple):
     projects: tuple[SeedProject, ...] = ()
     deployments: tuple[Deployment, ...] = ()
 
-    def records(self, now: datetime, new_id: NewId, timeline_for: TimelineFor) -> Records:
+    def records(self, now: datetime, new_id: MakeId, timeline_for: TimelineFor) -> Records:
         """New records, with the ids and times that the document lacks.
 
         A project's latest deployment is the last that names it; where none does, one is queued
@@ -77,9 +78,14 @@ class Seed(NamedTuple):
             if deployment_id is None:
                 deployment_id = unused_id(new_id, "dpl", project_id, deployments)
                 timeline = timeline_for(name)
-                deployments[deployment_id] = Deployment(deployment_id, project_id, None, timeline)
+                deployments[deployment_id] = Deployment(
+                    deployment_id, project_id, AT_START, timeline
+                )
             projects.append(Project(project_id, name, created_at or now, deployment_id, sent))
         return Records(tuple(projects), tuple(deployments.values()))
+
+
+NOTHING = Seed()
 
 
 # Reading
@@ -134,7 +140,7 @@ def without_given(project: dict[str, Any]) -> dict[str, Any]:
 
 
 def read_deployment(document: dict[str, Any]) -> Deployment:
-    created_at = parse_time(document.get("created_at"))
+    created_at = parse_time(document.get("created_at")) or AT_START
     timeline = rules.read_timeline(document)
     return Deployment(document["id"], document.get("project_id"), created_at, timeline)
 
@@ -245,7 +251,7 @@ def pinned_deployments(like: Profile, sample: Seed) -> list[Deployment]:
         words.append(words[0])
     pinned: list[Deployment] = []
     for word, owner in zip(words, cycle(owners), strict=False):
-        pinned.insert(0, Deployment("", owner, None, (Stage(word),)))
+        pinned.insert(0, Deployment("", owner, AT_START, (Stage(word),)))
     return pinned
 
 
@@ -278,13 +284,18 @@ def write_seed(records: Records, now: datetime) -> str:
     for each in records.deployments:
         found = last if each.id in latest else earlier
         found.append(write_deployment(each, now))
-    projects = ",".join(f"\n{project.text()}" for project in records.list)
+    projects = ",".join(f"\n{export_project(project)}" for project in records.list)
     deployments = ",".join([*earlier, *last])
     return f'{{"projects": [{projects}],\n"deployments": [{deployments}]}}\n'
 
 
+def export_project(project: Project) -> str:
+    members = {"id": project.id, "created_at": timestamp(project.created_at)}
+    return with_members(project.sent, members)
+
+
 def write_deployment(deployment: Deployment, now: datetime) -> str:
-    *running, last = deployment.rest_of_timeline(now)
+    *running, last = rest_of_timeline(deployment, now)
     document: dict[str, Any] = {"id": deployment.id, "project_id": deployment.project_id}
     end = {"status": last.status}
     if running:

@@ -1,6 +1,6 @@
-"""The stub's steps of a request: `create_app` lists them in their order."""
+"""The stub's steps of a request; app.py lists them in their order."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from random import Random
 from typing import Any
@@ -8,8 +8,9 @@ from typing import Any
 from flask import Request, Response, g, request
 from flask.typing import ResponseReturnValue
 
-from web.routing import CONTROLS, OPERATIONS
+from web.routing import OPERATIONS
 
+from .access_log import world_name
 from .cors import is_preflight
 from .coverage import first_of
 from .entry import describe, request_name
@@ -18,11 +19,8 @@ from .grease.responses import vary
 from .journal import JournalMemory
 from .like.service import Responses
 from .outcome import Outcome, decide
+from .paths import is_recorded
 from .worlds import World, Worlds
-
-# The stub's own paths, and those that browsers request by themselves (RFC 8615).
-UNRECORDED_PATHS = {"/", "/_stub", "/openapi.json", "/llms.txt", "/favicon.ico"}
-UNRECORDED_PREFIXES = (CONTROLS, "/.well-known/", "/apple-touch-icon")
 
 
 def bound(proxy: Any) -> Any:
@@ -36,20 +34,18 @@ def bound(proxy: Any) -> Any:
 class Steps:
     """The steps, and what they work on."""
 
-    def __init__(self, worlds: Worlds) -> None:
+    def __init__(self, worlds: Worlds, sleep: Callable[[float], None]) -> None:
         self.worlds = worlds
+        self.sleep = sleep
         self.options = worlds.options
         self.delays = Random(self.options.delay_seed)
         self.memory = JournalMemory(self.options.journal_bytes, worlds.journals)
 
     def enter_world(self) -> None:
-        """Find the world of the token, whose store is the request's."""
-        if not is_recorded(bound(request).environ["PATH_INFO"]):
-            return
-        context = bound(g)
-        world = self.worlds.open(context.world_name)
-        context.world = world
-        context.store = world.service
+        """Open the world of the request."""
+        if is_recorded(bound(request).environ["PATH_INFO"]):
+            context = bound(g)
+            context.world = context.store.world
 
     def decide_outcome(self) -> ResponseReturnValue | None:
         """Decide what a fault or `Prefer` does to the request; respond, if it does."""
@@ -59,7 +55,7 @@ class Steps:
         context = bound(g)
         faults = context.world.faults
         failures = self.options.failures
-        outcome = decide(received, faults, self.worlds.contract, failures, context.world_name)
+        outcome = decide(received, faults, self.worlds.contract, failures, context.store.name)
         context.outcome = outcome
         return outcome.response
 
@@ -104,8 +100,7 @@ class Steps:
         if "world" in context:
             world: World = context["world"]
             return world
-        name = context.get("world_name") or context.get("intended_world_name", "")
-        return self.worlds.intended(name)
+        return self.worlds.intended(world_name(context))
 
     def _vary(self, response: Response, received: Request, world: World, outcome: Outcome) -> None:
         """Vary the response along the grease of its world, unless its body is that of a fault."""
@@ -129,7 +124,7 @@ class Steps:
         waiting = received.environ.get("server.waiting", nullcontext)
         with waiting():
             if outcome.delay:
-                self.options.sleep(outcome.delay)
+                self.sleep(outcome.delay)
             return stall(stalled, received.environ) if stalled else None
 
 
@@ -150,11 +145,6 @@ def dress(
         responses.dress_error(response, problem, is_requested=outcome.response is not None)
     elif outcome.operation and outcome.response is None:
         responses.replies[outcome.operation.id].dress(response, context["subject"])
-
-
-def is_recorded(path: str) -> bool:
-    """Whether a request to this path is for the interface, or tries to be."""
-    return not (path in UNRECORDED_PATHS or path.startswith(UNRECORDED_PREFIXES))
 
 
 def notes_of(outcome: Outcome) -> list[str]:

@@ -5,13 +5,12 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from records import matches
-from web.access_log import REJECTED
-from web.redaction import Redactor
-
+from .access_log import REJECTED
 from .coverage import Coverage, missed
 from .entry import request_name
 from .faults import Fault
+from .redaction import Redactor
+from .timelines import matches
 from .worlds import Worlds
 
 MAX_PRINTED = 20  # of a kind, in the coverage as text

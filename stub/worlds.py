@@ -1,64 +1,31 @@
 """Worlds: each has a store, a clock, ids, faults, a journal, a coverage, and is replaced whole."""
 
 import json
-import time
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple, Protocol, cast
 from uuid import uuid4
 
-from records import STATUSES, Deployment, Records, Timeline, timelines_of
-from store import Clock, NewId, Store
-from web.redaction import Redactor
+from records import STATUSES
+from store import Clock, NewId
 
 from .clock import MAX_ADVANCE, WorldClock
 from .contract import Contract
 from .coverage import Coverage
 from .entry import Entry
-from .failures import Failures
 from .faults import Fault, Faults
 from .grease.axes import Parts, Switch, read_grease
 from .ids import Ids
 from .journal import Journal
-from .like.profile import Profile
 from .like.service import LikeStore, Responses
+from .options import Options
+from .redaction import Redactor
 from .rejections import Rejections
 from .seed import Seed
+from .store import Records, WorldStore
 from .tenants import Tenant, prefix_of
-
-
-class WorldStore(Store, Protocol):
-    """What the stub needs of a store besides: its records as a whole, and to write deployments."""
-
-    def records(self) -> Records:
-        """All records; each deployment has a time of its own."""
-
-    def reset(self, records: Records | None = None) -> None:
-        """Replace all records by these, or by those of the start; in the same step, a store that
-        processes share resets the setting of the clock.
-        """
-
-    def add(self, records: Records) -> None:
-        """Add the records whose id and name are not in use, all or none. Raises `StoreFull`."""
-
-    def restore(self, records: Records) -> None:
-        """Replace all records by those that `records()` returned before; the clock goes on."""
-
-    def remove_projects(self) -> None:
-        """Remove all projects, and the deployments that belong to one."""
-
-    def put_deployment(
-        self, deployment_id: str | None, timeline: Timeline, project_id: str | None = None
-    ) -> tuple[Deployment, bool]:
-        """Make or replace a deployment, whose age starts now; without an id it is a new one.
-
-        Returns it, and whether it is new. A replaced one keeps its project. With a `project_id` it
-        becomes the latest of that project; if it was the latest of another, that one gets a new
-        deployment. Raises `UnknownProject`, or `StoreFull`: besides one deployment for each project
-        there may be as many as there may be projects. What `reset` brings has no bound, nor have
-        the deployments that `add` brings.
-        """
+from .timelines import timelines_of
+from .tokens import Tokens, read_token
 
 
 class SharedStores(Protocol):
@@ -84,45 +51,18 @@ class SetUp(NamedTuple):
     before: Records
 
 
-class StubOptions(NamedTuple):
-    """What the stub adds."""
-
-    states: Mapping[str, Seed] = {}  # Pact's provider states by name
-    cors_origins: Collection[str] = ()  # of browser clients
-    grease: tuple[str, ...] = ()  # the axes, each as `axis` or `axis@part`
-    grease_seed: int = 0
-    ids_seed: int | None = None
-    freeze: datetime | None = None  # the time at which the clocks stand still
-    delay: tuple[float, float] = (0, 0)  # the least and the most seconds of each response
-    delay_seed: int = 0
-    sleep: Callable[[float], None] = time.sleep  # waits for delayed responses
-    announces_grease: bool = True  # whether a varied response has the header `Stub-Grease`
-    journal_bytes: int = 64 * 1024 * 1024  # of memory, for the entries of all worlds
-    world_idle: float = 3600.0  # seconds unused, after which a world may make room
-    failures: Failures | None = None  # those of a run of `--probe failures`
-    like: Profile | None = None  # of a service
-
-
-@dataclass(eq=False)
 class Worlds:
-    """The worlds of an app by name, each made on its first use, and what they share.
+    """The worlds of a stub by name, each made on its first use, and what they share.
 
-    `new_store` to `seed` are those of `create_app`. Raises `UnknownPart`.
+    Raises `ValueError` for an invalid token, and for an unknown part.
     """
 
-    new_store: Callable[..., Any]
-    clock: Clock
-    new_id: NewId
-    pace: float
-    outcomes: Sequence[tuple[str, str]]
-    max_projects: int
-    seed: Seed | None
-    options: StubOptions
-    openapi: bytes  # the contract
-    redactor: Redactor
-
-    def __post_init__(self) -> None:
-        options = self.options
+    def __init__(self, options: Options, contract: bytes, clock: Clock, new_id: NewId) -> None:
+        self.options = options
+        self.clock = clock
+        self.tokens = Tokens(options.tokens)
+        self.redactor = options.redactor or Redactor()
+        self.redactor.add(read_token(each).value for each in options.tokens)
         self.like = options.like
         self.responses: Responses | None = None
         self.words: tuple[str, ...] = ()
@@ -135,21 +75,26 @@ class Worlds:
             run = self.like.run or STATUSES
             id_forms = self.like.ids
             names = self.like.names_of_request
-        self.contract = Contract(json.loads(self.openapi), names)
+        self.contract = Contract(json.loads(contract), names)
         self.parts = Parts(self.contract)
         self.grease = read_grease(options.grease, options.grease_seed, self.parts.by_axis)
         # Of all worlds, also of those that have ended.
         self.coverage = Coverage(self.contract)
         self.rejections = Rejections(self.redactor)
         # The ids and the records that all worlds start with.
-        self.ids = Ids(self.new_id, options.ids_seed, id_forms, Switch(self.grease))
-        self.timeline_for = timelines_of(self.pace, run, self.outcomes)
-        now = options.freeze or self.clock()
-        self.records = (self.seed or Seed()).records(now, self.ids, self.timeline_for)
+        self.ids = Ids(new_id, options.ids_seed, id_forms, Switch(self.grease))
+        self.timeline_for = timelines_of(options.pace, run, options.outcomes)
+        now = options.freeze or clock()
+        self.records = options.seed.records(now, self.ids, self.timeline_for)
         self.shared: SharedStores | None = None
-        if hasattr(self.new_store, "share_clock"):
-            self.shared = cast(SharedStores, self.new_store)
+        if hasattr(options.new_store, "share_clock"):
+            self.shared = cast(SharedStores, options.new_store)
         self._tenants: dict[str, Tenant] = {}  # by the prefix of their worlds
+
+    def authenticate(self, token: str) -> "Visit | None":
+        """What a token opens: its world; None for an unknown token."""
+        name = self.tokens.world_of(token)
+        return None if name is None else Visit(name, self)
 
     def tenant(self, world: str) -> Tenant:
         """The tenant of a world."""
@@ -184,6 +129,20 @@ class Worlds:
             return self.shared.share_clock(self.clock, frozen_at, MAX_ADVANCE, world=world)
         return WorldClock(self.clock, frozen_at)
 
+    def new_store(self, name: str, clock: Any, ids: Ids) -> WorldStore:
+        options = self.options
+        more = {"world": name} if self.shared else {}
+        store: WorldStore = options.new_store(
+            clock,
+            ids,
+            timeline_for=self.timeline_for,
+            max_projects=options.max_projects,
+            records=self.records,
+            unique_names=self.like is None or self.like.has_unique_names,
+            **more,
+        )
+        return store
+
     def journals(self) -> list[list[Journal]]:
         """The journals of each tenant."""
         return [[world.journal for world in tenant.worlds()] for tenant in self.tenants()]
@@ -209,15 +168,7 @@ class World:
         self.ids = worlds.ids.of_world(name, self.grease)
         self.clock = worlds.new_clock(name)
         self.timeline_for = worlds.timeline_for
-        self.store: WorldStore = worlds.new_store(
-            self.clock,
-            self.ids,
-            timeline_for=self.timeline_for,
-            max_projects=worlds.max_projects,
-            records=worlds.records,
-            world=name,
-            unique_names=worlds.like is None or worlds.like.has_unique_names,
-        )
+        self.store = worlds.new_store(name, self.clock, self.ids)
         self.service: Any = self.store  # the store of the requests to /v1
         if worlds.responses:
             self.service = LikeStore(self.store, worlds.responses, self.timeline_for)
@@ -243,3 +194,46 @@ class World:
         with self.journal.lock:
             last = self.journal.last
             return last - len(self.journal.entries) + 1, last, self.coverage.document()
+
+
+class Visit:
+    """A request's visit to a world, which is opened at the first use: a rejected request opens
+    none. It is the `Store` of the request, and notes which deployment was read, and when.
+    """
+
+    deployment: Any = None
+    time: datetime
+    _world: World | None = None
+
+    def __init__(self, name: str, worlds: Worlds) -> None:
+        self.name = name  # the full name of the world
+        self._worlds = worlds
+
+    @property
+    def world(self) -> World:
+        """Raises `TooManyWorlds`."""
+        if self._world is None:
+            self._world = self._worlds.open(self.name)
+        return self._world
+
+    @property
+    def status_read(self) -> str | None:
+        """The status of the deployment that was read, if one was."""
+        if self.deployment is None:
+            return None
+        status: str = self.deployment.status(self.time)
+        return status
+
+    def now(self) -> datetime:
+        self.time = self.world.service.now()
+        return self.time
+
+    def list_projects(self) -> Any:
+        return self.world.service.list_projects()
+
+    def create_project(self, name: str, sent: str) -> Any:
+        return self.world.service.create_project(name, sent)
+
+    def get_deployment(self, deployment_id: str) -> Any:
+        self.deployment = self.world.service.get_deployment(deployment_id)
+        return self.deployment

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -22,10 +22,9 @@ from flask import Flask
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
-from app import create_app
-from store import NewId
+from stub import Options, create_stub
+from stub.ids import MakeId
 from stub.seed import SAMPLE, Seed, make_seed, read_seed
-from stub.worlds import WorldStore
 from tests.contract import assert_in_contract
 from tests.live import serving
 
@@ -36,7 +35,7 @@ pytest_plugins = ["tests.stores"]  # which has fixtures, and imports this file
 ROOT = Path(__file__).parent.parent
 TOKEN = "dev-token"
 BEARER = {"Authorization": f"Bearer {TOKEN}"}
-START = datetime(2026, 11, 21, 10, 0, 0, tzinfo=timezone.utc)
+START = datetime(2026, 11, 21, 10, 0, 0, tzinfo=UTC)
 SAMPLE_SEED = read_seed(SAMPLE)
 SAMPLE_NAMES = ["website", "billing", "search"]
 
@@ -69,6 +68,13 @@ def needs(*tools: str) -> None:
 
 def seed_of(document: Any) -> Seed:
     return make_seed(json.dumps(document), document)
+
+
+def make_stub(**options: Any) -> Flask:
+    """A stub with these options, among which are the collaborators of `create_stub`."""
+    names = [name for name in ("clock", "new_id", "sleep") if name in options]
+    collaborators = {name: options.pop(name) for name in names}
+    return create_stub(Options(**options), **collaborators)
 
 
 class Clock:
@@ -115,7 +121,7 @@ def control_client_of(app: Flask, token: str = TOKEN) -> FlaskClient:
     return client
 
 
-def counting_ids() -> NewId:
+def counting_ids() -> MakeId:
     counter = itertools.count(1)
     return lambda prefix, *_: f"{prefix}_{next(counter)}"
 
@@ -136,7 +142,7 @@ def shared_redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator["RedisSer
 
 
 @pytest.fixture
-def redis_stores(shared_redis: "RedisServer") -> Callable[..., WorldStore]:
+def redis_stores(shared_redis: "RedisServer") -> Callable[..., Any]:
     """Makes stores on an empty Redis server."""
     from redis_store import connect
 
@@ -147,7 +153,7 @@ def redis_stores(shared_redis: "RedisServer") -> Callable[..., WorldStore]:
 @pytest.fixture(scope="session")
 def live_url() -> Iterator[str]:
     """The URL of a server in this process, with the sample; a test uses a world of its own."""
-    app = create_app(seed=SAMPLE_SEED, pace=300)
+    app = make_stub(seed=SAMPLE_SEED, pace=300)
     with serving(app, control_prefix="/_stub/") as port:
         yield f"http://127.0.0.1:{port}"
 
@@ -161,7 +167,7 @@ def own_token() -> str:
 @pytest.fixture
 def app(clock: Clock) -> Flask:
     """The service with the sample, a clock that stands still, and ids that count."""
-    return create_app(clock=clock, new_id=counting_ids(), seed=SAMPLE_SEED)
+    return make_stub(clock=clock, new_id=counting_ids(), seed=SAMPLE_SEED)
 
 
 @pytest.fixture

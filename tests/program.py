@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import IO, Any, NamedTuple
 
-from app import create_app
 from cli.main import main
+from stub import create_stub
 from tests.conftest import ROOT
 
 READY = "listening on "
@@ -24,7 +24,7 @@ import os, resource, sys
 from cli.main import main
 from flask import Flask
 
-def create_app(**options):
+def create_stub(options):
     app = Flask("failing")
 
     @app.get("/fail")
@@ -35,7 +35,7 @@ def create_app(**options):
 
     return app
 
-sys.exit(main(create_app, sys.argv[1:], os.environ, sys.stdout, sys.stderr))
+sys.exit(main(create_stub, sys.argv[1:], os.environ, sys.stdout, sys.stderr))
 """
 # A COMMAND that asks for all that the program serves from its files, and for what it stores.
 CLIENT = """
@@ -93,7 +93,7 @@ def run(
     *args: str,
     during: Callable[[str], Any] = lambda url: None,
     env: Mapping[str, str] | None = None,
-    create_app: Callable[..., Any] = create_app,
+    create_stub: Callable[..., Any] = create_stub,
 ) -> Outcome:
     """Run the program as a function, in this process, until it ends.
 
@@ -106,7 +106,7 @@ def run(
     stdout, stderr = Stdout(during), io.StringIO()
     environ = environment(env if "--" in args else {"STUB_PORT": "0", **(env or {})})
     with process_state():
-        status = main(create_app, args, environ, stdout, stderr)
+        status = main(create_stub, args, environ, stdout, stderr)
         if stdout.thread:
             stdout.thread.join()
     if stdout.error:

@@ -10,9 +10,8 @@ from pathlib import Path
 from flask import Flask
 from redis import Redis, RedisError
 
-from app import create_app
 from redis_store import connect
-from tests.conftest import SAMPLE_SEED, needs
+from tests.conftest import SAMPLE_SEED, make_stub, needs
 from tests.wire import free_port
 
 
@@ -75,4 +74,4 @@ def running_redis(folder: Path, *options: str) -> Iterator[RedisServer]:
 
 
 def app_on(url: str, clock: Callable[[], datetime]) -> Flask:
-    return create_app(clock=clock, seed=SAMPLE_SEED, new_store=connect(url, threads=16))
+    return make_stub(clock=clock, seed=SAMPLE_SEED, new_store=connect(url, threads=16))

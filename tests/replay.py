@@ -8,14 +8,12 @@ from typing import Any, NamedTuple
 from flask import Flask
 from werkzeug.test import create_environ, run_wsgi_app
 
-from app import create_app
-from stub import StubOptions
-from tests.conftest import BEARER, SAMPLE_SEED, START, Clock
+from tests.conftest import BEARER, SAMPLE_SEED, START, Clock, make_stub
 from tests.stores import ids_counted_by_prefix
 
 ORIGIN = "http://a.example"
 
-FROZEN = StubOptions(freeze=START, sleep=lambda seconds: None)
+FROZEN: dict[str, Any] = {"freeze": START, "sleep": lambda seconds: None}
 """With these the journal tells no milliseconds."""
 
 
@@ -110,7 +108,7 @@ REQUESTS = [
 def make_app(**options: Any) -> Flask:
     """An app whose responses depend on the requests alone."""
     defaults = {"clock": Clock(), "new_id": ids_counted_by_prefix(), "seed": SAMPLE_SEED}
-    return create_app(**{**defaults, "stub_options": FROZEN, **options})
+    return make_stub(**{**defaults, **FROZEN, **options})
 
 
 def replay(app: Flask, requests: Iterable[Sent]) -> list[Got]:

@@ -5,20 +5,27 @@ import time
 from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
-from inspect import signature
+from typing import Any
 
 import pytest
 
-from records import Deployment, Project, Records, Stage
-from store import MemoryStore, NewId
-from stub.worlds import WorldStore
+from records import Deployment, Project, Stage
+from store import MAX_PROJECTS, PACE, MemoryStore, Store
+from stub.ids import MakeId
+from stub.store import NO_RECORDS, Records, WorldStore
+from stub.timelines import timelines_of
 from tests.conftest import START, Clock, counting_ids
 
 MakeStore = Callable[..., WorldStore]
 
 FAILED = (Stage("failed"),)
-DEFAULTS = {name: each.default for name, each in signature(MemoryStore).parameters.items()}
-"""The options of a store, as the app gives them to each."""
+DEFAULTS: dict[str, Any] = {
+    "timeline_for": timelines_of(PACE),
+    "max_projects": MAX_PROJECTS,
+    "records": NO_RECORDS,
+    "unique_names": True,
+}
+"""The options of a store, as the stub gives them to each."""
 
 
 def project_and_deployment(number: int) -> tuple[Project, Deployment]:
@@ -33,7 +40,7 @@ def records_of(*numbers: int) -> Records:
     return Records(tuple(pair[0] for pair in pairs), tuple(pair[1] for pair in pairs))
 
 
-def ids_counted_by_prefix() -> NewId:
+def ids_counted_by_prefix() -> MakeId:
     """An id that a rejected create has drawn is then that of the next create, in any store."""
     sources = {prefix: counting_ids() for prefix in ("prj", "dpl")}
     return lambda prefix, *rest: sources[prefix](prefix, *rest)
@@ -47,8 +54,8 @@ class SlowId(str):
         return super().__hash__()
 
 
-STORES = [MemoryStore, pytest.param("RedisStore", marks=pytest.mark.process)]
-"""The implementations of `Store` and of `WorldStore`; the first is the model of the others."""
+STORES = [WorldStore, pytest.param("RedisStore", marks=pytest.mark.process)]
+"""The stores of a world; the first is the model of the others."""
 
 
 @pytest.fixture(params=STORES)
@@ -57,15 +64,28 @@ def implementation(request: pytest.FixtureRequest) -> MakeStore:
     if request.param == "RedisStore":
         redis, numbers = request.getfixturevalue("redis_stores"), itertools.count()
         return lambda **options: redis(**DEFAULTS | {"world": f"w{next(numbers)}"} | options)
-    make: MakeStore = request.param
-    return make
+    return lambda **options: request.param(**DEFAULTS | options)
 
 
 @pytest.fixture
 def make_store(implementation: MakeStore, clock: Clock) -> MakeStore:
-    return partial(implementation, clock=clock, new_id=counting_ids(), max_projects=3)
+    return partial(implementation, clock=clock, ids=counting_ids(), max_projects=3)
 
 
 @pytest.fixture
 def store(make_store: MakeStore) -> WorldStore:
     return make_store()
+
+
+@pytest.fixture(params=["MemoryStore", *STORES])
+def plain_store(request: pytest.FixtureRequest, clock: Clock) -> Store:
+    """Every implementation of `Store`."""
+    if request.param == "MemoryStore":
+        numbers = itertools.count(1)
+        return MemoryStore(clock, lambda prefix: f"{prefix}_{next(numbers)}", max_projects=3)
+    options: dict[str, Any] = {**DEFAULTS, "max_projects": 3}
+    if request.param is WorldStore:
+        return WorldStore(clock, counting_ids(), **options)
+    redis = request.getfixturevalue("redis_stores")
+    store: Store = redis(clock, counting_ids(), **options, world="plain")
+    return store

@@ -9,8 +9,7 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from app import create_app
-from tests.conftest import BEARER, SAMPLE_SEED
+from tests.conftest import BEARER, SAMPLE_SEED, make_stub
 from tests.contract import CREATED, STUB, V1, assert_problem
 
 Part = tuple[str, dict[str, Any]]
@@ -112,7 +111,7 @@ def test_each_request_example_gets_the_response_example_of_its_name(client: Flas
                 random = {each: response.json[each] for each in new}
                 assert (response.status_code, response.json) == (status, {**document, **random})
     listed = CONTRACT["paths"]["/v1/projects"]["get"]["responses"]["200"]
-    sample = create_app(seed=SAMPLE_SEED).test_client().get("/v1/projects", headers=BEARER)
+    sample = make_stub(seed=SAMPLE_SEED).test_client().get("/v1/projects", headers=BEARER)
     assert named_examples(listed)["sample"] == sample.json
 
 

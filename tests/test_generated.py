@@ -7,9 +7,7 @@ from typing import Any
 
 import pytest
 
-from app import create_app
-from stub import StubOptions
-from tests.conftest import BEARER, SAMPLE_SEED
+from tests.conftest import BEARER, SAMPLE_SEED, make_stub
 from tests.contract import STUB, V1, Contract
 
 # One worker imports Schemathesis.
@@ -20,8 +18,8 @@ pytestmark = [pytest.mark.generated, pytest.mark.slow, pytest.mark.xdist_group("
 def schemas() -> dict[Contract, Any]:
     from schemathesis.openapi import from_wsgi
 
-    v1 = create_app(seed=SAMPLE_SEED, pace=0, max_projects=10**6)
-    control = create_app(stub_options=StubOptions(sleep=lambda _: None))
+    v1 = make_stub(seed=SAMPLE_SEED, pace=0, max_projects=10**6)
+    control = make_stub(sleep=lambda _: None)
     return {V1: from_wsgi("/openapi.json", v1), STUB: from_wsgi("/_stub/openapi.json", control)}
 
 

@@ -28,14 +28,18 @@ def test_the_seconds_of_stages_add_up() -> None:
         assert deployment.status(START + timedelta(seconds=age)) == "over"
 
 
-def test_a_list_is_a_snapshot(store: Store) -> None:
+def test_a_list_is_a_snapshot(plain_store: Store) -> None:
+    store = plain_store
     before = store.list_projects()
     assert before.representation is before.representation
     store.create_project("a", '{"name": "a"}')
     assert (len(before), len(store.list_projects())) == (0, 1)
 
 
-def test_the_list_is_oldest_first_when_the_clock_steps_back(store: Store, clock: Clock) -> None:
+def test_the_list_is_oldest_first_when_the_clock_steps_back(
+    plain_store: Store, clock: Clock
+) -> None:
+    store = plain_store
     store.create_project("a", '{"name": "a"}')
     assert len(store.list_projects().representation) > 0
     clock.advance(-3599.9996)
@@ -49,7 +53,7 @@ def test_the_list_is_oldest_first_when_the_clock_steps_back(store: Store, clock:
 
 def test_an_id_in_use_is_not_used_again(make_store: MakeStore) -> None:
     ids = {"prj": chain(50 * ["p1"], count()), "dpl": cycle(["d1", "x"])}
-    store = make_store(records=records_of(1), new_id=lambda prefix, *_: str(next(ids[prefix])))
+    store = make_store(records=records_of(1), ids=lambda prefix, *_: str(next(ids[prefix])))
     project = store.create_project("new", '{"name": "new"}')
     assert not {project.id, project.latest_deployment_id} & {"p1", "d1"}
     assert store.list_projects() == (*records_of(1).projects, project)

@@ -6,16 +6,17 @@ from functools import partial
 
 import pytest
 
-from records import Deployment, Project, Records, Stage
-from store import NameTaken, NewId, StoreFull
-from stub.worlds import WorldStore
+from records import Deployment, Project, Stage
+from store import NameTaken, StoreFull
+from stub.ids import MakeId
+from stub.store import AT_START, Records, WorldStore
 from tests.conftest import START, Clock, counting_ids, in_parallel
 from tests.stores import MakeStore, SlowId
 
 Race = Callable[[WorldStore], None]
 
 
-def slow_ids() -> NewId:
+def slow_ids() -> MakeId:
     next_id = counting_ids()
     return lambda *of: SlowId(next_id(*of))
 
@@ -81,7 +82,7 @@ def race_resets_with_creates(store: WorldStore) -> None:
 def race_resets_with_reads(store: WorldStore) -> None:
     """A deployment begins when the reset that brought it did."""
     first, second = (
-        Records((), (Deployment("d", None, None, (Stage(status),)),)) for status in ("a", "b")
+        Records((), (Deployment("d", None, AT_START, (Stage(status),)),)) for status in ("a", "b")
     )
     store.reset(first)
     before = store.get_deployment("d")
@@ -125,4 +126,4 @@ RACES = [each for name, each in globals().items() if name.startswith("race_")]
 
 @pytest.mark.parametrize("race", RACES)
 def test_every_method_of_a_store_is_atomic(race: Race, implementation: MakeStore) -> None:
-    race(implementation(clock=Clock(step=1), new_id=slow_ids(), max_projects=8))
+    race(implementation(clock=Clock(step=1), ids=slow_ids(), max_projects=8))

@@ -6,8 +6,7 @@ from typing import Any
 
 from flask.testing import FlaskClient
 
-from app import create_app
-from tests.conftest import client_of, unchanged
+from tests.conftest import client_of, make_stub, unchanged
 from tests.contract import CREATED, V1, assert_invalid
 
 PATH = "/v1/projects"
@@ -41,7 +40,7 @@ def test_a_name_of_1_to_100_code_points_is_kept_unchanged(client: FlaskClient) -
 
 
 def test_strict_rejects_unknown_members() -> None:
-    client = client_of(create_app(strict=True))
+    client = client_of(make_stub(strict=True))
     document = {"name": "", "a/b": 1, "c~d": 2, "id": 3}
     with unchanged(client):
         response = client.post(PATH, json=document)
@@ -49,7 +48,7 @@ def test_strict_rejects_unknown_members() -> None:
 
 
 def test_the_first_thousand_errors_are_reported() -> None:
-    client = client_of(create_app(strict=True))
+    client = client_of(make_stub(strict=True))
     names = [f"m{number:04}" for number in range(2000)]
     response = client.post(PATH, json={"name": "n", **dict.fromkeys(names)})
     assert_invalid(response, *(f"/{name}" for name in names[:1000]))

@@ -7,11 +7,11 @@ from typing import Any
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from store import MemoryStore, NameTaken, StoreFull, UnknownProject
-from stub.worlds import WorldStore
+from store import NameTaken, StoreFull
+from stub.store import UnknownProject, WorldStore
 from tests import generated  # noqa: F401  sets Hypothesis up
 from tests.conftest import Clock
-from tests.stores import FAILED, ids_counted_by_prefix, records_of
+from tests.stores import DEFAULTS, FAILED, ids_counted_by_prefix, records_of
 
 
 def outcome(act: Callable[[WorldStore], Any], store: WorldStore) -> Any:
@@ -30,8 +30,9 @@ class AgainstTheModel(RuleBasedStateMachine):
         super().__init__()
         self.clock = Clock()
         ids = ids_counted_by_prefix()
-        self.store = self.make(clock=self.clock, new_id=ids, max_projects=3)
-        self.model = MemoryStore(self.clock, ids_counted_by_prefix(), max_projects=3)
+        self.store = self.make(clock=self.clock, ids=ids, max_projects=3)
+        options = {**DEFAULTS, "max_projects": 3}
+        self.model = WorldStore(self.clock, ids_counted_by_prefix(), **options)
 
     def both(self, act: Callable[[WorldStore], Any]) -> None:
         assert outcome(act, self.store) == outcome(act, self.model)

@@ -1,9 +1,7 @@
 """Every error of the app, in one shape: `application/problem+json` (RFC 9457)."""
 
 import json
-import logging
-import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from flask import Flask, g
@@ -22,9 +20,8 @@ WERKZEUG_ERRORS = {
     ),
     405: ("method_not_allowed", "Use one of the methods in the header Allow."),
 }
+MAX_REASONS = 20  # that are shown
 INTERNAL_ERROR = ("internal_error", "The stub failed: see its log on stderr.")
-
-log = logging.getLogger(__name__)
 
 
 class FieldError(NamedTuple):
@@ -92,21 +89,22 @@ def respond(error: HTTPException) -> ResponseReturnValue:
     return json.dumps(document) + "\n", status, headers
 
 
-def handle_errors(
-    app: Flask, expected: Mapping[type[Exception], Problem], redact: Callable[[str], str]
-) -> None:
+def reasons(problem: Mapping[str, Any]) -> list[str]:
+    """What is wrong with a request: its errors, or the detail if there are none."""
+    if "errors" not in problem:
+        return [problem["detail"]]
+    found = []
+    for each in problem["errors"]:
+        reason = f"{each['pointer']} {each['detail']}"
+        found.append(reason.lstrip())
+    return found
+
+
+def handle_errors(app: Flask, expected: Mapping[type[Exception], Problem]) -> None:
     """Respond to every exception in the one shape; `expected` maps types to problems.
 
-    The traceback of an unexpected exception is logged without tokens. The server handles an
-    exception that is raised after the handlers, while the response is finished.
+    Flask logs any other exception, and makes a 500 of it.
     """
-
-    def respond_to_failure(error: Exception) -> ResponseReturnValue:
-        log.error("%s", redact("".join(traceback.format_exception(error))))
-        return respond(Problem(500, *INTERNAL_ERROR))
-
-    app.config["PROPAGATE_EXCEPTIONS"] = True
     app.register_error_handler(HTTPException, respond)
-    app.register_error_handler(Exception, respond_to_failure)
     for error, problem in expected.items():
         app.register_error_handler(error, lambda _, problem=problem: respond(problem))

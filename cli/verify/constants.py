@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from stub.like.markers import CHOICE, is_choice, split
-from web.redaction import SECRET_NAME, Redactor
+from stub.redaction import SECRET_NAME, Redactor
 from web.validation import pointer
 
 from .marks import pattern_of

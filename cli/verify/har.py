@@ -17,7 +17,7 @@ from urllib.parse import SplitResult, parse_qsl, urlsplit
 from stub.contract import object_in
 from stub.documents import content_of
 from stub.like.markers import DEFAULT_REQUEST, NAME
-from web.redaction import SECRET_NAME
+from stub.redaction import SECRET_NAME
 
 from . import checks
 from .checks import NONE, WRONG, Check, without

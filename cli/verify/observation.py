@@ -6,8 +6,8 @@ from typing import Any
 
 from stub.like.markers import escape, names_in
 from stub.like.profile import DEPTH
+from stub.redaction import SECRET_NAME
 from stub.rules import is_valid, schemas
-from web.redaction import SECRET_NAME
 from web.strict_json import MalformedJSON, parse_json
 from web.validation import pointer
 

@@ -1,6 +1,6 @@
 """Makes the profile of a service from what a run has exchanged: its bodies with markers."""
 
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from typing import Any
 
 from stub.like.check import errors_in
@@ -24,7 +24,7 @@ STATUSES_OF_CREATION = (200, 201, 202)
 def observe(run: Run) -> Observation:
     """Observe a service in what a run has exchanged."""
     last = run.exchanges[-1]
-    day = datetime.fromtimestamp(last.sent_at, timezone.utc)
+    day = datetime.fromtimestamp(last.sent_at, UTC)
     readings = Readings(run)
     own = readings.own()
     others = list(readings.others())

@@ -5,7 +5,7 @@ from collections.abc import Collection, Container, Iterable, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
-from web.redaction import SECRET_NAME
+from stub.redaction import SECRET_NAME
 
 from .checks import OWN_MEMBER
 from .values import (

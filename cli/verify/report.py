@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from stub.like.profile import Profile, lacking
-from web.redaction import Redactor, cut
+from stub.redaction import Redactor, cut
 from web.routing import CREATED
 
 from ..reports import Case, Failure

@@ -3,7 +3,7 @@
 import os
 import sys
 from dataclasses import dataclass, field
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from functools import cached_property, partial
 from typing import Any
 
@@ -12,7 +12,7 @@ import click
 import stub
 from stub.contract import object_in
 from stub.like.markers import place_of_name
-from web.redaction import Redactor, printable
+from stub.redaction import Redactor, printable
 
 from .checks import (
     CREATE,
@@ -60,7 +60,7 @@ class Run:
     tokens: Redactor
     request: dict[str, Any]
     given: str
-    started: datetime = field(default_factory=partial(datetime.now, timezone.utc))
+    started: datetime = field(default_factory=partial(datetime.now, UTC))
     exchanges: list[Exchange] = field(default_factory=list)
     judged: list[Exchange] = field(default_factory=list)  # those that say something of a part
     concluded: list[str] = field(default_factory=list)  # checks

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import click
 
-from web.redaction import printable
+from stub.redaction import printable
 
 from . import Options
 from .checks import (

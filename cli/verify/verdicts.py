@@ -6,7 +6,7 @@ from functools import partial
 from typing import NamedTuple
 
 import stub
-from web.redaction import Redactor
+from stub.redaction import Redactor
 from web.validation import pointer as json_pointer
 
 from .checks import BEARER, CANDIDATE, INVALID_BODY, LEVELS, NEEDS, Check

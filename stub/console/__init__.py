@@ -78,7 +78,8 @@ def view(world: World, worlds: Worlds) -> dict[str, Any]:
             newest.append((project, deployment))
     now, is_frozen = world.clock.reading()
     statuses = dict.fromkeys(coverage["deployment_statuses"])
-    statuses.update(dict.fromkeys(status for _, status in worlds.outcomes))
+    outcomes = worlds.options.outcomes
+    statuses.update(dict.fromkeys(status for _, status in outcomes))
     like = worlds.like
     faults = beginning(world.faults.documents(), SHOWN_FAULTS)
     grease = world.grease.initial
@@ -94,7 +95,9 @@ def view(world: World, worlds: Worlds) -> dict[str, Any]:
             "newest": [status_of(project, deployment, now) for project, deployment in newest],
         },
         "statuses": list(statuses),
-        "outcomes": [{"names": names, "status": status} for names, status in worlds.outcomes],
+        "outcomes": [
+            {"names": names, "status": status} for names, status in worlds.options.outcomes
+        ],
         "request": like.request if like else DEFAULT_REQUEST,
         "like": {"file": like.file, "observed_at": like.observed_at} if like else None,
         "requests": {"first": first, "last": last},

@@ -7,10 +7,12 @@ from typing import Any, NamedTuple, Protocol
 from flask import Response, g
 from werkzeug.http import HTTP_STATUS_CODES
 
-from records import Deployment, Project, ProjectList, Records, TimelineFor
+from records import Deployment, Project, ProjectList
 from store import Store
-from web.access_log import MAX_REASONS, reasons
+from web.problems import MAX_REASONS, reasons
 
+from ..store import Records
+from ..timelines import TimelineFor, rest_of_timeline
 from .bodies import Compiler, Fill, Subject
 from .markers import names_below, places_of_projects
 from .profile import Form, Profile
@@ -239,6 +241,8 @@ class LikeStore:
     """
 
     _listed: ListedProjects | None = None  # cache
+    _plain: ProjectList | None = None  # of which the next is the cache
+    _by_id: dict[str, Project]
 
     def __init__(self, store: RecordStore, responses: Responses, timeline_for: TimelineFor) -> None:
         self.now = store.now
@@ -289,16 +293,22 @@ class LikeStore:
             return None
         project = None
         if self._responses.deployment_needs_project:
-            projects = self._store.list_projects()
-            project = projects.by_id.get(deployment.project_id or "")
+            project = self._projects().get(deployment.project_id or "")
         return ReadDeployment(deployment, project, self._responses)
+
+    def _projects(self) -> dict[str, Project]:
+        plain = self._store.list_projects()
+        if plain is not self._plain:
+            self._by_id = {project.id: project for project in plain}
+            self._plain = plain
+        return self._by_id
 
 
 def next_change(deployments: Iterable[Deployment], now: datetime) -> datetime | None:
     """The time at which the status of one of these changes next, None if none will change."""
     seconds = []
     for deployment in deployments:
-        current, *_ = deployment.rest_of_timeline(now)
+        current, *_ = rest_of_timeline(deployment, now)
         if current.seconds is not None:
             seconds.append(current.seconds)
     if not seconds:

@@ -5,7 +5,7 @@ from threading import Thread
 
 import pytest
 
-from app import create_app
+from tests.conftest import make_stub
 from tests.live import serving
 from tests.program import Outcome, run
 from tests.wire import free_port, port_of
@@ -37,7 +37,7 @@ def is_ready(done: Outcome) -> bool:
 
 @pytest.mark.parametrize(("served", "asked"), HOSTS)
 def test_a_program_that_listens_is_ready_until_it_stops(served: str, asked: str) -> None:
-    with serving(create_app(), served) as port:
+    with serving(make_stub(), served) as port:
         assert is_ready(run("health", "--host", asked, "--port", str(port)))
     done = run("health", "--host", asked, "--port", str(port))
     assert not is_ready(done)
@@ -51,14 +51,6 @@ def test_an_option_is_that_of_the_program(
     ports = {"PORT": str(port_of(live_url)), "OTHER": str(free_port())}
     args = [ports.get(word, word) for word in words.split()]
     assert is_ready(run(*args, env={"STUB_PORT": ports.get(variable, "")})) is ready
-
-
-def test_without_the_stub_the_contract_is_asked_for() -> None:
-    with serving(create_app(stub_options=None)) as port:
-        assert is_ready(run("health", "--no-stub", env={"STUB_PORT": str(port)}))
-        done = run("health", env={"STUB_PORT": str(port)})
-    assert not is_ready(done)
-    assert 'GET /_stub/ready: HTTP Error 401: UNAUTHORIZED {"type": ' in done.stderr
 
 
 def greet(listener: socket.socket) -> None:

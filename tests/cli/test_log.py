@@ -35,11 +35,13 @@ def requests(stderr: str) -> list[str]:
 
 def test_a_quiet_run_shows_its_last_lines_if_it_fails() -> None:
     paths = [f"/v1/projects?n={number}" for number in range(25)]
-    done = run("--quiet", "--no-stub", *command(3, *paths))
+    done = run("--quiet", *command(3, *paths))
     assert done.status == 3
-    assert "\n(--log FILE has all lines)\nGET /v1/projects?n=5 200 " in done.stderr
-    assert requests(done.stderr) == [f"GET {path} 200" for path in paths[5:]]
-    assert requests(run("--quiet", "--no-stub", *command(0, paths[0])).stderr) == []
+    assert "\n(--log FILE has all lines)\n#6 GET /v1/projects?n=5 200 " in done.stderr
+    assert requests(done.stderr) == [
+        f"#{number} GET {path} 200" for number, path in enumerate(paths[5:], 6)
+    ]
+    assert requests(run("--quiet", *command(0, paths[0])).stderr) == []
     judged = ("--quiet", "--fail-on", "unpromised")
     done = run(*judged, *command(0, paths[0]))
     assert (done.status, requests(done.stderr)) == (1, ["#1 GET /v1/projects?n=0 200"])

@@ -5,8 +5,8 @@ import threading
 from typing import Any
 
 import pytest
-from flask import Flask
 
+from tests.conftest import make_stub
 from tests.contract import V1, assert_problem
 from tests.program import not_started, run
 from tests.wire import Connection, call, get, port_of
@@ -18,7 +18,6 @@ EFFECTS: list[tuple[list[str], dict[str, str], str, bytes]] = [
     (["--empty"], {"STUB_VERSION": "1.0.0", "FLASK_DEBUG": "1"}, "/v1/projects", EMPTY),
     ([], {"STUB_EMPTY": "1"}, "/v1/projects", EMPTY),
     (["--strict"], {}, "/v1/projects?a=1", b"unknown_query"),
-    (["--no-stub"], {}, "/_stub/health", b'"not_found"'),
     (["--token", "one"], {}, "/v1/projects", b"token_invalid"),
     (["--token", "one", "--token", "dev-token"], {}, "/v1/projects", b"website"),
     ([], {"STUB_TOKEN": "one dev-token"}, "/v1/projects", b"website"),
@@ -108,14 +107,14 @@ def test_threads_is_the_number_of_requests_that_run_at_once() -> None:
         mine = {*threading.enumerate()} - others
         return sum(thread.name.startswith("waitress") for thread in mine)
 
-    assert run("--threads", "3", "--no-stub", during=count).result == 3
+    assert run("--threads", "3", during=count).result == 6
 
 
 def test_without_grace_the_end_waits_for_no_request() -> None:
-    app = Flask("waiting")
+    app = make_stub()
     entered, may_leave, left = threading.Event(), threading.Event(), threading.Event()
 
-    @app.get("/")
+    @app.get("/wait")
     def wait() -> str:
         entered.set()
         may_leave.wait(9)  # less than the default
@@ -124,27 +123,15 @@ def test_without_grace_the_end_waits_for_no_request() -> None:
 
     def ask(url: str) -> None:
         with Connection(port_of(url)) as client:
-            client.send(get())
+            client.send(get("/wait", "Host: localhost", "Authorization: Bearer dev-token"))
             assert entered.wait(10)
 
-    run("--grace", "0", create_app=lambda **options: app, during=ask)
+    run("--grace", "0", create_stub=lambda options: app, during=ask)
     assert not left.is_set()
     may_leave.set()
     assert left.wait(10)
 
 
-def test_control_routes_take_longer_bodies_and_none_without_the_stub() -> None:
-    body = b'{"projects": []}' + 2_000_000 * b" "
-    for options, status in (((), 204), (("--no-stub",), 413)):
-        done = run(*options, during=lambda url: call(url, "/_stub/reset", body=body))
-        assert done.result.status_code == status
-
-
-OF_THE_STUB = [
-    *("--states", "x", "--like", "y", "--cors-origin", "*", "--grease", "all"),
-    *("--fail-on", "idle", "--report", "z", "--ids-seed", "0"),
-    *("--freeze", "2026-01-05T09:00:00Z", "--delay", "0.1"),
-]
 INVALID: list[tuple[list[str], str]] = [
     (["--prot", "1"], "'--prot'"),
     (["--report", "x", "verify", "x"], "takes no command, and its options after its name: "),
@@ -169,15 +156,14 @@ INVALID: list[tuple[list[str], str]] = [
     (["--freeze", "yesterday"], "RFC 3339"),
     *((["--delay", each], "0.2-1.5") for each in ("31", "2-1", "1-", "1e-3-", "nan")),
     (["--fail-on", "idle,x"], "'x' is unknown: there are violations"),
-    (["--no-stub", "--probe", "all", "--", "true"], "leave out --grease, --no-stub and --store."),
+    (["--store", "redis://x", "--probe", "all", "--", "true"], "leave out --grease and --store."),
     (["--probe", "all"], "--probe: give a command after --."),
-    (["--probe", "all", "--grease", "--", "true"], "leave out --grease, --no-stub and --store."),
+    (["--probe", "all", "--grease", "--", "true"], "leave out --grease and --store."),
     (["--probe", "ids,failure", "--", "true"], "'failure' is unknown: there are tier1, all, fail"),
     (["health", "--host", ""], "'--host': give a host name"),
     (["--quiet", "npm", "test"], "put -- before the command: -- npm ... (to start the stub alone"),
     (["verfy", "http://a"], "put -- before the command: -- verfy ... (did you mean verify?)"),
     (["docs", "faults"], "'[NAME]': 'faults' is not one of 'readme', "),
-    (["--no-stub", *OF_THE_STUB], f"--no-stub excludes {', '.join(OF_THE_STUB[::2])}: "),
     (["--seed", ""], "'--seed': give the name of a file, not ''."),
     (["--report", " "], "'--report': give the name of a file, not ' '."),
     (["--log", "-"], "'--log': give the name of a file, not '-'."),
@@ -188,7 +174,6 @@ INVALID: list[tuple[list[str], str]] = [
     (["--watch", "--seed", "x", "--store", "redis://x"], "--watch follows, with --store, a"),
     (["--token", "a.b=secret"], "'--token': a token is made of one or more of A-Z"),
     (["--token", "a=s", "--token", "b=s"], "'--token': two names have the same token: a and b"),
-    (["--token", "a=s", "--no-stub"], "'--token': without worlds, no token has a name"),
     (["--host", "0", "--token", "a=dev-token"], "0 can be reached from elsewhere, and dev-token"),
     (["--"], "give a command after --."),
     *((["--", each], "give a command after --.") for each in ("", " ")),

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from app import create_app
 from cli.main import main
+from stub import create_stub
 from tests.program import environment, process_state, run
 from tests.wire import call, port_of
 
@@ -27,7 +27,6 @@ def test_it_prints_its_address_an_example_and_the_coverage() -> None:
     hint, page, line, *coverage = done.stderr.splitlines()
     assert hint == f'try: curl -H "Authorization: Bearer dev-token" {url}/v1/projects'
     assert page == f"open {url}/"
-    assert "open http" not in run("--no-stub").stderr
     assert re.fullmatch(r"#1 GET /v1/projects 200 \d+\.\d ms", line)
     assert coverage[0].startswith("coverage: 1 of ")
 
@@ -78,7 +77,7 @@ def test_output_that_cannot_be_written_is_ignored() -> None:
             raise BrokenPipeError
 
     with process_state():
-        assert main(create_app, [], environment({"STUB_PORT": "0"}), Closed(), Closed()) == 0
+        assert main(create_stub, [], environment({"STUB_PORT": "0"}), Closed(), Closed()) == 0
 
 
 @pytest.mark.parametrize("args", [["docs"], ["--help"], ["verify", "--help"]])
@@ -89,15 +88,15 @@ def test_a_full_stdout_is_named(args: list[str]) -> None:
 
     stderr = io.StringIO()
     with process_state():
-        assert main(create_app, args, environment(), Full(), stderr) == 2
+        assert main(create_stub, args, environment(), Full(), stderr) == 2
     assert stderr.getvalue() == "error: stdout: No space left on device.\n"
 
 
 def test_a_console_gets_what_its_encoding_has(tmp_path: Path) -> None:
     stdout = io.TextIOWrapper(io.BytesIO(), encoding="koi8-r")
     with process_state(), (tmp_path / "err").open("w", encoding="koi8-r") as stderr:
-        assert main(create_app, ["docs", "verify"], environment(), stdout, stderr) == 0
-        assert main(create_app, ["--seed", "\xe9"], environment(), stdout, stderr) == 2
+        assert main(create_stub, ["docs", "verify"], environment(), stdout, stderr) == 0
+        assert main(create_stub, ["--seed", "\xe9"], environment(), stdout, stderr) == 2
     stdout.flush()
     assert rb"\xa7" in stdout.buffer.getvalue()
     assert rb"error: \xe9: " in (tmp_path / "err").read_bytes()

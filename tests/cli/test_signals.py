@@ -13,8 +13,8 @@ from typing import BinaryIO
 
 import pytest
 
-from app import create_app
 from cli.main import main
+from stub import create_stub
 from tests.program import Process, environment, process, process_state
 from tests.wire import call
 
@@ -88,7 +88,7 @@ def test_a_signal_before_the_command_is_started_reaches_it() -> None:
 
     with process_state():
         words = ["--", "sleep", "20"]
-        status = main(create_app, words, environment(), io.StringIO(), Stderr())
+        status = main(create_stub, words, environment(), io.StringIO(), Stderr())
     assert status == 128 + signal.SIGTERM
 
 

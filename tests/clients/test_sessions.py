@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from stub import observed
+from stub.like.contract import observed
 from stub.like.profile import make_profile
 from tests.clients.commands import HERE, documented, perform
 from tests.conftest import ROOT
@@ -28,10 +28,11 @@ CLIENTS = {
         ["node", "session.js"],
     ),
     "go": (["openapi-generator-cli generate -i openapi.json -g go", "go build"], ["session"]),
+    "python": (
+        ["openapi-python-client generate", "mypy --strict"],
+        [sys.executable, "session.py"],
+    ),
 }
-if sys.version_info >= (3, 11):  # which its generator needs
-    commands = ["openapi-python-client generate", "mypy --strict"]
-    CLIENTS["python"] = (commands, [sys.executable, "session.py"])
 
 
 @pytest.fixture(scope="module", params=[(each, like) for each in CLIENTS for like in ("", "mild")])

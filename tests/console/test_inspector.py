@@ -9,8 +9,7 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import Page, expect
 
-from app import create_app
-from tests.conftest import needs
+from tests.conftest import make_stub, needs
 from tests.console.conftest import VIEWPORT, Console
 from tests.contract import CREATED
 from tests.live import serving
@@ -218,7 +217,7 @@ def test_a_copied_command_says_what_it_changes_and_goes_to_this_server(console: 
 
 
 def test_empty_states_have_a_command_with_the_tokens_variable(page: Page, tmp_path: Path) -> None:
-    with serving(create_app(tokens=["another-secret"])) as port:
+    with serving(make_stub(tokens=["another-secret"])) as port:
         console = Console(page, f"http://127.0.0.1:{port}")
         console.page.goto(f"{console.url}/#token=another-secret&world=job")
         for name in ("Projects", "Requests", "Controls", "Coverage"):

@@ -7,8 +7,7 @@ import pytest
 from axe_playwright_python.base import AXE_SCRIPT, AxeResults
 from playwright.sync_api import ElementHandle, Page, expect
 
-from app import create_app
-from tests.conftest import ROOT, SAMPLE_SEED
+from tests.conftest import ROOT, SAMPLE_SEED, make_stub
 from tests.console.conftest import Console
 from tests.live import serving
 from tests.wire import call
@@ -316,7 +315,7 @@ def test_keys_reach_the_filter_the_pause_and_the_help(console: Console) -> None:
 
 
 def test_worlds_are_listed_chosen_and_apart(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
-    with serving(create_app(seed=SAMPLE_SEED)) as port:
+    with serving(make_stub(seed=SAMPLE_SEED)) as port:
         console = Console(page, f"http://127.0.0.1:{port}")
         console.visit()
         expect(console.page.get_by_text(console.url, exact=True)).to_be_visible()
@@ -363,7 +362,7 @@ def test_worlds_are_listed_chosen_and_apart(page: Page, monkeypatch: pytest.Monk
 
 def test_worlds_are_those_of_the_tenant_and_names_of_outcomes_are_offered(page: Page) -> None:
     outcomes = [("*-fails", "failed"), ("[a]", "odd")]
-    app = create_app(tokens=["team-a=one", "team-b=two"], seed=SAMPLE_SEED, outcomes=outcomes)
+    app = make_stub(tokens=["team-a=one", "team-b=two"], seed=SAMPLE_SEED, outcomes=outcomes)
     with serving(app) as port:
         console = Console(page, f"http://127.0.0.1:{port}", "one")
         for token in ("one.job-1", "two.job-2"):

@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import BrowserContext, expect
 
-from app import create_app
+from tests.conftest import make_stub
 from tests.console.conftest import POLL, Console
 from tests.live import serving
 from tests.wire import call, free_port
@@ -146,7 +146,7 @@ def test_a_server_that_hangs_or_starts_anew_leaves_no_stale_rows(context: Browse
     def create(name: str) -> None:
         call(console.url, "/v1/projects", body=f'{{"name": "{name}"}}'.encode())
 
-    with serving(create_app(), port=port):
+    with serving(make_stub(), port=port):
         create("old-0")
         console.visit()
         polls: list[str] = []
@@ -185,7 +185,7 @@ def test_a_server_that_hangs_or_starts_anew_leaves_no_stale_rows(context: Browse
     console.press("Advance 10 seconds")
     expect(error).to_contain_text("did not respond")
     page.clock.resume()
-    with serving(create_app(), port=port):
+    with serving(make_stub(), port=port):
         for number in range(6):
             create(f"new-{number}")
         console.poll()
@@ -194,6 +194,6 @@ def test_a_server_that_hangs_or_starts_anew_leaves_no_stale_rows(context: Browse
         expect(console.rows).to_have_count(6)
         expect(console.project_rows.first).to_contain_text("new-5")
         expect(page.get_by_role("main")).not_to_contain_text("old-")
-    with serving(create_app(tokens=["another"]), port=port):
+    with serving(make_stub(tokens=["another"]), port=port):
         expect(console.alert).to_contain_text("The token is rejected.")
         expect(page.get_by_role("main")).not_to_contain_text("new-")

@@ -6,8 +6,7 @@ import re
 import pytest
 from playwright.sync_api import BrowserContext, expect
 
-from app import create_app
-from tests.conftest import SAMPLE_SEED
+from tests.conftest import SAMPLE_SEED, make_stub
 from tests.console.conftest import Console
 from tests.live import serving
 from tests.wire import call
@@ -53,7 +52,7 @@ def test_what_a_client_sent_is_visible_text_and_no_script_runs(console: Console)
 
 
 def test_a_token_of_the_fragment_or_typed_is_kept_by_the_tab_alone(context: BrowserContext) -> None:
-    with serving(create_app(tokens=[SECRET], seed=SAMPLE_SEED)) as port:
+    with serving(make_stub(tokens=[SECRET], seed=SAMPLE_SEED)) as port:
         url = f"http://127.0.0.1:{port}"
         call(url, "/v1/deployments/x", token=f"{SECRET}.job-42")
         seen: list[str] = []

@@ -3,12 +3,11 @@
 import json
 from itertools import pairwise
 
-from app import create_app
-from stub import StubOptions
 from stub.like.markers import ALL
 from stub.like.profile import make_profile
 from stub.rules import schemas
 from stub.seed import sample_of
+from tests.conftest import make_stub
 from tests.docs.documents import TEXTS, blocks_of, files_of
 from tests.docs.test_examples import curl
 
@@ -17,8 +16,7 @@ SERVICE = make_profile(json.loads(files_of(NAME)["service.json"]))
 
 
 def test_every_curl_gets_the_response_that_is_printed() -> None:
-    options = StubOptions(like=SERVICE, ids_seed=7)
-    app = create_app(seed=sample_of(SERVICE), pace=300, stub_options=options)
+    app = make_stub(seed=sample_of(SERVICE), pace=300, like=SERVICE, ids_seed=7)
     client = app.test_client()
     for (_, command), (_, printed) in pairwise(blocks_of(NAME)):
         if command.startswith("curl "):

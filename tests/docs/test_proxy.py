@@ -16,8 +16,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from app import create_app
-from tests.conftest import SAMPLE_NAMES, SAMPLE_SEED, needs
+from tests.conftest import SAMPLE_NAMES, SAMPLE_SEED, make_stub, needs
 from tests.docs.documents import TEXTS, blocks_of, execute, files_of
 from tests.live import running
 from tests.wire import call
@@ -85,7 +84,7 @@ def commands(*starts: str) -> list[str]:
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     needs("openssl", "curl", "nginx")
     folder = tmp_path_factory.mktemp("https")
-    app = create_app(seed=SAMPLE_SEED, tokens=[TOKEN], pace=300)
+    app = make_stub(seed=SAMPLE_SEED, tokens=[TOKEN], pace=300)
     with running(app, trusted_hosts=TRUSTED_HOSTS, control_prefix="/_stub/") as server:
         for command in commands("openssl ", "rm "):
             done = Site(folder, 0).run(command)
@@ -169,7 +168,7 @@ def test_a_browser_opens_the_console(site: Site) -> None:
 def test_each_world_has_one_process_and_loses_its_records_with_it_alone(tmp_path: Path) -> None:
     worlds = {f"w{number}" for number in range(60)}
     with ExitStack() as stack:
-        apps = [create_app(seed=SAMPLE_SEED) for _ in range(4)]
+        apps = [make_stub(seed=SAMPLE_SEED) for _ in range(4)]
         first = stack.enter_context(ExitStack())
         servers = [first.enter_context(running(apps[0]))]
         servers += [stack.enter_context(running(app)) for app in apps[1:]]

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from flask.testing import FlaskClient
 
+from store import random_id, utc_now
 from tests.conftest import Clock, control_client_of
 from tests.contract import assert_problem
 from tests.redis_server import RedisServer, app_on
@@ -22,7 +23,10 @@ def two(shared_redis: RedisServer, clock: Clock) -> list[FlaskClient]:
 
 @pytest.fixture
 def make_store(redis_stores: Any) -> MakeStore:
-    return partial(redis_stores, **DEFAULTS)
+    def ids(prefix: str, *_: Any) -> str:
+        return random_id(prefix)
+
+    return partial(redis_stores, clock=utc_now, ids=ids, world="", **DEFAULTS)
 
 
 def assert_unavailable(response: Any) -> None:

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from stub.worlds import WorldStore
+from stub.store import WorldStore
 from tests.conftest import seed_of
-from tests.replay import FROZEN, REQUESTS, Got, Sent, assert_same, make_app, replay
+from tests.replay import REQUESTS, Got, Sent, assert_same, make_app, replay
 
 pytestmark = pytest.mark.process
 
@@ -107,7 +107,7 @@ def sorted_lines(state: bytes) -> bytes:
 
 def test_responses_are_those_of_the_memory(redis_stores: Callable[..., WorldStore]) -> None:
     shop = seed_of({"projects": [{"name": "our shop", "id": "prj_shop"}]})
-    options: dict[str, Any] = {"stub_options": FROZEN._replace(states={"our shop": shop})}
+    options: dict[str, Any] = {"states": {"our shop": shop}}
     options |= {"max_projects": 8, "pace": 0.5, "outcomes": [("*e*", "failed")]}
     expected = replay(make_app(**options), SESSION)
     got = replay(make_app(**options, new_store=redis_stores), SESSION)

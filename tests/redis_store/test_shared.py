@@ -9,33 +9,24 @@ from functools import partial
 import pytest
 from flask.testing import FlaskClient
 
-from app import create_app
-from records import Deployment, Project, Records
+from records import Deployment, Project
 from redis_store import connect
 from store import StoreUnavailable
-from stub import StubOptions
-from tests.conftest import SAMPLE_NAMES, START, Clock, control_client_of, in_parallel, names
+from stub.store import Records
+from tests.conftest import (
+    SAMPLE_NAMES,
+    START,
+    Clock,
+    control_client_of,
+    in_parallel,
+    make_stub,
+    names,
+)
 from tests.contract import CREATED
-from tests.program import run
 from tests.redis_server import RedisServer
 from tests.stores import FAILED, MakeStore, records_of
-from tests.wire import call
 
 pytestmark = pytest.mark.process
-
-
-def test_without_the_stub_the_records_are_in_the_main_world(shared_redis: RedisServer) -> None:
-    shared_redis.clear()
-
-    def create(url: str) -> None:
-        assert call(url, "/v1/projects", body=b'{"name": "a"}').status_code == CREATED
-
-    def look(url: str) -> None:
-        listed = call(url, "/v1/projects").json["projects"]
-        assert [each["name"] for each in listed] == [*SAMPLE_NAMES, "a"]
-
-    run("--store", shared_redis.url, "--no-stub", during=create)
-    run("--store", shared_redis.url, during=look)
 
 
 def test_a_change_by_one_program_is_seen_by_the_other(two: list[FlaskClient]) -> None:
@@ -84,8 +75,7 @@ def test_a_clock_that_was_not_turned_is_the_next_programs(
 ) -> None:
     assert two[0].get("/_stub/ready").status_code == 200
     assert two[0].post("/_stub/clock", json={"advance": 0}).status_code == 200
-    frozen = StubOptions(freeze=START)
-    third = create_app(stub_options=frozen, new_store=connect(shared_redis.url, threads=4))
+    third = make_stub(freeze=START, new_store=connect(shared_redis.url, threads=4))
     assert control_client_of(third).get("/_stub/clock").json["frozen"]
 
 

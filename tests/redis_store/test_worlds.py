@@ -6,9 +6,8 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from app import create_app
 from redis_store import connect
-from tests.conftest import Clock, control_client_of, in_parallel, names
+from tests.conftest import Clock, control_client_of, in_parallel, make_stub, names
 from tests.contract import assert_problem
 from tests.redis_server import RedisServer
 
@@ -24,7 +23,7 @@ def programs(shared_redis: RedisServer, clock: Clock) -> list[Flask]:
     shared_redis.clear()
     stores = [connect(shared_redis.url, 8) for _ in "12"]
     tokens = ["team-a=one", "team-b=two", "plain"]
-    return [create_app(tokens=tokens, clock=clock, new_store=each) for each in stores]
+    return [make_stub(tokens=tokens, clock=clock, new_store=each) for each in stores]
 
 
 def keys_of(world: str) -> list[str]:
@@ -169,7 +168,7 @@ def test_twenty_tenants_of_two_programs_do_not_meet(shared_redis: RedisServer) -
     shared_redis.clear()
     tenants = [f"team-{number}" for number in range(20)]
     tokens = [f"{each}=secret-of-{each}" for each in tenants]
-    apps = [create_app(tokens=tokens, new_store=connect(shared_redis.url, 24)) for _ in "12"]
+    apps = [make_stub(tokens=tokens, new_store=connect(shared_redis.url, 24)) for _ in "12"]
 
     def work(number: int) -> list[str]:
         tenant = tenants[number]

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
+from flask import Flask
 
 from tests.conftest import ROOT
 from tests.program import FAILING, Process, process, ready_url, run
@@ -101,7 +102,7 @@ def test_a_failure_of_the_running_server_says_what_failed() -> None:
 def test_threads_that_cannot_be_started_are_a_failure_of_the_server() -> None:
     previous = threading.stack_size(1 << 46)
     try:
-        done = run(create_app=lambda **options: None)
+        done = run(create_stub=lambda options: Flask("none"))
     finally:
         threading.stack_size(previous)
     assert (done.status, done.stdout) == (1, "")

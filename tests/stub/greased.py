@@ -5,16 +5,15 @@ from urllib.parse import quote
 
 from flask import Flask
 
-from app import create_app
-from stub import StubOptions
 from stub.grease.axes import AXES as AXES
 from tests.conftest import START as START
+from tests.conftest import make_stub
 
 
 def greased_app(axes: tuple[str, ...], grease_seed: int, **options: Any) -> Flask:
     """An app with random ids, as the program has, unless the options say otherwise."""
-    stub_options = StubOptions(grease=axes, grease_seed=grease_seed)
-    return create_app(**{"clock": lambda: START, "stub_options": stub_options, **options})
+    given = {"clock": lambda: START, "grease": axes, "grease_seed": grease_seed, **options}
+    return make_stub(**given)
 
 
 def path_of(deployment_id: str) -> str:

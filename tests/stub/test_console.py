@@ -5,9 +5,7 @@ from typing import Any
 import pytest
 from flask.testing import FlaskClient
 
-from app import create_app
-from stub import StubOptions
-from tests.conftest import ROOT, SAMPLE_NAMES, Clock, control_client_of
+from tests.conftest import ROOT, SAMPLE_NAMES, Clock, control_client_of, make_stub
 from tests.contract import CREATED, STATUSES, assert_problem
 from tests.stub.conftest import Clients
 from tests.stub.greased import AXES
@@ -97,7 +95,7 @@ def test_the_view_shows_the_newest_project_first_with_its_status(
 
 
 def test_the_view_has_the_outcomes_and_their_statuses() -> None:
-    stub = control_client_of(create_app(outcomes=[("*-fails", "failed"), ("*", "odd")]))
+    stub = control_client_of(make_stub(outcomes=[("*-fails", "failed"), ("*", "odd")]))
     shown = view(stub)
     assert shown["outcomes"] == [
         {"names": "*-fails", "status": "failed"},
@@ -108,7 +106,7 @@ def test_the_view_has_the_outcomes_and_their_statuses() -> None:
 
 def test_the_view_has_the_numbers_of_the_journal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("stub.journal.MAX_ENTRIES", 10)
-    stub = control_client_of(create_app())
+    stub = control_client_of(make_stub())
     for _ in range(12):
         stub.get("/v1/deployments/x")
     assert view(stub)["requests"] == {"first": 3, "last": 12}
@@ -117,8 +115,8 @@ def test_the_view_has_the_numbers_of_the_journal(monkeypatch: pytest.MonkeyPatch
 
 
 def test_the_view_shows_the_parts_of_the_start_to_switch_on() -> None:
-    options = StubOptions(grease=("members@Project",), grease_seed=7)
-    stub = control_client_of(create_app(stub_options=options))
+    app = make_stub(grease=("members@Project",), grease_seed=7)
+    stub = control_client_of(app)
     stub.put("/_stub/grease", json={"axes": []})
     limited = {"axes": ["members"], "seed": 7, "parts": ["Project"]}
     assert view(stub)["grease"] == {"axes": [], "seed": 7, "default": limited}
@@ -138,7 +136,7 @@ def test_a_world_has_a_view_and_an_instance_until_a_reset(
 
 
 def test_each_part_of_the_view_has_a_limit() -> None:
-    stub = control_client_of(create_app())
+    stub = control_client_of(make_stub())
     stub.put("/_stub/grease", json={"axes": ["ids"], "seed": 3})
     for number in range(60):
         name = f"{number:03}" + 97 * '"'

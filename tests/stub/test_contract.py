@@ -35,7 +35,8 @@ REQUESTS = [
 def test_operations_and_violations_are_named(stub: FlaskClient) -> None:
     for line, authorization, operation, status, violations in REQUESTS:
         method, path = line.split()
-        environ = {"HTTP_AUTHORIZATION": authorization, "PATH_INFO": unquote(path)}
+        sent = {"PATH_INFO": unquote(path), "REQUEST_URI": "", "RAW_URI": ""}
+        environ = {"HTTP_AUTHORIZATION": authorization, **sent}
         stub.open("/", method=method, environ_overrides=environ)
         entry = entries(stub)[-1]
         assert (entry["operation"], entry["status"]) == (operation, status)

@@ -4,9 +4,7 @@ import pytest
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
-from app import create_app
-from stub import StubOptions
-from tests.conftest import BEARER
+from tests.conftest import BEARER, make_stub
 
 PAGE = "http://localhost:3000"
 EXPOSED = "WWW-Authenticate, Retry-After, Allow, Preference-Applied, Stub-Grease"
@@ -16,7 +14,7 @@ PREFLIGHT = {f"{REQUEST}-Method": "POST", f"{REQUEST}-Headers": "authorization, 
 
 @pytest.fixture
 def browser() -> FlaskClient:
-    return create_app(stub_options=StubOptions(cors_origins=[PAGE, "app://x"])).test_client()
+    return make_stub(cors_origins=[PAGE, "app://x"]).test_client()
 
 
 def cors_headers(response: TestResponse) -> dict[str, str]:
@@ -66,7 +64,7 @@ OTHERS = [
 
 
 def test_other_requests_are_treated_as_without_cors(browser: FlaskClient) -> None:
-    off = create_app().test_client()
+    off = make_stub().test_client()
     for headers in OTHERS:
         for token in ({}, BEARER):
             here, there = (
@@ -79,14 +77,14 @@ def test_other_requests_are_treated_as_without_cors(browser: FlaskClient) -> Non
 
 
 def test_a_preflight_of_a_page_that_is_a_file_is_told_to_allow_all() -> None:
-    client = create_app().test_client()
+    client = make_stub().test_client()
     rejected = client.options("/v1/projects", headers={"Origin": "null", **PREFLIGHT})
     assert rejected.json["detail"].endswith("preflight from null: start with --cors-origin '*'.")
 
 
 def test_a_star_allows_every_origin_without_credentials_and_no_private_network() -> None:
     origins = ["*", PAGE]
-    browser = create_app(stub_options=StubOptions(cors_origins=origins)).test_client()
+    browser = make_stub(cors_origins=origins).test_client()
     asked = {**PREFLIGHT, f"{REQUEST}-Private-Network": "true"}
     for origin, allowed in (("https://anywhere", "*"), ("*", "*"), (PAGE, PAGE)):
         response = browser.options("/v1/projects", headers={"Origin": origin, **asked})
@@ -105,4 +103,4 @@ NO_ORIGINS = (
 def test_an_app_is_not_made_with_an_invalid_origin() -> None:
     for origin in NO_ORIGINS:
         with pytest.raises(ValueError, match="origin"):
-            create_app(stub_options=StubOptions(cors_origins=[origin]))
+            make_stub(cors_origins=[origin])

@@ -4,8 +4,7 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from app import create_app
-from tests.conftest import control_client_of, counting_ids, seed_of
+from tests.conftest import control_client_of, counting_ids, make_stub, seed_of
 from tests.contract import CREATED, STATUSES, V1
 from tests.stub.conftest import coverage, verdict_of
 
@@ -52,7 +51,7 @@ def table(app: Flask) -> str:
 def test_kinds_and_statuses_beyond_a_bound_count_as_others(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("stub.coverage.MAX_KINDS", 25)
     own = [{"id": str(number), "status": f"own-{number}"} for number in range(30)]
-    app = create_app(seed=seed_of({"deployments": own}))
+    app = make_stub(seed=seed_of({"deployments": own}))
     stub = control_client_of(app)
     for number in (*range(30), 7):
         stub.get(f"/v1/deployments/{number}?p{number}=1")
@@ -69,7 +68,7 @@ def test_kinds_and_statuses_beyond_a_bound_count_as_others(monkeypatch: pytest.M
 
 
 def test_the_table_is_of_all_worlds() -> None:
-    app = create_app(new_id=counting_ids())
+    app = make_stub(new_id=counting_ids())
     assert table(app) == ""
     client = control_client_of(app)
     client.get("/v1/projects?page=1")
@@ -86,7 +85,7 @@ def test_the_table_is_of_all_worlds() -> None:
 
 
 def test_an_accepted_header_is_no_violation() -> None:
-    client = control_client_of(create_app(tokens=["padded=="]), "padded==.job")
+    client = control_client_of(make_stub(tokens=["padded=="]), "padded==.job")
     client.get("/v1/nowhere")
     violations = [row["what"] for row in coverage(client)["violations"]]
     assert violations == ["no operation: GET /v1/nowhere"]

@@ -10,11 +10,17 @@ import pytest
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
-from app import create_app
 from cli.probe import findings, table
-from stub import StubOptions
 from stub.failures import Attempt, Failures
-from tests.conftest import SAMPLE_NAMES, SAMPLE_SEED, TOKEN, control_client_of, eventually, names
+from tests.conftest import (
+    SAMPLE_NAMES,
+    SAMPLE_SEED,
+    TOKEN,
+    control_client_of,
+    eventually,
+    make_stub,
+    names,
+)
 from tests.contract import CREATED, assert_problem
 from tests.live import serving
 from tests.stub.conftest import entries
@@ -32,7 +38,7 @@ def failing(
         attempts = [Attempt(each, "", number) for number, each in enumerate(OPERATIONS)]
         plain = Failures(attempts=[replace(each, is_success=True) for each in attempts])
     failures = Failures(name, plain, stall)
-    app = create_app(seed=SAMPLE_SEED, stub_options=StubOptions(failures=failures))
+    app = make_stub(seed=SAMPLE_SEED, failures=failures)
     return control_client_of(app), failures
 
 

@@ -10,8 +10,6 @@ from typing import Any
 import pytest
 from flask.testing import FlaskClient
 
-from app import create_app
-from stub import StubOptions
 from tests.conftest import (
     SAMPLE_NAMES,
     SAMPLE_SEED,
@@ -19,6 +17,7 @@ from tests.conftest import (
     control_client_of,
     eventually,
     in_parallel,
+    make_stub,
     names,
 )
 from tests.contract import CREATED, assert_invalid, assert_problem
@@ -75,7 +74,7 @@ def test_faults_are_used_in_order_and_under_v1_alone(stub: FlaskClient) -> None:
 def test_faults_have_a_bound_and_unused_ones_have_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("stub.faults.MAX_FAULTS", 10)
     monkeypatch.setattr("stub.tenants.MAX_UNUSED_FAULTS", 10)  # as many unused faults are kept
-    stub = control_client_of(create_app())
+    stub = control_client_of(make_stub())
     for _ in range(10):
         add(stub, status=503)
     assert_invalid(stub.post("/_stub/faults", json={"status": 503}), "")
@@ -107,7 +106,7 @@ def test_a_delayed_request_is_carried_out_first(clock: Clock) -> None:
         (meanwhile,) = in_parallel([lambda: names(control_client_of(app))])
         waits.append((seconds, meanwhile))
 
-    app = create_app(clock=clock, stub_options=StubOptions(sleep=sleep))
+    app = make_stub(clock=clock, sleep=sleep)
     stub = control_client_of(app)
     add(stub, delay=0.5, method="POST")
     add(stub, delay=30, method="POST", status=504)
@@ -161,8 +160,8 @@ def test_a_body_without_a_type_is_plain_text_and_can_be_cut(stub: FlaskClient) -
 
 
 def test_grease_leaves_the_body_of_a_fault_and_its_type_alone() -> None:
-    options = StubOptions(grease=("members", "json-text", "headers", "error-text", "media-type"))
-    stub = control_client_of(create_app(seed=SAMPLE_SEED, stub_options=options))
+    axes = ("members", "json-text", "headers", "error-text", "media-type")
+    stub = control_client_of(make_stub(seed=SAMPLE_SEED, grease=axes))
     for body, content_type in (
         (HTML, 'multipart/mixed; boundary="a b:c"'),
         ('{"detail": "x", "code": "y"}', "application/json;charset=utf-8 ; q=1"),
@@ -259,7 +258,7 @@ def test_requests_that_wait_hold_up_no_others() -> None:
         waiting.release()
         is_over.wait(60)
 
-    app = create_app(stub_options=StubOptions(sleep=sleep))
+    app = make_stub(sleep=sleep)
     with running(app, control_prefix="/_stub/", threads=1) as server, ExitStack() as stack:
         port = server.effective_port
         url = f"http://127.0.0.1:{port}"

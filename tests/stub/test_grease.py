@@ -13,12 +13,19 @@ from flask import Flask
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
-from app import create_app
 from records import timeline_of
 from store import random_id
 from stub import Contract
 from stub.grease.axes import Parts
-from tests.conftest import SAMPLE_SEED, Clock, client_of, control_client_of, counting_ids, seed_of
+from tests.conftest import (
+    SAMPLE_SEED,
+    Clock,
+    client_of,
+    control_client_of,
+    counting_ids,
+    make_stub,
+    seed_of,
+)
 from tests.contract import CREATED, V1, assert_invalid, assert_problem
 from tests.stub.conftest import entries, worlds_of
 from tests.stub.greased import AXES, START, greased_app, path_of
@@ -205,7 +212,7 @@ def test_ids_that_must_be_encoded_may_be_seeded_put_and_restored(clock: Clock) -
     projects = [{"name": f"p{each}", "id": each} for each in ODD_IDS]
     deployments = [{"id": f"d{each}", "project_id": each, "status": "failed"} for each in ODD_IDS]
     seed = seed_of({"projects": projects, "deployments": deployments})
-    stub = control_client_of(create_app(clock=clock, seed=seed))
+    stub = control_client_of(make_stub(clock=clock, seed=seed))
     assert [each["id"] for each in get(stub, "")["projects"]] == ODD_IDS
     for each in ODD_IDS:
         assert get(stub, f"d{each}")["project_id"] == each
@@ -219,7 +226,7 @@ def test_ids_that_must_be_encoded_may_be_seeded_put_and_restored(clock: Clock) -
     for client in (stub, greased(("ids", "ids-encoded"), 7, clock=clock)):
         create(client)
         document = control_client_of(client.application).get("/_stub/state").json
-        other = control_client_of(create_app(clock=clock))
+        other = control_client_of(make_stub(clock=clock))
         assert other.post("/_stub/reset", json=document).status_code == 204
         assert other.get("/v1/projects").json == get(client, "")
         assert other.get("/_stub/state").json == document

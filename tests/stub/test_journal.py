@@ -5,9 +5,7 @@ from typing import Any
 import pytest
 from flask.testing import FlaskClient
 
-from app import create_app
-from stub import StubOptions
-from tests.conftest import Clock, control_client_of
+from tests.conftest import Clock, control_client_of, make_stub
 from tests.contract import CREATED, assert_problem
 from tests.stub.conftest import coverage, entries, in_thread, interrupted, verdict_of
 
@@ -41,7 +39,7 @@ def test_an_entry_has_the_whole_request_and_its_outcome(stub: FlaskClient, clock
 
 def test_the_newest_entries_stay_and_the_numbers_continue(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("stub.journal.MAX_ENTRIES", 10)
-    stub = control_client_of(create_app())
+    stub = control_client_of(make_stub())
     for number in range(15):
         stub.get(f"/v1/deployments/d{number}")
     found = stub.get("/_stub/requests").json
@@ -58,7 +56,7 @@ def test_the_newest_entries_stay_and_the_numbers_continue(monkeypatch: pytest.Mo
 
 def test_the_journals_of_all_worlds_have_one_bound() -> None:
     """The oldest entries of the largest world go first, and as few as needed."""
-    app = create_app(stub_options=StubOptions(journal_bytes=400_000))
+    app = make_stub(journal_bytes=400_000)
     small, large, ended = (control_client_of(app, f"dev-token.{name}") for name in "abc")
 
     def use(client: FlaskClient, count: int) -> Any:
@@ -197,7 +195,7 @@ def test_an_unknown_filter_or_one_that_no_entry_can_match_is_400(stub: FlaskClie
 
 
 def test_room_is_made_also_while_a_request_clears_the_journal() -> None:
-    app = create_app(stub_options=StubOptions(journal_bytes=20_000))
+    app = make_stub(journal_bytes=20_000)
     client = control_client_of(app)
     for line_of_the_clearing in range(40):
         for _ in range(2):

@@ -6,9 +6,15 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from app import create_app
-from stub import StubOptions
-from tests.conftest import SAMPLE_NAMES, SAMPLE_SEED, Clock, control_client_of, names, seed_of
+from tests.conftest import (
+    SAMPLE_NAMES,
+    SAMPLE_SEED,
+    Clock,
+    control_client_of,
+    make_stub,
+    names,
+    seed_of,
+)
 from tests.contract import assert_invalid, assert_problem
 from tests.stub.conftest import status_of
 
@@ -23,7 +29,7 @@ def change(client: FlaskClient, state: str, **params: Any) -> Any:
 def with_states(documents: dict[str, Any], **options: Any) -> FlaskClient:
     """A client of an app with provider states of its own."""
     states = {name: seed_of(document) for name, document in documents.items()}
-    return control_client_of(create_app(stub_options=StubOptions(states=states), **options))
+    return control_client_of(make_stub(states=states, **options))
 
 
 def test_built_in_states_return_the_values_they_made(stub: FlaskClient) -> None:
@@ -72,7 +78,7 @@ def test_no_state_and_a_teardown_of_none_change_nothing(stub: FlaskClient) -> No
 
 
 def test_a_full_store_and_too_many_worlds_are_422(full_app: Flask) -> None:
-    stub = control_client_of(create_app(max_projects=1))
+    stub = control_client_of(make_stub(max_projects=1))
     change(stub, "a project exists", name="a")
     document = {"state": "a project exists", "params": {"name": "b"}}
     assert_invalid(stub.post("/_stub/pact", json=document), "")
@@ -81,7 +87,7 @@ def test_a_full_store_and_too_many_worlds_are_422(full_app: Flask) -> None:
 
 
 def test_a_project_without_a_name_is_a_new_one() -> None:
-    stub = control_client_of(create_app())
+    stub = control_client_of(make_stub())
     for params in ({}, {"name": None}, None):
         response = stub.post("/_stub/pact", json={"state": "a project exists", "params": params})
         assert response.json["name"] == names(stub)[-1]

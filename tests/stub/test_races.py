@@ -11,9 +11,7 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from app import create_app
-from stub import StubOptions
-from tests.conftest import ROOT, control_client_of, in_parallel, names, seed_of
+from tests.conftest import ROOT, control_client_of, in_parallel, make_stub, names, seed_of
 from tests.stub.conftest import in_thread, interrupted, verdict_of, worlds_of
 
 
@@ -165,7 +163,7 @@ def test_the_state_of_a_world_is_changed_by_one_at_a_time(
 ) -> None:
     def run(times: int) -> None:
         for _ in range(times):
-            run_race(create_app(stub_options=StubOptions(ids_seed=1, states=STATES)))
+            run_race(make_stub(ids_seed=1, states=STATES))
 
     run(1)
     for name in {module, "journal"}:  # whose lock guards the coverage, too

@@ -1,22 +1,20 @@
 """--ids-seed and --freeze: the same requests get the same bytes; --delay: responses come late."""
 
 import os
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 from flask.testing import FlaskClient
 
-from app import create_app
-from stub import StubOptions
-from tests.conftest import SAMPLE_SEED, control_client_of
+from tests.conftest import SAMPLE_SEED, control_client_of, make_stub
 from tests.live import serving
 from tests.program import program
 from tests.stub.conftest import entries
 from tests.stub.greased import AXES
 from tests.wire import call
 
-TIME = datetime(2026, 1, 5, 9, 0, 0, 250_000, tzinfo=timezone.utc)
+TIME = datetime(2026, 1, 5, 9, 0, 0, 250_000, tzinfo=UTC)
 SESSION: list[tuple[str, str, str]] = [
     ("GET", "/v1/projects", ""),
     *(("POST", "/v1/projects", f'{{"name": "p{number}"}}') for number in range(5)),
@@ -36,8 +34,8 @@ SESSION: list[tuple[str, str, str]] = [
 
 
 def frozen(**options: Any) -> FlaskClient:
-    stub_options = StubOptions(**{"ids_seed": 5, "freeze": TIME, **options})
-    return control_client_of(create_app(seed=SAMPLE_SEED, stub_options=stub_options))
+    given = {"ids_seed": 5, "freeze": TIME, **options}
+    return control_client_of(make_stub(seed=SAMPLE_SEED, **given))
 
 
 def test_ids_depend_on_the_seed_the_world_and_the_order() -> None:

@@ -8,8 +8,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
-from app import create_app
-from tests.conftest import SAMPLE_NAMES, Clock, control_client_of, counting_ids, names
+from tests.conftest import SAMPLE_NAMES, Clock, control_client_of, counting_ids, make_stub, names
 from tests.contract import assert_invalid, assert_problem
 from tests.stub.conftest import Clients, status_of
 
@@ -25,7 +24,7 @@ def reset(app: Flask, document: Any) -> TestResponse:
 
 def seeded(document: Any, clock: Clock) -> FlaskClient:
     """A client of an app in the state of a seed document."""
-    app = create_app(clock=clock, new_id=counting_ids())
+    app = make_stub(clock=clock, new_id=counting_ids())
     response = reset(app, document)
     assert response.status_code == 204, response.text
     return control_client_of(app)

@@ -5,10 +5,8 @@ from pathlib import Path
 
 from flask.testing import FlaskClient
 
-from app import create_app
-from stub import StubOptions
 from stub.seed import read_states
-from tests.conftest import Clock, control_client_of, counting_ids
+from tests.conftest import Clock, control_client_of, counting_ids, make_stub
 
 ODD_PROJECTS = [
     b' { "x":1.50e+2,\n\t"name" :"spaced" , "y": -0 } ',
@@ -29,7 +27,7 @@ def statuses(client: FlaskClient) -> dict[str, str]:
 
 def restored(state: bytes, clock: Clock) -> FlaskClient:
     """A client of another app that was reset to a state."""
-    client = control_client_of(create_app(clock=clock, new_id=counting_ids()))
+    client = control_client_of(make_stub(clock=clock, new_id=counting_ids()))
     response = client.post("/_stub/reset", data=state, content_type="application/json")
     assert response.status_code == 204
     return client
@@ -88,7 +86,7 @@ def test_a_seed_keeps_the_text_of_a_project(clock: Clock) -> None:
 def test_a_state_of_pact_keeps_the_text_of_its_projects(tmp_path: Path) -> None:
     file = tmp_path / "states.json"
     file.write_text('{"empty": {}, "\\u0061": {"projects": [{"id": "a", "n":1.10 ,"name":"x"}]}}')
-    client = control_client_of(create_app(stub_options=StubOptions(states=read_states(file))))
+    client = control_client_of(make_stub(states=read_states(file)))
     client.post("/_stub/pact", json={"state": "a"})
     assert client.get("/v1/projects").text.endswith(', "n":1.10 ,"name":"x"}]}\n')
 
@@ -96,7 +94,7 @@ def test_a_state_of_pact_keeps_the_text_of_its_projects(tmp_path: Path) -> None:
 def test_a_stage_of_less_than_a_millisecond_comes_back() -> None:
     for seconds in (5e-324, 4e-7, 1.4e-6, 1.5e-6):
         clock = Clock()
-        stub = control_client_of(create_app(clock=clock, pace=seconds))
+        stub = control_client_of(make_stub(clock=clock, pace=seconds))
         stages = [{"status": status, "seconds": seconds} for status in "abc"]
         stub.put("/_stub/deployments/d", json={"timeline": [*stages, {"status": "end"}]})
         stub.post("/v1/projects", json={"name": "paced"})

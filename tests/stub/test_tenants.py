@@ -10,9 +10,7 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from app import create_app
-from stub import StubOptions
-from tests.conftest import Clock, control_client_of, in_parallel, names
+from tests.conftest import Clock, control_client_of, in_parallel, make_stub, names
 from tests.contract import CREATED, assert_problem
 from tests.stub.conftest import Clients, coverage, entries, verdict_of, worlds_of
 
@@ -21,7 +19,7 @@ TOKENS = ["team-a=one", "team-a=new-one", "team-b=two", "plain", "other", "dotte
 
 @pytest.fixture
 def app(clock: Clock) -> Flask:
-    return create_app(tokens=TOKENS, clock=clock)
+    return make_stub(tokens=TOKENS, clock=clock)
 
 
 @pytest.fixture
@@ -124,7 +122,7 @@ def test_the_world_that_is_unused_for_longest_makes_room_after_an_hour(
 
 @pytest.mark.usefixtures("two_worlds")
 def test_the_time_after_which_a_world_makes_room_can_be_set(clock: Clock) -> None:
-    app = create_app(clock=clock, stub_options=StubOptions(world_idle=10))
+    app = make_stub(clock=clock, world_idle=10)
     for name in "ab":
         assert names(control_client_of(app, f"dev-token.{name}")) == []
     clock.advance(9)
@@ -191,7 +189,7 @@ def test_what_is_to_be_freed_is_said(of: Clients) -> None:
 
 
 def test_the_memory_of_the_journals_is_made_by_the_tenant_that_keeps_most() -> None:
-    app = create_app(tokens=TOKENS, stub_options=StubOptions(journal_bytes=400_000))
+    app = make_stub(tokens=TOKENS, journal_bytes=400_000)
 
     def use(token: str, count: int) -> Any:
         client = control_client_of(app, token)
@@ -206,7 +204,7 @@ def test_the_memory_of_the_journals_is_made_by_the_tenant_that_keeps_most() -> N
 
 def test_one_tenant_leaves_room_in_the_report_for_another(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("stub.coverage.MAX_KINDS", 3)
-    app = create_app(tokens=TOKENS)
+    app = make_stub(tokens=TOKENS)
     for token, number in (("one", 5), ("two", 2)):
         for parameter in range(number):
             control_client_of(app, token).get(f"/v1/projects?{token}{parameter}=1")
@@ -217,7 +215,7 @@ def test_one_tenant_leaves_room_in_the_report_for_another(monkeypatch: pytest.Mo
 
 def test_twenty_tenants_at_once_do_not_meet() -> None:
     tenants = [f"team-{number}" for number in range(20)]
-    app = create_app(tokens=[f"{each}=secret-of-{each}" for each in tenants])
+    app = make_stub(tokens=[f"{each}=secret-of-{each}" for each in tenants])
     begun = threading.Barrier(len(tenants))
 
     def work(tenant: str) -> list[Any]:

@@ -2,19 +2,15 @@
 
 from datetime import timedelta
 
-from records import Deployment, Records, Stage
-from store import MemoryStore
-from stub.worlds import WorldStore
-from tests.conftest import START, Clock, counting_ids
-from tests.stores import records_of
+from records import Deployment, Stage
+from stub.store import AT_START, Records, WorldStore
+from tests.conftest import START, Clock
+from tests.stores import MakeStore, records_of
 
 
-def test_stores_share_the_records_that_they_start_with(clock: Clock) -> None:
+def test_a_change_of_a_store_leaves_the_records_that_it_started_with(make_store: MakeStore) -> None:
     records = records_of(1, 2)
-    one, other = (MemoryStore(clock, counting_ids()) for _ in range(2))
-    one.reset(records)
-    other.reset(records)
-    assert one.list_projects() is other.list_projects()
+    one, other = (make_store(records=records) for _ in range(2))
     one.create_project("a", '{"name": "a"}')
     one.put_deployment("d1", (Stage("queued"),))
     one.remove_projects()
@@ -23,7 +19,7 @@ def test_stores_share_the_records_that_they_start_with(clock: Clock) -> None:
 
 
 def test_undated_deployments_begin_when_they_come(store: WorldStore, clock: Clock) -> None:
-    undated = [Deployment(f"u{number}", None, None, (Stage("failed"),)) for number in range(2)]
+    undated = [Deployment(f"u{number}", None, AT_START, (Stage("failed"),)) for number in range(2)]
     store.reset(Records((), (undated[0],)))
     clock.advance(5)
     assert store.now() == START + timedelta(seconds=5)

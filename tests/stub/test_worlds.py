@@ -6,10 +6,17 @@ from typing import Any
 from flask import Flask
 from flask.testing import FlaskClient
 
-from app import create_app
-from records import Records
-from store import MemoryStore, StoreUnavailable
-from tests.conftest import SAMPLE_NAMES, Clock, client_of, control_client_of, names, seed_of
+from store import StoreUnavailable
+from stub.store import Records, WorldStore
+from tests.conftest import (
+    SAMPLE_NAMES,
+    Clock,
+    client_of,
+    control_client_of,
+    make_stub,
+    names,
+    seed_of,
+)
 from tests.contract import CREATED, assert_invalid, assert_problem
 from tests.stub.conftest import (
     Clients,
@@ -38,13 +45,13 @@ def test_worlds_have_a_bound_and_a_reset_frees_one(full_app: Flask, world: Clien
 
 
 def test_a_failed_reset_makes_no_world() -> None:
-    class Failing(MemoryStore):
+    class Failing(WorldStore):
         def reset(self, records: Records | None = None) -> None:
             if records is not None:
                 raise StoreUnavailable
             super().reset()
 
-    app = create_app(new_store=Failing)
+    app = make_stub(new_store=Failing)
     response = control_client_of(app, "dev-token.one").post("/_stub/reset", json={})
     assert_problem(response, 503, "store_unavailable")
     assert [each["name"] for each in listed(control_client_of(app))["worlds"]] == [""]
@@ -69,7 +76,7 @@ def test_reset_takes_a_world_back_to_its_start(stub: FlaskClient, clock: Clock) 
 
 def test_a_request_stays_in_the_world_that_it_entered() -> None:
     """A reset comes before each step of a request: it is in the new world whole, or not at all."""
-    app = create_app()
+    app = make_stub()
     created = {"operation": "createProject", "status": CREATED}
 
     def reset_before(line: int) -> bool:
@@ -135,7 +142,7 @@ def test_a_malformed_header_counts_in_the_world_that_it_names(full_app: Flask) -
 
 
 def test_a_world_behind_an_equals_sign_counts_what_names_it() -> None:
-    app = create_app(tokens=["abc=="])
+    app = make_stub(tokens=["abc=="])
     assert client_of(app, "bearer abc==.job").get("/v1/projects").status_code == 401
     found = [len(entries(control_client_of(app, each))) for each in ("abc==", "abc==.job")]
     assert found == [0, 1]
@@ -162,7 +169,7 @@ def test_the_worlds_are_listed(stub: FlaskClient, world: Clients) -> None:
 def test_a_moving_deployment_of_the_seed_starts_with_its_world(clock: Clock) -> None:
     timeline = [{"status": "queued", "seconds": 5}, {"status": "failed"}]
     document = {"deployments": [{"id": "d", "timeline": timeline}]}
-    app = create_app(clock=clock, seed=seed_of(document))
+    app = make_stub(clock=clock, seed=seed_of(document))
     main, other = control_client_of(app), control_client_of(app, "dev-token.new")
     assert status_of(main, "d") == "queued"
     clock.advance(6)

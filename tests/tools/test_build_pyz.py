@@ -61,7 +61,7 @@ def folder_of(tmp_path: Path) -> Path:
 
 
 def pythons() -> list[str]:
-    """The interpreters from 3.10 that are on PATH or in pyenv, and run."""
+    """The interpreters from 3.11 that are on PATH or in pyenv, and run."""
     found = [shutil.which(f"python3.{minor}") for minor in range(10, 20)]
     found += map(str, Path.home().glob(".pyenv/versions/3.1*/bin/python"))
     each = [sys.executable, *filter(None, found)]

@@ -3,8 +3,7 @@
 import pytest
 from flask import Flask
 
-from app import create_app
-from tests.conftest import SAMPLE_SEED
+from tests.conftest import SAMPLE_SEED, make_stub
 from tests.conftest import TOKEN as OWN_TOKEN
 from tests.live import serving
 from tests.stub.greased import AXES, greased_app
@@ -52,7 +51,7 @@ def verify_app(app: Flask, level: str = "abuse") -> Verified:
 
 
 def test_the_stub_keeps_and_confirms_all() -> None:
-    done = verify_app(create_app(seed=SAMPLE_SEED, pace=0))
+    done = verify_app(make_stub(seed=SAMPLE_SEED, pace=0))
     assert (done.status, done.found) == (0, set())
     cannot = parts.response("BadRequest", "HeadersTooLarge", "InternalError")
     unseen = {part for part, each in done.parts.items() if each["verdict"] == "not seen"}
@@ -61,7 +60,7 @@ def test_the_stub_keeps_and_confirms_all() -> None:
 
 
 def test_a_service_that_takes_a_name_alone_differs_and_gets_one_project() -> None:
-    done = verify_app(create_app(seed=SAMPLE_SEED, pace=0, strict=True), "write")
+    done = verify_app(make_stub(seed=SAMPLE_SEED, pace=0, strict=True), "write")
     assert (done.status, done.found) == (0, differs(parts.INPUT))
     assert len(done.report["created"]) == 1
     other = on("created", status=400, has=lambda each: b"stubverify" in each.body)

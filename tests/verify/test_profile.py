@@ -4,7 +4,7 @@ import base64
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -12,11 +12,9 @@ from urllib.parse import quote
 
 import pytest
 
-from app import create_app
-from stub import StubOptions
 from stub.like.profile import Profile, make_profile
 from stub.seed import sample_of
-from tests.conftest import Clock
+from tests.conftest import Clock, make_stub
 from tests.live import serving
 from tests.services import DOCUMENTS
 from tests.verify.conftest import (
@@ -45,8 +43,8 @@ def stub(like: Profile) -> Iterator[str]:
     machine is.
     """
     clock = Clock(step=0.2)
-    clock.now = datetime.now(timezone.utc)
-    app = create_app(seed=sample_of(like), clock=clock, stub_options=StubOptions(like=like))
+    clock.now = datetime.now(UTC)
+    app = make_stub(seed=sample_of(like), clock=clock, like=like)
     with serving(app, control_prefix="/_stub/") as port:
         yield f"http://127.0.0.1:{port}"
 

@@ -6,11 +6,9 @@ from typing import Any
 from flask import Flask
 from flask.testing import FlaskClient
 
-from app import create_app
-from stub import StubOptions
 from stub.like.profile import Profile, make_profile
 from stub.seed import sample_of
-from tests.conftest import TOKEN, Clock
+from tests.conftest import TOKEN, Clock, make_stub
 from tests.services import DOCUMENTS
 
 DATE = "2026-11-25"
@@ -26,10 +24,9 @@ def profile(**parts: Any) -> Profile:
 
 
 def like(profile: Profile, clock: Clock | None = None, **more: Any) -> Flask:
-    """An app with the sample of a profile; options of the stub are among the others."""
-    options = {name: more.pop(name) for name in [*more] if name in StubOptions._fields}
+    """An app with the sample of a profile."""
     given = {"clock": clock or Clock(), "seed": sample_of(profile), **more}
-    return create_app(stub_options=StubOptions(like=profile, **options), **given)
+    return make_stub(like=profile, **given)
 
 
 def client_of(app: Flask, token: str = TOKEN) -> FlaskClient:

@@ -10,10 +10,9 @@ from flask.testing import FlaskClient
 from jsonschema_rs import Draft202012Validator
 from openapi_spec_validator import validate
 
-from app import create_app
 from stub.grease.axes import AXES
 from stub.like.profile import Profile
-from tests.conftest import Clock
+from tests.conftest import Clock, make_stub
 from tests.contract import CREATED
 from tests.stub.like.conftest import (
     SERVICES,
@@ -250,7 +249,7 @@ def test_a_greased_time_has_neither_the_digits_nor_the_offset_of_the_service() -
 
 def test_ids_that_a_profile_leaves_out_are_those_of_the_plain_contract() -> None:
     known = contract_of(profile(ids={"deployments": {"integers": True}}))["components"]["schemas"]
-    plain = client_of(create_app()).get("/openapi.json").json["components"]["schemas"]
+    plain = client_of(make_stub()).get("/openapi.json").json["components"]["schemas"]
     project = known["Project"]["properties"]
     assert project["id"] == plain["Project"]["properties"]["id"]
     assert project["created_at"] == plain["Project"]["properties"]["created_at"]

@@ -6,6 +6,7 @@ from urllib.parse import quote
 import pytest
 
 from stub.like.profile import lacking
+from stub.seed import Seed
 from tests.conftest import Clock, seed_of
 from tests.contract import CREATED
 from tests.stub.like.conftest import (
@@ -137,7 +138,7 @@ def test_a_list_tells_of_its_records_and_of_their_deployments() -> None:
         clock.advance(2)
     client.put("/_stub/deployments/dpl_succeeded", json={"status": "failed"})
     assert client.get("/v1/projects").json["x"][-1]["y"][0]["is"] == "failed"
-    empty = client_of(like(like_it, seed=None))
+    empty = client_of(like(like_it, seed=Seed()))
     assert empty.get("/v1/projects").json == {"first": None, "last": None, "x": []}
 
 

@@ -4,37 +4,35 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from flask import Response, g, request
+from flask import Flask, Response, g, request
 
+from web.problems import MAX_REASONS, reasons
+from web.routing import raw_target
+
+from .paths import is_control_path
 from .redaction import Redactor, cut, printable
-from .routing import is_control_path, raw_target
 
 REJECTED = (400, 415, 422)
 """The statuses for a request that the contract does not allow."""
 
 MAX_TARGET = 2048  # bytes that are shown
 MAX_REASON = 300  # bytes that are shown
-MAX_REASONS = 20
 
 
-def reasons(problem: Mapping[str, Any]) -> list[str]:
-    """What is wrong with a request: its errors, or the detail if there are none."""
-    if "errors" not in problem:
-        return [problem["detail"]]
-    found = []
-    for each in problem["errors"]:
-        reason = f"{each['pointer']} {each['detail']}"
-        found.append(reason.lstrip())
-    return found
-
-
-def note_time() -> None:
-    """The first step of a request."""
+def note_time(app: Flask) -> None:
+    """The start of a request."""
     g.started = time.perf_counter()
 
 
 def milliseconds_since(started: float) -> float:
     return (time.perf_counter() - started) * 1000
+
+
+def world_name(context: Mapping[str, Any]) -> str:
+    """The full name of the world that a request is for, or of the one that it meant."""
+    visit = context.get("store")
+    name: str = visit.name if visit else context.get("intended_world_name", "")
+    return name
 
 
 def line_of(response: Response, redactor: Redactor) -> str:
@@ -44,8 +42,7 @@ def line_of(response: Response, redactor: Redactor) -> str:
     """
     environ = request.environ
     context = vars(g._get_current_object())
-    world = context.get("world_name") or context.get("intended_world_name", "")
-    name = context.get("log_name") or world
+    name = context.get("log_name") or world_name(context)
     method = environ["REQUEST_METHOD"]
     start = redactor.text(f"{name} {method}")
     target = redactor.target(raw_target(environ))

@@ -3,15 +3,13 @@
 import re
 from typing import Any
 
-from flask import Response
+from flask import Flask, Response, request_finished
 from flask.testing import FlaskClient
 
-from app import create_app
-from stub import StubOptions
-from tests.conftest import client_of
+from stub.access_log import line_of
+from stub.redaction import Redactor
+from tests.conftest import client_of, make_stub
 from tests.contract import CREATED
-from web.access_log import line_of
-from web.redaction import Redactor
 
 PREFLIGHT = {"Origin": "http://127.0.0.1:5173", "Access-Control-Request-Method": "GET"}
 
@@ -20,12 +18,13 @@ def logged(token: str = "dev-token", **options: Any) -> tuple[FlaskClient, list[
     """A client, and the lines for what it sends, without their milliseconds."""
     lines: list[str] = []
 
-    def log(response: Response) -> Response:
+    def log(app: Flask, response: Response) -> None:
         text = line_of(response, Redactor(["dev-token"]))
         lines.extend(re.findall(r"\A(.*) \d+\.\d ms\n\Z", text))
-        return response
 
-    return client_of(create_app(log=log, **options), f"Bearer {token}"), lines
+    app = make_stub(**options)
+    request_finished.connect(log, app, weak=False)
+    return client_of(app, f"Bearer {token}"), lines
 
 
 def test_a_line_has_the_number_of_the_request_in_its_world() -> None:
@@ -95,15 +94,9 @@ def test_a_line_is_short_and_one_line_without_tokens() -> None:
 def test_what_a_browser_sends_by_itself_has_no_number() -> None:
     paths = ("/favicon.ico", "/.well-known/x", "/apple-touch-icon.png")
     for origins in ((), ("http://localhost:1",)):
-        client, lines = logged(stub_options=StubOptions(cors_origins=origins))
+        client, lines = logged(cors_origins=origins)
         for path in paths:
             client.get(path)
         client.options("/v1/projects", headers={**PREFLIGHT, "Authorization": ""})
         expected = [f"GET {path} 404 not_found" for path in paths]
         assert lines == [*expected, "OPTIONS /v1/projects 401 token_missing"]
-
-
-def test_without_the_stub_a_line_has_no_number() -> None:
-    client, lines = logged(stub_options=None)
-    client.get("/v1/projects")
-    assert lines == ["GET /v1/projects 200"]

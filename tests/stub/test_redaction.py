@@ -6,10 +6,9 @@ import re
 import pytest
 from flask.testing import FlaskClient
 
-from app import create_app
-from tests.conftest import control_client_of
+from stub.redaction import Redactor
+from tests.conftest import control_client_of, make_stub
 from tests.stub.conftest import entries
-from web.redaction import Redactor
 
 TOKEN = "s3cret/t0k~n+="
 SPELLED = [
@@ -101,7 +100,7 @@ def test_the_credential_and_the_parameter_access_token_are_masked() -> None:
 
 @pytest.mark.parametrize("spelled", SPELLED[:-1])
 def test_a_valid_token_is_masked_in_every_part_of_an_entry(spelled: str) -> None:
-    stub = control_client_of(create_app(tokens=[TOKEN], strict=True), TOKEN)
+    stub = control_client_of(make_stub(tokens=[TOKEN], strict=True), TOKEN)
     stub.put("/_stub/grease", json={"axes": ["json-text"], "seed": 1})
     padding = 2040 * "p"
     stub.get(f"/v1/{spelled}?{spelled}={spelled}&x", headers={"X-Token": "tr1ed", "X": spelled})
@@ -124,7 +123,7 @@ def test_a_valid_token_is_masked_in_every_part_of_an_entry(spelled: str) -> None
 def test_a_long_token_is_masked_before_the_end_of_a_body_cuts_it() -> None:
     for size in (101, 2500):
         token = size * "k"
-        stub = control_client_of(create_app(tokens=[token]), token)
+        stub = control_client_of(make_stub(tokens=[token]), token)
         escaped = "".join(f"\\u{ord(char):04x}" for char in token)
         for sent in (f"{4000 * ' '}{token}", f"{4000 * ' '}{escaped}", 400 * token):
             for start in ("", "é", "\0"):

@@ -1,0 +1,119 @@
+"""The stub: the service with worlds, a clock, faults, a journal and more around it."""
+
+import logging
+import time
+import traceback
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from flask import Flask, Request, g, request, request_started
+from flask.typing import ResponseReturnValue
+
+from app import create_app
+from auth import Unauthorized
+from store import Clock, NewId, random_id, utc_now
+from web.files import read_file
+from web.problems import respond
+from web.routing import CREATED
+from web.strict_json import JSON
+
+from . import console
+from .access_log import note_time
+from .cors import Cors, explain_preflight
+from .like.contract import observed
+from .like.request import read_project
+from .options import Options
+from .routes import controls
+from .steps import Steps
+from .tokens import hint_of
+from .worlds import Worlds
+
+OPEN_PATHS = {
+    "/openapi.json",
+    "/llms.txt",
+    "/_stub/health",
+    "/_stub/ready",
+    "/_stub/openapi.json",
+    *console.CONSOLE_PATHS,
+}
+DEFAULTS = Options()
+
+log = logging.getLogger(__name__)
+
+
+def create_stub(
+    options: Options = DEFAULTS,
+    *,
+    clock: Clock = utc_now,
+    new_id: NewId = random_id,
+    sleep: Callable[[float], None] = time.sleep,
+) -> Flask:
+    """The WSGI app of the stub; two of them share nothing. Raises `ValueError` for options that
+    contradict what they name: an invalid token, an unknown part of the contract.
+
+    `clock` returns the time in UTC, `new_id` makes an id (`store.NewId`), and `sleep` waits for
+    delayed responses.
+    """
+    contract = observed(read_file("openapi.json"), options.like)
+    worlds = Worlds(options, contract, clock, new_id)
+    cors = Cors(options.cors_origins)
+
+    def is_open(request: Request) -> bool:
+        """GET and HEAD of what holds no data, and the preflights of allowed pages."""
+        environ = request.environ  # quicker than the attributes of the request
+        if environ["REQUEST_METHOD"] in ("GET", "HEAD"):
+            return environ["PATH_INFO"] in OPEN_PATHS
+        return cors.allows_preflight(request)
+
+    app = create_app(worlds.authenticate, is_open=is_open, strict=options.strict, contract=contract)
+    app.extensions["worlds"] = worlds
+    app.register_blueprint(controls)
+    app.register_blueprint(console.console)
+    app.add_url_rule("/llms.txt", "guide", show_guide)
+    if options.like:
+        app.view_functions["v1.create_project"] = partial(create_project_like, worlds)
+    app.register_error_handler(Unauthorized, partial(explain_rejection, worlds))
+    app.log_exception = partial(log_masked, worlds)  # type: ignore[method-assign]
+    add_steps(app, Steps(worlds, sleep), cors)
+    return app
+
+
+def add_steps(app: Flask, steps: Steps, cors: Cors) -> None:
+    """What a request passes besides the view, in this order."""
+    request_started.connect(note_time, app)
+    # Here the service checks the token.
+    app.before_request(cors.respond_to_preflight)
+    app.before_request(steps.enter_world)
+    app.before_request(steps.decide_outcome)
+    # Here the service rejects a query that is not in the contract, and calls the view. Flask calls
+    # the last of the next two first.
+    app.after_request(steps.finish)
+    app.after_request(cors.add_headers)
+
+
+def explain_rejection(worlds: Worlds, rejection: Unauthorized) -> ResponseReturnValue:
+    """Note the world that a rejected request meant, and say what the stub knows of the mistake."""
+    header = request.environ.get("HTTP_AUTHORIZATION", "")
+    g.intended_world_name = worlds.tokens.intended_world(header)
+    rejection.description = f"{rejection.description}{hint_of(header)}{explain_preflight()}"
+    return respond(rejection)
+
+
+def create_project_like(worlds: Worlds) -> ResponseReturnValue:
+    """The creation of a project in the form of a profile."""
+    assert worlds.like
+    new_name = partial(g.store.world.ids, "project")
+    name, sent = read_project(worlds.like, new_name, strict=worlds.options.strict)
+    project = g.store.create_project(name, sent)
+    return project.representation, CREATED, JSON
+
+
+def log_masked(worlds: Worlds, exc_info: Any) -> None:
+    """Log the traceback of an unexpected exception without tokens."""
+    log.error("%s", worlds.redactor.text("".join(traceback.format_exception(*exc_info))))
+
+
+def show_guide() -> ResponseReturnValue:
+    """llms.txt for coding agents."""
+    return read_file("llms.txt"), 200, {**JSON, "Content-Type": "text/plain; charset=utf-8"}

@@ -1,0 +1,47 @@
+"""What the stub takes: the command line makes it, and it is passed on whole."""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from auth import DEFAULT_TOKEN
+from store import MAX_PROJECTS, PACE
+
+from .failures import Failures
+from .like.profile import Profile
+from .redaction import Redactor
+from .seed import NOTHING, Seed
+from .store import WorldStore
+
+
+@dataclass(frozen=True)
+class Options:
+    """The options of a stub; times are in seconds.
+
+    A token is a b64token (RFC 6750 §2.1), or `NAME=TOKEN` for the worlds of the tenant of that name
+    alone. `outcomes` are the last statuses of deployments by a shell pattern of the name of their
+    project. `new_store` makes the store of a world: of its clock and its ids.
+    """
+
+    tokens: Collection[str] = (DEFAULT_TOKEN,)
+    pace: float = PACE
+    outcomes: Sequence[tuple[str, str]] = ()
+    max_projects: int = MAX_PROJECTS
+    seed: Seed = NOTHING
+    strict: bool = False  # rejects query parameters and unknown members
+    states: Mapping[str, Seed] = field(default_factory=dict)  # Pact's provider states by name
+    cors_origins: Collection[str] = ()  # of browser clients
+    grease: tuple[str, ...] = ()  # the axes, each as `axis` or `axis@part`
+    grease_seed: int = 0
+    ids_seed: int | None = None
+    freeze: datetime | None = None  # the time at which the clocks stand still
+    delay: tuple[float, float] = (0, 0)  # the least and the most of each response
+    delay_seed: int = 0
+    journal_bytes: int = 64 * 1024 * 1024  # of memory, for the entries of all worlds
+    world_idle: float = 3600.0  # unused, after which a world may make room
+    like: Profile | None = None  # of a service
+    announces_grease: bool = True  # whether a varied response has the header `Stub-Grease`
+    failures: Failures | None = None  # those of a run of `--probe failures`
+    new_store: Callable[..., Any] = WorldStore
+    redactor: Redactor | None = None  # masks more than the tokens, such as previous ones
