@@ -174,6 +174,10 @@ def test_every_option_in_the_documentation_exists() -> None:
         assert set(re.findall(r"STUB_[A-Z_]+", text)) <= variables, name
         other_tools = r"^```console\n.*?^```$"  # see tests/clients/test_sessions.py
         text = re.sub(other_tools, "", text, flags=re.DOTALL | re.MULTILINE)
-        # What has options of its own: commands, uvx and pytest.
-        text = re.sub(r"[ `]-- [\w.].*|-m pytest .*|\.ci/run --\w+|uvx --from", "", text)
+        # What has options of its own: commands, servers, uvx and pytest.
+        text = re.sub(
+            r"[ `]-- [\w.].*|-m pytest .*|bin/(?:flask|waitress-serve) .*|\.ci/run --\w+|uvx --from",
+            "",
+            text,
+        )
         assert set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", text)) <= options, name
