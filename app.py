@@ -121,8 +121,8 @@ def create_app(
     `outcomes` are the last statuses of deployments by a shell pattern of the name of their project,
     and `new_store` makes a store of these. `strict` rejects query parameters and unknown members.
     `stub_options` may be True, for those by default, or None: then there are only `/v1` and the
-    contract, and the package `stub` is not imported. `log` is the last step. `redactor` masks more
-    than the tokens, such as previous ones.
+    contract, and the package `stub` is not imported. `log` is the last step. `redactor` is that of
+    the log, which may mask previous tokens, too.
     """
     app = QuickFlask(__name__, static_folder=None)
     route_raw_path(app)
@@ -132,8 +132,9 @@ def create_app(
     app.url_map.merge_slashes = False
     auth = BearerAuth(tokens, worlds=bool(stub_options))
     app.extensions["auth"] = auth  # for whoever replaces the tokens
+    secrets = [read_token(each).value for each in tokens]
     redactor = redactor or Redactor()
-    redactor.add(read_token(each).value for each in tokens)
+    redactor.replace(secrets)
     contract = read_file("openapi.json")
     app.add_url_rule("/openapi.json", "contract", lambda: (contract, 200, JSON))
     app.register_blueprint(v1)

@@ -12,7 +12,7 @@ from werkzeug.wsgi import get_path_info
 
 from records import timestamp
 from web.access_log import MAX_REASON, REJECTED, reasons
-from web.redaction import Redactor, cut, printable
+from web.redaction import Redactor, Tokens, cut, printable
 
 from .clock import WorldClock
 from .contract import find_unpromised, find_violations, object_in
@@ -25,6 +25,7 @@ ENTRY_SIZE = 2500  # bytes of memory without the texts of the request, and witho
 MARGIN = 16 * 1024  # bytes of a body that are searched for tokens beyond those that are shown
 MAX_KEPT = MAX_BODY_TEXT + MARGIN  # bytes of a body
 
+HOSTS = ("Host", "X-Forwarded-Host")  # fields whose value is a host
 # Of the WSGI environment, beside what begins with HTTP_.
 LINE = ("REQUEST_METHOD", "PATH_INFO", "QUERY_STRING")
 KEPT = {*LINE, "CONTENT_TYPE", "CONTENT_LENGTH"}
@@ -40,6 +41,7 @@ class Entry(NamedTuple):
     """
 
     redactor: Redactor
+    tokens: Tokens  # those of its time, which stay masked as long as the entry is there
     size: int
     time: datetime
     ms: float
@@ -141,7 +143,7 @@ def mask_fields(fields: Iterable[tuple[str, str]], redactor: Redactor) -> dict[s
     """Header fields with secrets masked."""
     found = {}
     for name, value in fields:
-        masked = redactor.host(value) if name == "Host" else redactor.text(value)
+        masked = redactor.host(value) if name in HOSTS else redactor.url(value)
         found[redactor.text(name)] = redactor.secret(name, masked)
     return found
 
@@ -171,6 +173,7 @@ def describe(
     texts = "".join([*shown.values(), reason, *[what for _, what in counted]])
     return Entry(
         redactor,
+        redactor.tokens,
         ENTRY_SIZE + len(texts) + len(received) + len(sent),
         time,
         0 if is_frozen else (perf_counter() - context["started"] + outcome.delay) * 1000,
@@ -190,7 +193,7 @@ def describe(
 def count(
     request: Request, context: Mapping[str, Any], outcome: Outcome, body: bytes, redactor: Redactor
 ) -> list[tuple[str, str]]:
-    """What the coverage counts of a request: outcomes, and findings, which are masked and short."""
+    """What the coverage counts of a request, masked: outcomes, and findings, which are short."""
     environ = request.environ
     operation = outcome.operation
     status = outcome.status
@@ -201,7 +204,8 @@ def count(
         if status in REJECTED and outcome.response is None:
             counted.append(("rejected", f"{operation.id} {status}"))
     if "deployment_status" in context and request.method == "GET":
-        counted.append(("deployment_statuses", context["deployment_status"]))
+        masked_status = redactor.text(context["deployment_status"])
+        counted.append(("deployment_statuses", masked_status))
     is_accepted = "world_name" in context  # by the bearer check
     found: list[str] = []
     if operation and is_accepted:
