@@ -166,12 +166,8 @@ class Worlds:
         return self.tenant(name).open(name)
 
     def intended(self, name: str) -> "World":
-        """The world that a rejected request meant; its tenant's main one if there is no room.
-
-        A rejected request removes no world.
-        """
-        tenant = self.tenant(name)
-        return tenant.open(name if tenant.has_room_for(name) else prefix_of(name))
+        """The world that a rejected request meant; its tenant's main one if there is no room."""
+        return self.tenant(name).open_if_room(name)
 
     def new_world(self, name: str) -> "World":
         """A world as at the start, which its tenant does not have yet."""
