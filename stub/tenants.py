@@ -86,6 +86,8 @@ class Tenant:
 
         With a shared store also those that other programs have left there.
         """
+        if self._shared:
+            idle = max(idle, self._shared.least_idle)
         with self._lock:
             for name in self._named():
                 if self._is_idle(name, idle):

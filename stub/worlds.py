@@ -64,6 +64,9 @@ class WorldStore(Store, Protocol):
 class SharedStores(Protocol):
     """What the stub needs of the stores of records that several programs share."""
 
+    least_idle: float
+    """Seconds: a world that was used more recently is one that is used."""
+
     def share_clock(
         self, real: Clock, frozen_at: datetime | None, max_advance: timedelta, *, world: str
     ) -> Any:
@@ -73,7 +76,9 @@ class SharedStores(Protocol):
         """The number of projects of each world with records, by the full names of a tenant."""
 
     def free(self, world: str, idle: float) -> None:
-        """Remove the records of a world, unless a program has used them in so many seconds."""
+        """Remove the records of a world, unless a program has used them in so many seconds, or in
+        `least_idle`.
+        """
 
 
 class SetUp(NamedTuple):
