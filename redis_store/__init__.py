@@ -37,14 +37,22 @@ class RedisStores(RedisConnection):
         with self.available([pattern]) as client:
             own = []
             for key in client.scan_iter(pattern, count=1000):
-                name = name_of(key.decode())
-                if "/" not in name.removeprefix(prefix):
-                    own.append(name)
+                name = name_of(key)
+                if b"/" in name.removeprefix(prefix.encode()):
+                    continue
+                with self.available([repr(key)[2:-1]]):
+                    own.append(name.decode())
             pipeline = client.pipeline(transaction=False)
-            for name in own:
-                pipeline.llen(keys_of(name)[1])
-            counts = pipeline.execute()
-            return dict(zip(own, counts, strict=True))
+            for world in own:
+                pipeline.llen(keys_of(world)[1])
+            replies = pipeline.execute(raise_on_error=False)
+        found = {}
+        for world, reply in zip(own, replies, strict=True):
+            with self.available(keys_of(world)[1:2]):
+                if isinstance(reply, RedisError):
+                    raise reply
+            found[world] = reply
+        return found
 
     def free(self, world: str, idle: float) -> None:
         """Remove the records of a world, unless a program has used them in so many seconds, or in

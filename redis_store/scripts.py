@@ -24,9 +24,9 @@ def keys_of(world: str) -> list[str]:
     return [f"{{project-stub:{world}}}:{name}" for name in names]
 
 
-def name_of(state: str) -> str:
+def name_of(state: bytes) -> bytes:
     """The world of a key of a state."""
-    return state.removeprefix("{project-stub:").removesuffix("}:state")
+    return state.removeprefix(b"{project-stub:").removesuffix(b"}:state")
 
 
 # Precedes each script that uses a world. It is called after the last write of the script: a full
