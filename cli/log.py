@@ -17,6 +17,7 @@ from .stderr import say
 
 UNLOGGED = (f"{stub.POLL_PATH}/", "/_stub/health", "/_stub/ready")  # where they succeed
 LATEST = 20  # lines that the end of a run shows
+HINTS = 100  # the newest, which are not repeated
 
 
 class Log:
@@ -33,7 +34,7 @@ class Log:
         self._quiet = settings.quiet
         self._has_readers = shows_latest or not settings.quiet or bool(settings.log)
         self._latest: deque[str] = deque(maxlen=LATEST)  # lines that were not printed
-        self._hints: set[str] = set()
+        self._hints: deque[str] = deque(maxlen=HINTS)
 
     def add(self, app: Flask, response: Response) -> None:
         """The end of a request: log its response."""
@@ -82,11 +83,11 @@ class Log:
         return before + "".join(self._latest)
 
     def _hint(self, hint: str) -> None:
-        """Print what to start with instead: each text once."""
-        text = printable(self.redactor.text(hint)) + "\n"
+        """Print what to start with instead, unless this is one of the newest hints."""
+        text = printable(self.redactor.url(hint)) + "\n"
         if text in self._hints:
             return
-        self._hints.add(text)
+        self._hints.append(text)
         if self._file:
             self._file.add(text)
         self._print(text)

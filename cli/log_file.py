@@ -78,7 +78,7 @@ def members_of(response: Response, redactor: Redactor) -> dict[str, Any]:
     if problem:
         first, *_ = reasons(problem)
         members["code"] = problem["code"]
-        members["reason"] = redactor.text(first)
+        members["reason"] = redactor.url(first)
     return members
 
 

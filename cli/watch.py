@@ -78,9 +78,11 @@ class Watch:
             say(f"read {', '.join(map(str, changed))}: {result}\n")
 
     def _take_tokens(self, settings: Settings) -> str:
-        """Give the app other tokens, and say how many. The previous tokens stay masked."""
+        """Give the app other tokens, and say how many. The previous tokens stay masked as long as a
+        journal has a request of their time.
+        """
         secrets = settings.secrets
-        self._log.redactor.add(secrets)
+        self._log.redactor.replace(secrets)
         worlds: stub.Worlds = self.app.extensions["worlds"]
         worlds.tokens.replace(settings.token)
         for line in warnings_of_mode(settings.token_file):

@@ -10,7 +10,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from redis import RedisError
 
-from .scripts import FREE, keys_of, name_of
+from .scripts import FREE, LEAST_IDLE, keys_of, name_of
 from .server import INVALID_URL, URL, RedisConnection, unusable
 from .store import RedisClock, RedisStore
 
@@ -20,6 +20,8 @@ FILES = ("ssl_ca_certs", "ssl_ca_path", "ssl_certfile", "ssl_keyfile")
 
 class RedisStores(RedisConnection):
     """Makes the stores of worlds, and their clocks, on one server."""
+
+    least_idle = LEAST_IDLE
 
     def __call__(self, *collaborators: Any, **options: Any) -> RedisStore:
         return RedisStore(self, *collaborators, **options)
@@ -35,20 +37,30 @@ class RedisStores(RedisConnection):
         with self.available([pattern]) as client:
             own = []
             for key in client.scan_iter(pattern, count=1000):
-                name = name_of(key.decode())
-                if "/" not in name.removeprefix(prefix):
-                    own.append(name)
+                name = name_of(key)
+                if b"/" in name.removeprefix(prefix.encode()):
+                    continue
+                with self.available([repr(key)[2:-1]]):
+                    own.append(name.decode())
             pipeline = client.pipeline(transaction=False)
-            for name in own:
-                pipeline.llen(keys_of(name)[1])
-            counts = pipeline.execute()
-            return dict(zip(own, counts, strict=True))
+            for world in own:
+                pipeline.llen(keys_of(world)[1])
+            replies = pipeline.execute(raise_on_error=False)
+        found = {}
+        for world, reply in zip(own, replies, strict=True):
+            with self.available(keys_of(world)[1:2]):
+                if isinstance(reply, RedisError):
+                    raise reply
+            found[world] = reply
+        return found
 
     def free(self, world: str, idle: float) -> None:
-        """Remove the records of a world, unless a program has used them in so many seconds."""
+        """Remove the records of a world, unless a program has used them in so many seconds, or in
+        the last two minutes.
+        """
         keys = keys_of(world)
         with self.available(keys):
-            self.run(FREE, keys, idle)
+            self.run(FREE, keys, max(idle, self.least_idle))
 
 
 def connect(url: str, threads: int) -> RedisStores:

@@ -16,6 +16,7 @@ with `/`, does not expire.
 
 DAY = 24 * 60 * 60  # seconds
 MINUTE = 60
+LEAST_IDLE = 2 * MINUTE  # without a use that the TTL tells: a read may not have renewed it
 
 
 def keys_of(world: str) -> list[str]:
@@ -23,9 +24,9 @@ def keys_of(world: str) -> list[str]:
     return [f"{{project-stub:{world}}}:{name}" for name in names]
 
 
-def name_of(state: str) -> str:
+def name_of(state: bytes) -> bytes:
     """The world of a key of a state."""
-    return state.removeprefix("{project-stub:").removesuffix("}:state")
+    return state.removeprefix(b"{project-stub:").removesuffix(b"}:state")
 
 
 # Precedes each script that uses a world. It is called after the last write of the script: a full
@@ -139,8 +140,8 @@ return 1
 """
 )
 
-# ARGV: seconds. Removes the records of a world that nobody has used for so long, to a minute. One
-# that does not expire is of version 1.0.0.
+# ARGV: seconds, at least LEAST_IDLE. Removes the records of a world that nobody has used for so
+# long, to a minute. One that does not expire is of version 1.0.0.
 FREE = rf"""
 local left = redis.call('TTL', KEYS[1])
 if left < 0 or {DAY} - left >= tonumber(ARGV[1]) then redis.call('UNLINK', unpack(KEYS)) end

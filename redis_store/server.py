@@ -28,6 +28,7 @@ INVALID_URL = (
 )
 
 AWAY = (RedisError, OSError)
+INVALID = (ValueError, TypeError, OverflowError, RecursionError)  # for what others have written
 UNREACHABLE = (exceptions.ConnectionError, exceptions.TimeoutError)
 
 log = logging.getLogger(__name__)
@@ -64,7 +65,7 @@ class RedisConnection:
         """
         try:
             yield self.client
-        except (*AWAY, ValueError, TypeError) as error:
+        except (*AWAY, *INVALID) as error:
             if not isinstance(error, AWAY) or str(error).startswith("WRONGTYPE"):
                 log.warning("Redis has something invalid in %s", " or ".join(keys))
             elif not self._unreachable:

@@ -1,10 +1,11 @@
 """The store of a world on Redis, and its clock.
 
 A record there is a JSON array of its members, in which a time is ISO 8601. A text that is no record
-raises `ValueError` or `TypeError`.
+raises one of `server.INVALID`.
 """
 
 import json
+import math
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from functools import partial, partialmethod
@@ -36,7 +37,7 @@ class Setting(NamedTuple):
 
     def reading(self, real: datetime) -> tuple[datetime, bool]:
         if self.frozen_at is not None:
-            return datetime.fromisoformat(self.frozen_at), True
+            return read_time(self.frozen_at), True
         return real + timedelta(seconds=self.ahead), False
 
 
@@ -74,8 +75,11 @@ class RedisClock:
         return self.known[1].advanced
 
     def learn(self, text: bytes | None = None) -> None:
-        """Take the text that is in Redis. Raises `ValueError` or `TypeError` for an invalid one."""
+        """Take the text that is in Redis. Raises one of `INVALID` for one that tells no time."""
         setting = Setting(*json.loads(text)) if text else self._start
+        # Either may be more than a time can be.
+        setting.reading(self._real())
+        timedelta(seconds=setting.advanced)
         self.known = (text or b"").decode(), setting
 
     def refresh(self) -> None:
@@ -86,19 +90,19 @@ class RedisClock:
     def change(self, seconds: float, *, freeze: bool | None) -> bool:
         while True:
             self.refresh()
-            text, setting = self.known
-            real = self._real()
-            now, is_frozen = setting.reading(real)
-            now += timedelta(seconds=seconds)
-            advanced = round(setting.advanced + seconds, 6)
-            if timedelta(seconds=advanced) > self._max_advance:
-                return False
-            new = text  # where nothing changes, so that --freeze of the next program still counts
-            if seconds or freeze is not None:
-                keeps_still = is_frozen if freeze is None else freeze
-                frozen_at = now.isoformat() if keeps_still else None
-                new = json.dumps(Setting(frozen_at, (now - real).total_seconds(), advanced))
             with self._server.available(self._keys):
+                text, setting = self.known
+                real = self._real()
+                now, is_frozen = setting.reading(real)
+                now += timedelta(seconds=seconds)
+                advanced = round(setting.advanced + seconds, 6)
+                if timedelta(seconds=advanced) > self._max_advance:
+                    return False
+                new = text  # where nothing changes, so that --freeze of the next program counts
+                if seconds or freeze is not None:
+                    keeps_still = is_frozen if freeze is None else freeze
+                    frozen_at = now.isoformat() if keeps_still else None
+                    new = json.dumps(Setting(frozen_at, (now - real).total_seconds(), advanced))
                 if self._server.run(scripts.SET_CLOCK, self._keys, text, new):
                     self.learn(new.encode())
                     return True
@@ -256,12 +260,33 @@ def write_time(moment: datetime) -> str:
     return moment.isoformat(timespec="milliseconds")
 
 
+def read_time(text: str) -> datetime:
+    moment = datetime.fromisoformat(text)
+    require(moment.utcoffset() == timedelta(0))
+    return moment
+
+
 def read_project(row: bytes) -> Project:
     project_id, name, created_at, latest, sent = json.loads(row)
-    return Project(project_id, name, datetime.fromisoformat(created_at), latest, sent)
+    for text in (project_id, name, latest, sent):
+        require(isinstance(text, str))
+    return Project(project_id, name, read_time(created_at), latest, sent)
 
 
 def read_deployment(row: bytes) -> Deployment:
     deployment_id, project_id, created_at, timeline = json.loads(row)
+    require(isinstance(deployment_id, str) and isinstance(project_id, str | None))
     stages = tuple(Stage(*each) for each in timeline)
-    return Deployment(deployment_id, project_id, datetime.fromisoformat(created_at), stages)
+    *running, last = stages
+    require(last.seconds is None)
+    for stage in stages:
+        require(isinstance(stage.status, str))
+    for stage in running:
+        require(stage.seconds is not None and 0 <= stage.seconds < math.inf)
+    return Deployment(deployment_id, project_id, read_time(created_at), stages)
+
+
+def require(is_valid: bool) -> None:
+    """Raise `ValueError` for what this package cannot have written."""
+    if not is_valid:
+        raise ValueError

@@ -65,6 +65,6 @@ def line_of(response: Response, redactor: Redactor) -> str:
 def shown_reasons(problem: Mapping[str, Any], redactor: Redactor) -> str:
     shown = []
     for reason in reasons(problem)[:MAX_REASONS]:
-        masked = redactor.text(reason)
+        masked = redactor.url(reason)
         shown.append(cut(masked, MAX_REASON))
     return "; ".join(shown)

@@ -17,7 +17,7 @@ from .clock import WorldClock
 from .contract import find_unpromised, find_violations, object_in
 from .outcome import Outcome
 from .paths import shown_path
-from .redaction import Redactor, cut, printable
+from .redaction import Redactor, Tokens, cut, printable
 
 MAX_BODY_TEXT = 4096  # bytes
 MAX_SENTENCE = 160  # bytes
@@ -26,6 +26,7 @@ ENTRY_SIZE = 2500  # bytes of memory without the texts of the request, and witho
 MARGIN = 16 * 1024  # bytes of a body that are searched for tokens beyond those that are shown
 MAX_KEPT = MAX_BODY_TEXT + MARGIN  # bytes of a body
 
+HOSTS = ("Host", "X-Forwarded-Host")  # fields whose value is a host
 # Of the WSGI environment, beside what begins with HTTP_.
 LINE = ("REQUEST_METHOD", "PATH_INFO", "QUERY_STRING")
 KEPT = {*LINE, "CONTENT_TYPE", "CONTENT_LENGTH"}
@@ -41,6 +42,7 @@ class Entry(NamedTuple):
     """
 
     redactor: Redactor
+    tokens: Tokens  # those of its time, which stay masked as long as the entry is there
     size: int
     time: datetime
     ms: float
@@ -142,7 +144,7 @@ def mask_fields(fields: Iterable[tuple[str, str]], redactor: Redactor) -> dict[s
     """Header fields with secrets masked."""
     found = {}
     for name, value in fields:
-        masked = redactor.host(value) if name == "Host" else redactor.text(value)
+        masked = redactor.host(value) if name in HOSTS else redactor.url(value)
         found[redactor.text(name)] = redactor.secret(name, masked)
     return found
 
@@ -173,6 +175,7 @@ def describe(
     texts = "".join([*shown.values(), reason, *[what for _, what in counted]])
     return Entry(
         redactor,
+        redactor.tokens,
         ENTRY_SIZE + len(texts) + len(received) + len(sent),
         time,
         0 if is_frozen else (perf_counter() - context["started"] + outcome.delay) * 1000,
@@ -192,7 +195,7 @@ def describe(
 def count(
     request: Request, context: Mapping[str, Any], outcome: Outcome, body: bytes, redactor: Redactor
 ) -> list[tuple[str, str]]:
-    """What the coverage counts of a request: outcomes, and findings, which are masked and short."""
+    """What the coverage counts of a request, masked: outcomes, and findings, which are short."""
     environ = request.environ
     operation = outcome.operation
     status = outcome.status
@@ -205,7 +208,7 @@ def count(
     visit = context.get("store")
     is_accepted = visit is not None  # by the bearer check
     if visit and visit.status_read and request.method == "GET":
-        counted.append(("deployment_statuses", visit.status_read))
+        counted.append(("deployment_statuses", redactor.text(visit.status_read)))
     found: list[str] = []
     if operation and is_accepted:
         kind = "unpromised"

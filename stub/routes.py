@@ -96,7 +96,7 @@ def reset() -> Response:
 def free_worlds() -> Response:
     query = re.fullmatch(rb"idle=([0-9]{1,9})", request.query_string)
     if query is None:
-        detail = "Send `?idle=SECONDS`, with 1 to 9 digits; 0 frees all worlds but the main one."
+        detail = "Send `?idle=SECONDS`, with 1 to 9 digits."
         raise Problem(400, "unknown_query", detail)
     all_worlds().tenant(g.store.name).free(int(query[1]))
     return no_content()

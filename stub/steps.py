@@ -50,7 +50,7 @@ class Steps:
     def decide_outcome(self) -> ResponseReturnValue | None:
         """Decide what a fault or `Prefer` does to the request; respond, if it does."""
         received = bound(request)
-        if not received.environ["PATH_INFO"].startswith(OPERATIONS):
+        if not received.environ["PATH_INFO"].startswith(OPERATIONS) or is_preflight(received):
             return None
         context = bound(g)
         faults = context.world.faults

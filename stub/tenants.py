@@ -47,16 +47,19 @@ class Tenant:
         if world is None:
             with self._lock:
                 removed = self._make_room_for(name)
-                world = self._worlds.get(name) or self._all_worlds.new_world(name)
-                self._worlds[name] = world
+                world = self._find_or_make(name)
             self._forget(removed)
         world.used_at = self._clock()
         return world
 
-    def has_room_for(self, name: str) -> bool:
-        """Whether a world is there, or can be without the end of another."""
-        named = self._named()
-        return name in self._worlds or name == self._prefix or len(named) < MAX_WORLDS
+    def open_if_room(self, name: str) -> "World":
+        """The world of that name; the main one if it is not there and needs the end of another."""
+        world = self._worlds.get(name)
+        if world is None:
+            with self._lock:
+                world = self._find_or_make(name if self._has_room_for(name) else self._prefix)
+        world.used_at = self._clock()
+        return world
 
     def reset(self, name: str, seed: Seed | None) -> None:
         """Replace a world by one of the seed, or by one as at the start.
@@ -83,6 +86,8 @@ class Tenant:
 
         With a shared store also those that other programs have left there.
         """
+        if self._shared:
+            idle = max(idle, self._shared.least_idle)
         with self._lock:
             for name in self._named():
                 if self._is_idle(name, idle):
@@ -150,9 +155,20 @@ class Tenant:
         names = list(self._worlds)  # in one step, as other requests may add one
         return [name for name in names if name != self._prefix]
 
+    def _find_or_make(self, name: str) -> "World":
+        """The world of that name. The caller holds the lock."""
+        world = self._worlds.get(name) or self._all_worlds.new_world(name)
+        self._worlds[name] = world
+        return world
+
+    def _has_room_for(self, name: str) -> bool:
+        """Whether a world is there, or can be without the end of another."""
+        named = self._named()
+        return name in self._worlds or name == self._prefix or len(named) < MAX_WORLDS
+
     def _make_room_for(self, name: str) -> str | None:
         """Remove the world that is unused for longest if a new one needs room; return its name."""
-        if self.has_room_for(name):
+        if self._has_room_for(name):
             return None
         oldest = min(self._named(), key=lambda each: self._worlds[each].used_at)
         idle = self._all_worlds.options.world_idle

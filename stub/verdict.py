@@ -149,7 +149,7 @@ class Verdict:
             if not patterns:
                 self.findings.append(finding)
             used += patterns
-        self.unused_patterns = [pattern for pattern in allowed if pattern not in used]
+        self.unused_patterns = [redactor.text(each) for each in allowed if each not in used]
 
     def table(self) -> str:
         """The coverage as text; empty if there were no requests."""

@@ -31,6 +31,9 @@ from .tokens import Tokens, read_token
 class SharedStores(Protocol):
     """What the stub needs of the stores of records that several programs share."""
 
+    least_idle: float
+    """Seconds: a world that was used more recently is one that is used."""
+
     def share_clock(
         self, real: Clock, frozen_at: datetime | None, max_advance: timedelta, *, world: str
     ) -> Any:
@@ -40,7 +43,9 @@ class SharedStores(Protocol):
         """The number of projects of each world with records, by the full names of a tenant."""
 
     def free(self, world: str, idle: float) -> None:
-        """Remove the records of a world, unless a program has used them in so many seconds."""
+        """Remove the records of a world, unless a program has used them in so many seconds, or in
+        `least_idle`.
+        """
 
 
 class SetUp(NamedTuple):
@@ -62,7 +67,7 @@ class Worlds:
         self.clock = clock
         self.tokens = Tokens(options.tokens)
         self.redactor = options.redactor or Redactor()
-        self.redactor.add(read_token(each).value for each in options.tokens)
+        self.redactor.replace([read_token(each).value for each in options.tokens])
         self.like = options.like
         self.responses: Responses | None = None
         self.words: tuple[str, ...] = ()
@@ -111,12 +116,8 @@ class Worlds:
         return self.tenant(name).open(name)
 
     def intended(self, name: str) -> "World":
-        """The world that a rejected request meant; its tenant's main one if there is no room.
-
-        A rejected request removes no world.
-        """
-        tenant = self.tenant(name)
-        return tenant.open(name if tenant.has_room_for(name) else prefix_of(name))
+        """The world that a rejected request meant; its tenant's main one if there is no room."""
+        return self.tenant(name).open_if_room(name)
 
     def new_world(self, name: str) -> "World":
         """A world as at the start, which its tenant does not have yet."""

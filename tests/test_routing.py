@@ -80,6 +80,8 @@ TARGETS: list[tuple[dict[str, Any], str]] = [
     ({"REQUEST_URI": "/a%2Fb?c", "PATH_INFO": "/x"}, "/a%2Fb?c"),
     ({"RAW_URI": "//a%2fb", "PATH_INFO": "/x"}, "//a%2fb"),
     ({"REQUEST_URI": "HTTP://h:1/a?http://h/b"}, "/a?http://h/b"),
+    ({"REQUEST_URI": "http://localhost"}, "/"),
+    ({"REQUEST_URI": "https://h?a=b"}, "/?a=b"),
     ({"REQUEST_URI": "*"}, "*"),
     ({"PATH_INFO": "/a/b %", "QUERY_STRING": "c=/%2F"}, "/a/b%20%25?c=/%2F"),
     ({"PATH_INFO": "/\xc3\xa9", "SCRIPT_NAME": "/s"}, "/s/%C3%A9"),

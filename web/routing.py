@@ -63,7 +63,10 @@ def raw_target(environ: dict[str, Any]) -> str:
     has the decoded path alone: from it, `%2F` is a slash.
     """
     target = environ.get("REQUEST_URI") or environ.get("RAW_URI") or request_uri(environ)
-    return target if target[0] == "/" else ORIGIN.sub("", target)
+    if target[0] == "/":
+        return target
+    sent = ORIGIN.sub("", target)
+    return f"/{sent}" if sent[:1] in ("", "?") else sent  # a whole URL need not have a path
 
 
 def decode_path(path: str) -> str:

@@ -193,22 +193,42 @@ def test_a_preflight_that_is_rejected_is_explained_once(origin: str, option: str
     assert "finding" not in done.stderr
 
 
-def test_a_host_that_is_not_served_is_explained_once_and_masked() -> None:
+HINT = "Host (.*) is not served: start with --trusted-host (.*)"
+
+
+def test_a_host_that_is_not_served_is_explained_once_and_masked(tmp_path: Path) -> None:
+    own = "My.Own~Secret_2/x+y"
+    names = [tmp_path / "log.jsonl", tmp_path / "report.json"]
+
     def ask(url: str) -> None:
         for host in 2 * ["stub.test:99", "[2001:db8::1]:9", "My.Own~Secret_2xy", "My.Own~Sec:80"]:
-            with Connection(port_of(url)) as client:
-                client.send(f"GET /v1/projects?a=b HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
-                client.assert_rejected(400, "host_not_allowed")
+            for target in ("/v1/projects?a=b", f"http://{host}/v1/projects"):
+                with Connection(port_of(url)) as client:
+                    client.send(f"GET {target} HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
+                    client.assert_rejected(400, "host_not_allowed")
 
-    stderr = run("--quiet", "--token", "My.Own~Secret_2", during=ask).stderr
-    assert re.findall("Host (.*) is not served: start with --trusted-host (.*)", stderr) == [
+    options = ("--log", str(names[0]), "--report", str(names[1]), "--token", own)
+    stderr = run(*options, during=ask).stderr
+    assert re.findall(HINT, stderr) == [
         ("stub.test:99", "stub.test"),
         ("[2001:db8::1]:9", "2001:db8::1"),
-        ("***xy", "***xy"),
         ("***", "***"),
     ]
-    assert "~sec" not in stderr.lower()
-    assert "400 host_not_allowed" not in stderr
+    assert "GET http://***/v1/projects 400 host_not_allowed" in stderr
+    for text in (stderr, *(each.read_text("utf-8") for each in names)):
+        assert "my.own" not in text.lower()
+    assert "400 host_not_allowed" not in run("--quiet", "--token", own, during=ask).stderr
+
+
+def test_the_newest_hints_are_not_repeated() -> None:
+    def ask(url: str) -> None:
+        for number in (*range(101), 100, 1, 0):
+            with Connection(port_of(url)) as client:
+                client.send(get("/", f"Host: h{number}.test"))
+                client.assert_rejected(400, "host_not_allowed")
+
+    hosts = [host for host, _ in re.findall(HINT, run("--quiet", during=ask).stderr)]
+    assert hosts == [f"h{number}.test" for number in (*range(101), 0)]
 
 
 def test_a_short_token_is_warned_of() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import make_stub
+from tests.conftest import ROOT, make_stub
 from tests.contract import V1, assert_problem
 from tests.program import not_started, run
 from tests.wire import Connection, call, get, port_of
@@ -264,6 +264,8 @@ def test_an_unknown_variable_is_a_warning_with_the_nearest_name() -> None:
     ]
 
 
-def test_the_version_is_that_of_the_contract() -> None:
+def test_the_version_is_that_of_the_contract_and_of_the_image() -> None:
     done = run("--version")
     assert done[:3] == (0, f"{V1.document['info']['version']}\n", "")
+    label = f'org.opencontainers.image.version="{done.stdout.strip()}"\n'
+    assert label in (ROOT / "Dockerfile").read_text("utf-8")

@@ -110,6 +110,28 @@ def test_a_new_program_frees_what_another_left(
     assert worlds_of(programs[1], "two") == {"": (0, 0), "left": (1, 0)}
 
 
+def test_a_world_that_was_used_in_the_last_two_minutes_is_not_freed(
+    programs: list[Flask], shared_redis: RedisServer, clock: Clock
+) -> None:
+    """A read renews the TTL once a minute, so that the last use may be later than the TTL tells."""
+    for app in programs:
+        assert names(control_client_of(app, "one.a")) == []
+    main = control_client_of(programs[1], "one")
+    expire(shared_redis, "team-a/a", DAY - 110)
+    found = []
+    for seconds in (110, 10):
+        clock.advance(seconds)
+        assert main.delete("/_stub/worlds?idle=10").status_code == 204
+        found.append(worlds_of(programs[1], "one"))
+    # First the program itself has used it, then another one.
+    assert found == [{"": (0, 0), "a": (0, 1)}, {"": (0, 0), "a": (0, 0)}]
+    connect(shared_redis.url, 1).free("team-a/a", 1)
+    assert ttls_of(shared_redis, "team-a/a") != {-2}
+    expire(shared_redis, "team-a/a", DAY - 120)
+    assert main.delete("/_stub/worlds?idle=0").status_code == 204
+    assert worlds_of(programs[1], "one") == {"": (0, 0)}
+
+
 def test_records_of_version_1_0_are_read(programs: list[Flask], shared_redis: RedisServer) -> None:
     state, projects, index, deployments = keys_of("job")
     redis = shared_redis.client

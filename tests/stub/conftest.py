@@ -8,10 +8,11 @@ from types import FrameType
 from typing import Any
 
 import pytest
-from flask import Flask
+from flask import Flask, Response, request_finished
 from flask.testing import FlaskClient
 
 from stub import Verdict, Worlds, judge
+from stub.access_log import line_of
 from tests.conftest import ROOT, control_client_of
 
 Clients = Callable[[str], FlaskClient]
@@ -82,6 +83,17 @@ def in_thread(call: Callable[[], Any], seconds: float) -> tuple[threading.Thread
     thread.start()
     thread.join(seconds)
     return thread, results
+
+
+def log_of(app: Flask) -> list[str]:
+    """The lines of the log, from now on."""
+    lines: list[str] = []
+
+    def log(app: Flask, response: Response) -> None:
+        lines.append(line_of(response, worlds_of(app).redactor))
+
+    request_finished.connect(log, app, weak=False)
+    return lines
 
 
 def worlds_of(app: Flask) -> Worlds:

@@ -4,7 +4,8 @@ import pytest
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
-from tests.conftest import BEARER, make_stub
+from tests.conftest import BEARER, control_client_of, make_stub
+from tests.contract import assert_problem
 
 PAGE = "http://localhost:3000"
 EXPOSED = "WWW-Authenticate, Retry-After, Allow, Preference-Applied, Stub-Grease"
@@ -74,6 +75,15 @@ def test_other_requests_are_treated_as_without_cors(browser: FlaskClient) -> Non
             assert (here.status_code, here.data) == (there.status_code, there.data)
             if headers.get("Origin") != PAGE:
                 assert cors_headers(here) == {"Vary": "Origin", "Cache-Control": "no-store"}
+
+
+def test_a_preflight_with_a_token_uses_up_no_fault_and_is_not_recorded() -> None:
+    stub = control_client_of(make_stub())
+    stub.post("/_stub/faults", json={"status": 503})
+    asked = {"Origin": PAGE, **PREFLIGHT, "Prefer": "code=502"}
+    assert_problem(stub.options("/v1/projects", headers=asked), 405, "method_not_allowed")
+    assert stub.get("/_stub/faults").json["faults"][0]["remaining"] == 1
+    assert stub.get("/_stub/requests").json["last"] == 0
 
 
 def test_a_preflight_of_a_page_that_is_a_file_is_told_to_allow_all() -> None:

@@ -11,7 +11,15 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from tests.conftest import ROOT, control_client_of, in_parallel, make_stub, names, seed_of
+from tests.conftest import (
+    ROOT,
+    client_of,
+    control_client_of,
+    in_parallel,
+    make_stub,
+    names,
+    seed_of,
+)
 from tests.stub.conftest import in_thread, interrupted, verdict_of, worlds_of
 
 
@@ -125,6 +133,17 @@ def race_into_a_new_world(app: Flask) -> None:
         assert sorted(names(client)) == [*"abcdefgh"]
 
 
+def race_for_the_last_world(app: Flask) -> None:
+    """A rejected request counts in the world that it meant, or else in the main one."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("stub.tenants.MAX_WORLDS", 1)
+        clients = [client_of(app, f"bearer dev-token.{world}") for world in "abcdefgh"]
+        responses = race([partial(each.get, "/v1/projects") for each in clients], "tenants")
+        assert statuses(responses) == 8 * [401]
+        worlds = control_client_of(app).get("/_stub/worlds").json["worlds"]
+        assert [each["requests"] for each in worlds] == [7, 1]
+
+
 def race_for_a_view(app: Flask) -> None:
     jobs = [
         partial(control_client_of(app).get, path) for path in 2 * ["/v1/projects", "/_stub/console"]
@@ -151,6 +170,7 @@ RACES = [
     ("journal", race_to_read_the_journal),
     ("clock", race_to_the_end_of_time),
     ("tenants", race_into_a_new_world),
+    ("tenants", race_for_the_last_world),
     ("tenants", race_to_judge_a_world_that_ends),
     ("coverage", race_for_a_view),
     ("ids", race_for_the_number_of_an_id),

@@ -6,34 +6,47 @@ import re
 import pytest
 from flask.testing import FlaskClient
 
+from stub import KINDS
 from stub.redaction import Redactor
 from tests.conftest import control_client_of, make_stub
-from tests.stub.conftest import entries
+from tests.stub.conftest import entries, log_of, verdict_of, worlds_of
 
 TOKEN = "s3cret/t0k~n+="
+OWN = "My.Own~Secret_2/x+y"
 SPELLED = [
     TOKEN,
     "".join(f"%{ord(char):02X}" for char in TOKEN),
     "".join(f"%25{ord(char):02x}" for char in TOKEN),
     "".join(f"\\u{ord(char):04x}" for char in TOKEN),
     TOKEN.replace("/", "\\/"),
-    TOKEN.replace("~", "~0").replace("/", "~1"),
+    TOKEN.replace("/", "%2f").replace("s", "%73"),
+    TOKEN.replace("~", "~0").replace("/", "~1"),  # in a pointer
+    "s3cret/t0k~n ",  # the name of a decoded query
 ]
 
 
 def test_a_valid_token_is_masked_in_any_spelling_and_with_anything_around_it() -> None:
     redactor = Redactor([TOKEN])
     for spelled in (*SPELLED, TOKEN.upper()):
-        assert redactor.text(f"a {spelled}b") == "a ***b"
-    twice = "".join(f"%{ord(char):02x}" for char in SPELLED[1])
-    for spelled in (twice, f"%%37%33{TOKEN[1:]}"):
-        assert redactor.text(f"a {spelled}b") == "***"
+        for around in ("a ", "%41é%", "İ\\", "\\u0041"):
+            shown = redactor.text(f"{around}{spelled} {spelled}{around}")
+            assert shown == f"{around}*** ***{around}"
+
+
+def test_each_of_many_tokens_is_masked_as_a_whole() -> None:
+    numbers = range(100)
+    tokens = [f"{start}-{number}" for start in ("tea", "team-a", "teammates") for number in numbers]
+    redactor = Redactor(tokens)
+    for token in tokens:
+        assert redactor.text(f"({token}) {token.upper()}") == "(***) ***"
+    assert redactor.text("tea-100 team-b-1 teammates-") == "tea-100 team-b-1 teammates-"
 
 
 def test_only_a_whole_token_is_masked_and_the_longest() -> None:
     redactor = Redactor(["S3cr3t", "s3cr3t-abcdef"])
     assert redactor.text("S3CR3T") == "***"
     assert redactor.text("s3cr3t-abcdef s3cr3t s3cr3t-abc") == "*** *** ***-abc"
+    assert Redactor(["a", "a-b"]).text("a-b, a") == "***, ***"
     for text in ("s3cr3", "token: website", "Bearer of news", "100%", "~0"):
         assert redactor.text(text) == text
 
@@ -48,26 +61,53 @@ def test_a_short_token_is_masked_only_as_a_whole_word() -> None:
         ("x%2Ftest", "x%2F***"),
         ("%74est", "***"),
         ("%2574%2565st", "***"),
-        ("%25%37%34est", "***"),
     ):
         assert redactor.text(text) == shown, text
 
 
 def test_a_host_that_begins_a_token_is_masked() -> None:
-    redactor = Redactor(["My.Own~Secret_2/x+y"])
+    redactor = Redactor([OWN, "a/bcdefghij", "short"])
     for host in (
         "my.own~secret_2",
         "My.Own~Secret_2:80",
         "My.Own",
         "My.Own~Secret_2/x+y",
+        "My.Own~Secret_2xy",  # without what a host cannot have
+        "My.Own~Secret_2.example",
+        "My%2EOwn%7esecret_2",
+        "abcd",
+        "abcdefghi",
+        "My.Own:x@localhost",
+        "x:My.Own~Secret_2@localhost:80",
         "my.own.",
         ".my.own",
         "[my.own].",
         "a@my.own:1",
     ):
         assert redactor.host(host) == "***", host
-    for host in ("", "own~secret_2", "my.own.example", "localhost:8080"):
+    for host in (
+        "",
+        "own~secret_2",
+        "my.own.example",
+        "my.own~sample",
+        "localhost:8080",
+        "a.example",
+        "abcdef.example",
+        "shorter.example",
+        "me:you@[2001:db8::1]:80",
+    ):
         assert redactor.host(host) == host
+
+
+def test_the_host_of_a_url_that_begins_a_token_is_masked() -> None:
+    redactor = Redactor([OWN])
+    for target, shown in (
+        ("http://My.Own~Secret_2/v1/projects", "http://***/v1/projects"),
+        ("HTTPS://My.Own~Secret_2xy:80?a=b", "HTTPS://***?a=b"),
+        (f"http://{OWN}/v1?{OWN}", "http://***/v1?***"),
+        ("http://localhost/v1", "http://localhost/v1"),
+    ):
+        assert redactor.target(target) == shown
 
 
 def test_header_fields_with_a_secrets_name_are_secret() -> None:
@@ -98,7 +138,7 @@ def test_the_credential_and_the_parameter_access_token_are_masked() -> None:
         assert Redactor(["s3cret"]).query(query) == shown
 
 
-@pytest.mark.parametrize("spelled", SPELLED[:-1])
+@pytest.mark.parametrize("spelled", SPELLED[:-2])
 def test_a_valid_token_is_masked_in_every_part_of_an_entry(spelled: str) -> None:
     stub = control_client_of(make_stub(tokens=[TOKEN], strict=True), TOKEN)
     stub.put("/_stub/grease", json={"axes": ["json-text"], "seed": 1})
@@ -118,6 +158,81 @@ def test_a_valid_token_is_masked_in_every_part_of_an_entry(spelled: str) -> None
         assert each not in shown
     last = entries(stub)[-1]["response"]
     assert (last["body"], last["headers"]["Content-Type"]) == ("***", 'text/a; b="***"')
+
+
+def shown_of(client: FlaskClient, lines: list[str]) -> str:
+    """All that is shown of the requests of a client, with the lines of its log."""
+    paths = ("/_stub/requests", f"/_stub/verdict?allow={OWN}", "/_stub/coverage", "/_stub/worlds")
+    texts = [client.get(path).text for path in paths]
+    verdict = verdict_of(client.application, KINDS, [OWN])
+    return "\n".join([*texts, *lines, verdict.table(), json.dumps(verdict.document(0))])
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_a_token_is_masked_as_the_name_of_a_member_or_a_parameter(strict: bool) -> None:
+    app = make_stub(tokens=[OWN], strict=strict)
+    lines = log_of(app)
+    stub = control_client_of(app, OWN)
+    for member in (OWN, f"x{OWN}", f"/{OWN}/~"):
+        stub.post("/v1/projects", json={"name": member, member: 1})
+        stub.post("/v1/projects", json={"name": {member: 1}, "id": member})
+        stub.post("/_stub/reset", json={member: 1, "projects": [{member: 1}]})
+        stub.post("/_stub/clock", json={member: 1})
+        repeated = json.dumps({member: 1})[1:-1]
+        stub.post(
+            "/v1/projects", data=f"{{{repeated}, {repeated}}}", content_type="application/json"
+        )
+        stub.get(f"/v1/projects?{member}=1&a={member}")
+    shown = shown_of(stub, lines)
+    assert "***" in shown
+    for part in ("My.Own", "Secret_2", "x+y", "x y"):
+        assert part not in shown
+
+
+def test_a_token_is_masked_as_a_status() -> None:
+    token = "secret-status_1"
+    stub = control_client_of(make_stub(tokens=[token]), token)
+    stub.put("/_stub/deployments/d", json={"status": token})
+    assert stub.get("/v1/deployments/d").json["status"] == token  # the record is what was sent
+    assert stub.get("/_stub/coverage").json["deployment_statuses"]["***"] == 1
+    assert "secret" not in shown_of(stub, [])
+
+
+def test_the_host_of_an_origin_that_begins_a_token_is_masked() -> None:
+    app = make_stub(tokens=[OWN])
+    lines = log_of(app)
+    stub = control_client_of(app, OWN)
+    fields = {"Host": "My.Own~Secret_2xy", "Origin": "http://My.Own~Secret_2"}
+    fields |= {"Referer": "https://My.Own~Sec:80/x", "X-Forwarded-Host": "My.Own"}
+    asks = {**fields, "Access-Control-Request-Method": "GET", "Authorization": ""}
+    for path in ("/v1/projects", "/_stub/state"):
+        stub.get(path, headers=fields)
+        stub.options(path, headers=asks)
+    headers = entries(stub)[0]["headers"]
+    assert headers["Host"] == headers["X-Forwarded-Host"] == "***"
+    assert (headers["Origin"], headers["Referer"]) == ("http://***", "https://***/x")
+    assert "My.Own" not in shown_of(stub, lines)
+
+
+def test_previous_tokens_are_masked_as_long_as_an_entry_of_their_time_is_in_a_journal() -> None:
+    redactor = Redactor()
+    app = make_stub(tokens=["token-0"], redactor=redactor)
+    text = " ".join(f"token-{number}" for number in range(8))
+
+    def change_to(token: str) -> FlaskClient:
+        redactor.replace([token])
+        worlds_of(app).tokens.replace([token])
+        return control_client_of(app, token)
+
+    control_client_of(app, "token-0").get("/v1/projects?token-0")
+    change_to("token-1").get("/v1/projects?token-0")
+    for number in range(2, 7):  # in whose time there is no request
+        stub = change_to(f"token-{number}")
+    assert redactor.text(text) == "*** *** token-2 token-3 token-4 *** *** token-7"
+    assert "token-" not in stub.get("/_stub/requests").text
+    stub.delete("/_stub/requests")
+    change_to("token-7")
+    assert redactor.text(text) == "token-0 token-1 token-2 token-3 token-4 token-5 *** ***"
 
 
 def test_a_long_token_is_masked_before_the_end_of_a_body_cuts_it() -> None:
