@@ -6,6 +6,7 @@ from pathlib import Path
 
 import stub
 
+from .command import COULD_NOT_RUN, NOT_FOUND
 from .reports import Case, Failure, add_to_summary, github_lines, is_xml, junit_xml, write_whole
 from .serving import Serving
 from .stderr import say
@@ -30,7 +31,7 @@ def conclude(run: Serving) -> int:
     others = [finding for finding in verdict.findings if finding not in depends]
     if status or others:
         say(run.log.latest())
-    if command and status not in (126, 127) and not verdict.is_called:
+    if command and status not in (COULD_NOT_RUN, NOT_FOUND) and not verdict.is_called:
         hint = proxy_hint(command.environ)
         say(f"warning: no request to /v1: does the command use STUB_URL?{hint}\n")
     if probe:

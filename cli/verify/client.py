@@ -6,6 +6,7 @@ import ssl
 import threading
 import time
 from collections.abc import Callable, Mapping
+from concurrent.futures import Future, wait
 from contextlib import closing
 from dataclasses import replace
 from http.client import HTTPConnection, HTTPException, HTTPSConnection, IncompleteRead
@@ -144,13 +145,19 @@ def speaks(base: SplitResult, context: ssl.SSLContext | None) -> bool:
 def within_timeout(call: Callable[[], T], otherwise: T) -> T:
     """What a call returns, made in a thread: neither a look-up nor bytes that drip have a timeout.
 
-    After `TIMEOUT` seconds it is `otherwise`.
+    After `TIMEOUT` seconds it is `otherwise`. Raises what the call raises.
     """
-    results = [otherwise]
-    thread = threading.Thread(target=lambda: results.append(call()), daemon=True)
-    thread.start()
-    thread.join(TIMEOUT)
-    return results[-1]
+    result: Future[T] = Future()
+
+    def run() -> None:
+        try:
+            result.set_result(call())
+        except BaseException as error:
+            result.set_exception(error)
+
+    threading.Thread(target=run, daemon=True).start()
+    wait([result], TIMEOUT)
+    return result.result() if result.done() else otherwise
 
 
 def failure_of(error: Exception) -> str:
