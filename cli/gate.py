@@ -2,12 +2,11 @@
 
 import json
 from collections.abc import Mapping
-from pathlib import Path
 
 import stub
 
 from .command import COULD_NOT_RUN, NOT_FOUND
-from .reports import Case, Failure, add_to_summary, github_lines, is_xml, junit_xml, write_whole
+from .reports import Case, Failure, ReportFile, add_to_summary, github_lines, junit_xml
 from .serving import Serving
 from .stderr import say
 
@@ -15,7 +14,8 @@ from .stderr import say
 def conclude(run: Serving) -> int:
     """Judge a run that has ended; return the exit status: that of the command if it is not 0.
 
-    With --quiet, a failure is preceded by the latest lines of the log.
+    With --quiet, a failure is preceded by the latest lines of the log. A report that cannot be
+    written is a failure, too.
     """
     command = run.command
     probe = run.probe
@@ -41,8 +41,10 @@ def conclude(run: Serving) -> int:
         status = 1
     if status == 0 and probe and probe.not_run:
         status = 2
-    if settings.report:
-        write_report(settings.report, run, verdict, status)
+    if run.report:
+        is_written = write_report(run.report, run, verdict, status)
+        if status == 0 and not is_written:
+            status = 2
     return status
 
 
@@ -61,8 +63,9 @@ def print_verdict(verdict: stub.Verdict, environ: Mapping[str, str]) -> None:
     add_to_summary(environ, "deployment-stub", text)
 
 
-def write_report(path: Path, run: Serving, verdict: stub.Verdict, status: int) -> None:
-    if is_xml(path):
+def write_report(file: ReportFile, run: Serving, verdict: stub.Verdict, status: int) -> bool:
+    """Write the report of a run, and return whether that was possible."""
+    if file.is_xml:
         cases = cases_of(run, verdict)
         text = junit_xml("deployment-stub", cases)
     else:
@@ -70,7 +73,7 @@ def write_report(path: Path, run: Serving, verdict: stub.Verdict, status: int) -
         if run.probe:
             document["probe"] = run.probe.document()
         text = json.dumps(document, indent=2) + "\n"
-    write_whole(path, text)
+    return file.write(text)
 
 
 def cases_of(run: Serving, verdict: stub.Verdict) -> list[Case]:

@@ -1,6 +1,7 @@
 """The file of --log: lines, or JSON objects if its name ends with `.jsonl`."""
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from store import utc_now
 from web.access_log import milliseconds_since, reasons
 from web.redaction import Redactor
 
+from .reports import PRIVATE
 from .stderr import say
 
 # What a JSON object has of the journal's entry of a request, by the names there.
@@ -28,7 +30,7 @@ class LogFile:
     """
 
     def __init__(self, path: Path) -> None:
-        path.open("wb").close()
+        open(path, "wb", opener=open_private).close()
         self._path = path
         self._is_json = path.suffix.lower() == ".jsonl"
         self._lost = 0  # lines that it could not take
@@ -45,7 +47,7 @@ class LogFile:
                 return
             text = json.dumps({"time": now, **members()}) + "\n"
         try:
-            with self._path.open("ab", buffering=0) as file:
+            with open(self._path, "ab", buffering=0, opener=open_private) as file:
                 file.write(text.encode(errors="replace"))
         except OSError as error:
             if not self._lost:
@@ -55,6 +57,11 @@ class LogFile:
         if self._lost:
             say(f"--log: it can be written again; {self._lost} lines were lost\n")
             self._lost = 0
+
+
+def open_private(path: str, flags: int) -> int:
+    """An opener for `open()`: a new file, which has requests in it, is for its owner alone."""
+    return os.open(path, flags, PRIVATE)
 
 
 def members_of(response: Response, redactor: Redactor) -> dict[str, Any]:

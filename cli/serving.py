@@ -18,7 +18,7 @@ from .command import Command
 from .log import Log
 from .options import Settings, Start
 from .probe import Probe
-from .reports import remove_old_report
+from .reports import ReportFile
 from .stderr import say
 from .tokens import warnings_of_mode, with_token_file
 from .watch import Watch, stamps_of
@@ -38,8 +38,7 @@ class Serving:
     def __init__(self, start: Start, given: Settings) -> None:
         stamps = stamps_of(given)
         settings = with_token_file(given)
-        if settings.report:
-            remove_old_report(settings.report)
+        self.report = ReportFile(settings.report) if settings.report else None
         log = Log(settings, shows_latest=bool(start.words or settings.fail_on))
         make = partial(make_app, start, settings, log, *read_files(settings))
         if start.words:

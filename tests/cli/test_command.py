@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.program import FAILING, finished, process, run
+from tests.program import FAILING, WITHOUT_FILES, finished, process, run
 
 pytestmark = pytest.mark.process
 
@@ -44,12 +44,6 @@ time.sleep(0.2)  # the start is over
 before = count()
 time.sleep(1)
 print(count() - before, file=open(sys.argv[1], "a"))
-"""
-# A program that sets its own limit on the size of a file, then is another.
-WITHOUT_FILES = """
-import os, resource, sys
-resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
-os.execv(sys.executable, [sys.executable, *sys.argv[1:]])
 """
 # The app of the second run of --probe cannot be made.
 BREAKING = """

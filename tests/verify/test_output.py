@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.contract import CREATED
-from tests.program import process
+from tests.program import WITHOUT_FILES, finished, process
 from tests.verify import differences as parts
 from tests.verify.conftest import TOKEN, Request, Response, Service, listening, plain, verify
 from tests.verify.differences import differs, on, on_deployment, on_projects, put, without
@@ -291,3 +291,24 @@ def test_a_finding_is_the_same_with_other_ids_and_times() -> None:
     known = "\n".join(each.removeprefix("finding: ") for each in lines)
     second = Service(*changes, new_id="{}_other_{}".format, sample=9)
     assert verify(second, *ALL, level="write", known=known).status == 0
+
+
+UNWRITTEN = [
+    ("--report", (), 2),
+    ("--save", (), 2),
+    ("--report", (NO_STATUS,), 1),
+    ("--save", (NO_STATUS,), 1),
+]
+
+
+@pytest.mark.parametrize(("option", "changes", "status"), UNWRITTEN)
+def test_a_file_that_cannot_be_written_is_named_and_the_findings_are_told(
+    tmp_path: Path, option: str, changes: tuple[Any, ...], status: int
+) -> None:
+    file = tmp_path / "file.json"
+    words = ("app.py", "verify", option, str(file), "--pause", "0")
+    with listening(Service(*changes)) as url:
+        done = finished("-c", WITHOUT_FILES, *words, url, env={"VERIFY_TOKEN": TOKEN})
+    assert (done.status, done.stderr) == (status, f"error: {file}: File too large.\n")
+    assert ("\nfinding: broken: " in done.stdout) == (status == 1)
+    assert "saved" not in done.stdout
