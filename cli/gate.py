@@ -1,12 +1,14 @@
 """The end of a run: prints the coverage and the findings, writes the report, gives the status."""
 
 import json
+import sys
 from collections.abc import Mapping
 
 import stub
 
 from .command import COULD_NOT_RUN, NOT_FOUND
-from .reports import Case, Failure, ReportFile, add_to_summary, github_lines, junit_xml
+from .github import add_to_summary, annotate
+from .reports import Case, Failure, ReportFile, junit_xml
 from .serving import Serving
 from .stderr import say
 
@@ -58,8 +60,8 @@ def print_verdict(verdict: stub.Verdict, environ: Mapping[str, str]) -> None:
     unused = [f"--allow {pattern!r} matches no finding" for pattern in verdict.unused_patterns]
     for warning in unused:
         say(f"warning: {warning}\n")
-    say(github_lines(environ, "error", sentences))
-    say(github_lines(environ, "warning", unused))
+    annotate(sys.stderr, "error", sentences)
+    annotate(sys.stderr, "warning", unused)
     add_to_summary(environ, "deployment-stub", text)
 
 

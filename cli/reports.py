@@ -1,15 +1,15 @@
-"""The files of reports, and the forms that CI servers show: JUnit XML, lines of GitHub Actions."""
+"""The files of reports, and the form that CI servers show: JUnit XML."""
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from stat import S_IMODE, S_ISREG
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
-from .stderr import say, say_error
+from .stderr import say_error
 
 PRIVATE = 0o600  # the mode of a new file that has requests in it
 # What XML 1.0 cannot have, not even escaped (§2.2).
@@ -70,35 +70,6 @@ def junit_xml(suite: str, cases: Sequence[Case]) -> str:
 def valid(text: str) -> str:
     """The text with `?` for each character that XML cannot have."""
     return INVALID.sub("?", text)
-
-
-def github_lines(environ: Mapping[str, str], kind: str, messages: Sequence[str]) -> str:
-    """A workflow command of GitHub Actions for each message; nothing elsewhere.
-
-    `kind` is `error` or `warning`. A line break and a `%` are escaped as GitHub reads them.
-    """
-    if environ.get("GITHUB_ACTIONS") != "true":
-        return ""
-    lines = ""
-    for message in messages:
-        escaped = message.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-        lines += f"::{kind} title=deployment-stub::{escaped}\n"
-    return lines
-
-
-def add_to_summary(environ: Mapping[str, str], title: str, text: str) -> None:
-    """Add a text to the summary of the step in GitHub Actions, as it stands on a terminal."""
-    path = environ.get("GITHUB_STEP_SUMMARY")
-    if environ.get("GITHUB_ACTIONS") != "true" or not path or not text:
-        return
-    runs = re.findall("`+", text)
-    longest = max(map(len, runs), default=0)
-    fence = "`" * max(3, longest + 1)
-    try:
-        with Path(path).open("a", encoding="utf-8", errors="replace") as file:
-            file.write(f"### {title}\n\n{fence}text\n{text.rstrip()}\n{fence}\n\n")
-    except OSError as error:
-        say(f"warning: GITHUB_STEP_SUMMARY: {error.strerror}\n")
 
 
 class ReportFile:

@@ -3,6 +3,7 @@
 import json
 import re
 import signal
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -21,7 +22,8 @@ from web.files import read_file
 from web.redaction import Redactor
 from web.strict_json import MalformedJSON, parse_json
 
-from ..reports import ReportFile, add_to_summary, github_lines, junit_xml
+from ..github import add_to_summary, annotate
+from ..reports import ReportFile, junit_xml
 from ..stderr import say_error
 from . import Options
 from .checks import ABUSE, CREATE, FOLLOWED, GET_DEPLOYMENT, READ, RECORDED, WRITE
@@ -362,6 +364,6 @@ def tell_findings(
     mask = run.redactor.text
     errors = [mask(line) for line in findings]
     masked_warnings = [mask(line) for line in warnings]
-    click.echo(github_lines(environ, "error", errors), nl=False)
-    click.echo(github_lines(environ, "warning", masked_warnings), nl=False)
+    annotate(sys.stdout, "error", errors)
+    annotate(sys.stdout, "warning", masked_warnings)
     add_to_summary(environ, "verify", "\n".join(errors) or "no finding")
