@@ -12,6 +12,7 @@ from records import timestamp
 from server import RejectedRequest
 from store import utc_now
 from web.access_log import milliseconds_since, reasons
+from web.files import is_named_pipe, no_file
 from web.redaction import Redactor
 
 from .reports import PRIVATE
@@ -30,6 +31,8 @@ class LogFile:
     """
 
     def __init__(self, path: Path) -> None:
+        if is_named_pipe(path):
+            raise no_file(path)
         open(path, "wb", opener=open_private).close()
         self._path = path
         self._is_json = path.suffix.lower() == ".jsonl"

@@ -16,6 +16,8 @@ from typing import TypeVar
 from urllib.error import URLError
 from urllib.parse import SplitResult, urlsplit
 
+from web.files import content_of
+
 from .checks import NAME_PREFIX, NONE, TOKEN, WRONG, Check
 from .exchange import Exchange
 
@@ -57,7 +59,11 @@ class Client:
             self._context = ssl.create_default_context()
         if ca:  # a file that has no certificate is an error for http, too
             context = self._context or ssl.create_default_context()
-            context.load_verify_locations(ca)
+            text = content_of(ca).decode("ascii", "ignore")
+            try:
+                context.load_verify_locations(cadata=text)
+            except ValueError as error:  # of an empty file
+                raise ValueError(f"{ca}: {error}") from None
 
     def request(self, check: Check, words: Mapping[str, str]) -> Exchange:
         """What will be sent for a check, some words of which are random."""

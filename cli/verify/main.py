@@ -15,10 +15,9 @@ import click
 import stub
 from records import matches
 from server.settings import LOOPBACK, in_brackets
-from stub.documents import content_of
 from stub.like.markers import CHOICE, DEFAULT_REQUEST, NAME, place_of_name
 from stub.like.profile import MAX_BYTES, Profile, read_profile
-from web.files import read_file
+from web.files import content_of, read_file
 from web.redaction import Redactor
 from web.strict_json import MalformedJSON, parse_json
 

@@ -82,6 +82,17 @@ def test_a_file_that_cannot_be_read_or_written_is_an_error_at_the_start(tmp_path
     assert link.is_fifo()
 
 
+@pytest.mark.parametrize("option", ["--seed", "--states", "--like", "--token-file", "--log"])
+def test_a_pipe_that_no_shell_has_opened_is_an_error_and_no_wait(
+    tmp_path: Path, option: str
+) -> None:
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    error = not_started(option, str(fifo))
+    assert f"{fifo}: neither a regular file nor a pipe of a shell" in error
+    assert error.count("\n") == 1
+
+
 def test_no_option_writes_the_file_of_another(tmp_path: Path) -> None:
     file, link = tmp_path / "file", tmp_path / "link"
     file.write_text("{}")

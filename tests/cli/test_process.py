@@ -4,6 +4,7 @@ import gc
 import os
 import signal
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from flask import Flask
 
 from app import create_app
 from cli.startup import prepare
-from tests.conftest import ROOT
+from tests.conftest import ROOT, eventually
 from tests.program import finished, process, program, ready_url, run
 from tests.wire import call
 
@@ -89,12 +90,22 @@ def test_ctrl_c_during_the_imports_ends_quietly(tmp_path: Path) -> None:
     assert (done.status, done.stderr) == (130, "")
 
 
-def test_ctrl_c_while_a_seed_is_read_ends_quietly(tmp_path: Path) -> None:
-    seed = tmp_path / "seed.json"
-    os.mkfifo(seed)
-    env = {"PYTHONWARNINGS": "ignore"}  # the signal may come in open(), which leaves a file open
-    # The file can be opened when the program reads it.
-    with process("app.py", "--seed", str(seed), env=env) as running, seed.open("w"):
+def is_asleep(pid: int) -> bool:
+    """Whether the main thread of a process waits for something."""
+    text = Path(f"/proc/{pid}/stat").read_text()
+    return text.rpartition(")")[2].split()[0] == "S"
+
+
+def test_ctrl_c_while_a_seed_is_read_ends_quietly() -> None:
+    reading, writing = os.pipe()
+    words = ("app.py", "--seed", f"/dev/fd/{reading}")
+    with (
+        process(*words, pass_fds=[reading]) as running,
+        os.fdopen(reading),
+        os.fdopen(writing, "wb", buffering=0) as seed,
+    ):
+        seed.write(100_000 * b" ")  # more than a pipe takes before the program reads it
+        eventually(partial(is_asleep, running.pid))
         running.send_signal(signal.SIGINT)
         stdout, stderr = running.communicate(timeout=20)
     assert (running.returncode, stdout, stderr.strip()) == (130, "", "")

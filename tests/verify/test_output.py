@@ -1,6 +1,7 @@
 """What a person sees of a run, the report, and what is a finding."""
 
 import json
+import os
 import re
 import signal
 import threading
@@ -168,6 +169,25 @@ def test_a_file_that_cannot_be_used_is_told_before_anything_is_asked(tmp_path: P
         done = verify(service, *map(str, words))
         assert (done.status, service.requests) == (2, [])
         assert str(tmp_path) in done.stderr
+
+
+@pytest.mark.parametrize("option", ["--har", "--known", "--like", "--body", "--ca"])
+def test_a_pipe_that_no_shell_has_opened_is_an_error_and_no_wait(
+    tmp_path: Path, option: str
+) -> None:
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    url = () if option == "--har" else (URL,)
+    write = ("--write",) if option == "--body" else ()
+    done = verify(*url, *write, option, str(fifo))
+    assert done.status == 2
+    assert f"{fifo}: neither a regular file nor a pipe of a shell" in done.stderr
+
+
+def test_an_empty_file_of_an_authority_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "empty.pem"
+    file.touch()
+    assert verify(URL, "--ca", str(file)).stderr.startswith(f"error: {file}: ")
 
 
 def test_the_report_of_another_run_is_removed(tmp_path: Path) -> None:
