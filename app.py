@@ -2,15 +2,18 @@
 
 import os
 import sys
-from collections.abc import Callable, Collection, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
 
 if __name__ == "__main__":
-    sys.path.insert(0, str(Path(__file__).resolve().parent))  # which `python -I` leaves out
-    from cli.startup import prepare
-
+    # `python -I` leaves it out.
+    sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))  # noqa: PTH120
+    try:
+        from cli.startup import prepare
+    except KeyboardInterrupt:
+        sys.exit(130)
     prepare()
+
+from collections.abc import Callable, Collection, Sequence
+from typing import TYPE_CHECKING, Any, Literal
 
 from flask import Blueprint, Flask, Response, current_app, g, request
 from flask.typing import ResponseReturnValue

@@ -21,7 +21,6 @@ from .github import guarded_output
 from .health import health
 from .options import OPTIONS, Program, Settings, Start, invalid, is_link
 from .serving import Serving
-from .startup import restore_interrupt
 from .stderr import background_stderr, say, say_error
 from .verify import verify
 
@@ -168,7 +167,6 @@ def main(
     `create_app` is called as in app.py, and `args` are the words after the program's name. The
     options are read from `environ`, too. A COMMAND writes to the streams of this process.
     """
-    restore_interrupt()
     words = None
     if "--" in args:
         end = args.index("--")

@@ -4,8 +4,6 @@ import gc
 import os
 import signal
 import sys
-from importlib.util import find_spec
-from pathlib import Path
 from types import FrameType
 
 
@@ -15,13 +13,13 @@ def prepare() -> None:
     With garbage collection a start takes 6 % longer, and with a seed of 100,000 projects 25 %.
     Ends the program with status 2 if Python is too old, or a package is missing.
     """
+    end_at_signals()
     if sys.version_info < (3, 10):  # noqa: UP036
         stop(f"Python 3.10 or newer is needed: this is {sys.version.split()[0]}")
     gc.disable()
-    if os.getpid() == 1:  # of a container: until it has a handler, Linux ignores `docker stop`
-        signal.signal(signal.SIGTERM, end)
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, end_quietly)
+    from importlib.util import find_spec  # only now a signal during an import is no traceback
+    from pathlib import Path
+
     file = Path(__file__).parent.with_name("requirements.txt")
     command = f'"{sys.executable}" -m pip install -r "{file}"'
     for name in ("flask", "waitress"):
@@ -29,18 +27,21 @@ def prepare() -> None:
             stop(f"{name} is not installed: run `{command}`")
 
 
+def end_at_signals() -> None:
+    """Until the server handles them, Ctrl-C and `docker stop` end the program without a word."""
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, end)
+    if os.getpid() == 1:  # of a container: until it has a handler, Linux ignores `docker stop`
+        signal.signal(signal.SIGTERM, end)
+
+
 def end(number: int, frame: FrameType | None) -> None:
-    sys.exit(0)
-
-
-def end_quietly(number: int, frame: FrameType | None) -> None:
-    """Ctrl-C during the imports would print a traceback."""
-    sys.exit(130)
+    os._exit(128 + number)  # an exception in a callback of an import is printed and ignored
 
 
 def restore_interrupt() -> None:
-    """After the imports Ctrl-C raises `KeyboardInterrupt` again, where it is not ignored."""
-    if signal.getsignal(signal.SIGINT) is end_quietly:
+    """From now on Ctrl-C raises `KeyboardInterrupt` again, where it is not ignored."""
+    if signal.getsignal(signal.SIGINT) is end:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 

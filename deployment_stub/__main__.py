@@ -7,8 +7,10 @@ import sys
 def main() -> int:
     # The modules find each other here; an environment may have others with their names.
     sys.path.insert(0, os.path.dirname(__file__))  # noqa: PTH120  # which may be in a zip file
-    from cli.startup import prepare
-
+    try:
+        from cli.startup import prepare
+    except KeyboardInterrupt:
+        return 130
     prepare()
     from app import create_app
     from cli.main import main

@@ -23,6 +23,7 @@ from web.strict_json import MalformedJSON, parse_json
 
 from ..github import add_to_summary, annotate
 from ..reports import ReportFile, junit_xml
+from ..startup import restore_interrupt
 from ..stderr import say_error
 from . import Options
 from .checks import ABUSE, CREATE, FOLLOWED, GET_DEPLOYMENT, READ, RECORDED, WRITE
@@ -72,6 +73,7 @@ def verify_service(environ: Mapping[str, str], options: Options) -> int:
         raise click.UsageError(f"{error}.") from None
     run = make_run(options, inputs)
     handler = signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C
+    restore_interrupt()
     try:
         exchange_all(run, options, inputs)
         result = result_of(run, options, inputs.like)

@@ -83,10 +83,28 @@ def test_it_starts_through_a_link_and_in_isolated_mode(tmp_path: Path) -> None:
         running.terminate()
 
 
-def test_ctrl_c_during_the_imports_ends_quietly(tmp_path: Path) -> None:
-    module = tmp_path / "waitress.py"
-    module.write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n")
-    done = finished("app.py", env={"PYTHONPATH": str(tmp_path)})
+# A callback of an import, whose exceptions Python prints and ignores.
+IN_CALLBACK = """
+import os, signal, weakref
+class Lock: pass
+lock = Lock()
+reference = weakref.ref(lock, lambda _: os.kill(os.getpid(), signal.SIGINT))
+del lock
+"""
+IMPORTS = [
+    ("pathlib", "import os, signal; os.kill(os.getpid(), signal.SIGINT)", ["-S"]),
+    ("waitress", "import os, signal; os.kill(os.getpid(), signal.SIGINT)", []),
+    ("waitress", IN_CALLBACK, []),
+]
+
+
+@pytest.mark.parametrize(("name", "code", "options"), IMPORTS)
+@pytest.mark.parametrize("program", [["app.py"], ["-m", "deployment_stub"]])
+def test_ctrl_c_during_the_imports_ends_quietly(
+    tmp_path: Path, name: str, code: str, options: list[str], program: list[str]
+) -> None:
+    (tmp_path / f"{name}.py").write_text(code)
+    done = finished(*options, *program, env={"PYTHONPATH": str(tmp_path)})
     assert (done.status, done.stderr) == (130, "")
 
 
