@@ -5,9 +5,9 @@ import sys
 from collections.abc import Callable
 
 if __name__ == "__main__":
-    from cli.startup import end_quietly
+    from cli.startup import end_at_signals
 
-    end_quietly()
+    end_at_signals()
 
 from flask import Blueprint, Flask, Request, current_app, g, request
 from flask.typing import ResponseReturnValue

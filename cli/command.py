@@ -5,26 +5,29 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import IO
 
 import server
 
-from .stderr import say
+from .stderr import say, say_error
 
 # The server's, and that of Ctrl-\, at which this process would end at once.
 SIGNALS = [*server.STOP_SIGNALS, *(each for each in signal.Signals if each.name == "SIGQUIT")]
 KILL = getattr(signal, "SIGKILL", signal.SIGTERM)
 REPEAT_WINDOW = 0.2  # seconds; `timeout` sends its signal twice, to the process and to its group
 COMMAND_GRACE = 5.0  # seconds that the command has to end when the server has failed
+COULD_NOT_RUN = 126
+NOT_FOUND = 127
 
 
 class Command:
     """A command, which is run once, or several times by --probe.
 
-    `status` is the exit status, in the terms of a shell, and `signal` the first one that came.
+    `status` is the exit status, in the terms of a shell, and a failure until the command has ended.
+    `signal` is the first one that came.
     """
 
     def __init__(self, words: Sequence[str], environ: Mapping[str, str]) -> None:
@@ -35,7 +38,7 @@ class Command:
         self._thread: threading.Thread | None = None
         self._signalled_at = 0.0  # monotonic
         self.signal: int | None = None
-        self.status = 0
+        self.status = COULD_NOT_RUN
 
     def forward_signals(self) -> None:
         """From now on signals are for the command, also before it is started."""
@@ -44,18 +47,23 @@ class Command:
                 signal.signal(each, self._forward)
 
     def start(self, work: Callable[[], int], then: Callable[[], None]) -> None:
-        """In a thread note the status that `work` returns, which runs the command; call `then`."""
+        """In a thread note the status that `work` returns, which runs the command; call `then`.
+
+        An exception in `work` leaves the status as it is, a failure.
+        """
 
         def run_all() -> None:
             try:
                 self.status = work()
+            except OSError as error:
+                say_error(f"a run of the command failed: {error.strerror or error}.")
             finally:
                 then()
 
         self._thread = threading.Thread(target=run_all, daemon=True)
         self._thread.start()
 
-    def run(self, output: IO[bytes] | None = None, limit: float = 1e9, **more: str) -> int:
+    def run(self, output: IO[bytes] | None = None, limit: float | None = None, **more: str) -> int:
         """Run it, for so many seconds at most, with more environment variables; return its status.
 
         It has the standard streams of this process; with a file for its `output`, no input. Its
@@ -75,15 +83,26 @@ class Command:
             )
         except OSError as error:
             say(f"error: {self._words[0]}: {error.strerror}\n")
-            return 127 if isinstance(error, FileNotFoundError) else 126
+            return NOT_FOUND if isinstance(error, FileNotFoundError) else COULD_NOT_RUN
         if self.signal is not None:  # it came while the run was started
             self._send(self.signal)
-        try:
-            code = process.wait(limit)
-        except subprocess.TimeoutExpired:
-            self.kill_group()
+        with self._killed_after(limit):
             code = process.wait()
         return code if code >= 0 else 128 - code
+
+    @contextmanager
+    def _killed_after(self, limit: float | None) -> Iterator[None]:
+        """Kill the latest run after so many seconds. `wait(limit)` would poll for its end."""
+        if limit is None:
+            yield
+            return
+        timer = threading.Timer(limit, self.kill_group)
+        timer.daemon = True
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
 
     def kill_group(self) -> None:
         """Kill what the latest run has in its group, if that is not ours."""
@@ -130,4 +149,7 @@ def has_terminal() -> bool:
     """Whether this process is in the foreground of the terminal that it reads from."""
     if not hasattr(os, "killpg"):  # Windows: a command has no group of its own
         return True
-    return os.isatty(0) and os.tcgetpgrp(0) == os.getpgrp()
+    try:
+        return os.isatty(0) and os.tcgetpgrp(0) == os.getpgrp()
+    except OSError:  # it is not the controlling terminal, as after `setsid`
+        return False

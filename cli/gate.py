@@ -1,12 +1,14 @@
 """The end of a run: prints the coverage and the findings, writes the report, gives the status."""
 
 import json
+import sys
 from collections.abc import Mapping
-from pathlib import Path
 
 import stub
 
-from .reports import Case, Failure, add_to_summary, github_lines, is_xml, junit_xml, write_whole
+from .command import COULD_NOT_RUN, NOT_FOUND
+from .github import add_to_summary, annotate
+from .reports import Case, Failure, ReportFile, junit_xml
 from .serving import Serving
 from .stderr import say
 
@@ -14,7 +16,8 @@ from .stderr import say
 def conclude(run: Serving) -> int:
     """Judge a run that has ended; return the exit status: that of the command if it is not 0.
 
-    With --quiet, a failure is preceded by the latest lines of the log.
+    With --quiet, a failure is preceded by the latest lines of the log. A report that cannot be
+    written is a failure, too.
     """
     command = run.command
     probe = run.probe
@@ -26,7 +29,7 @@ def conclude(run: Serving) -> int:
     others = [finding for finding in verdict.findings if finding not in depends]
     if status or others:
         say(run.log.latest())
-    if command and status not in (126, 127) and not verdict.is_called:
+    if command and status not in (COULD_NOT_RUN, NOT_FOUND) and not verdict.is_called:
         hint = proxy_hint(command.environ)
         say(f"warning: no request to /v1: does the command use STUB_URL?{hint}\n")
     if probe:
@@ -36,8 +39,10 @@ def conclude(run: Serving) -> int:
         status = 1
     if status == 0 and probe and probe.not_run:
         status = 2
-    if settings.report:
-        write_report(settings.report, run, verdict, status)
+    if run.report:
+        is_written = write_report(run.report, run, verdict, status)
+        if status == 0 and not is_written:
+            status = 2
     return status
 
 
@@ -51,13 +56,14 @@ def print_verdict(verdict: stub.Verdict, environ: Mapping[str, str]) -> None:
     unused = [f"--allow {pattern!r} matches no finding" for pattern in verdict.unused_patterns]
     for warning in unused:
         say(f"warning: {warning}\n")
-    say(github_lines(environ, "error", sentences))
-    say(github_lines(environ, "warning", unused))
+    annotate(sys.stderr, "error", sentences)
+    annotate(sys.stderr, "warning", unused)
     add_to_summary(environ, "deployment-stub", text)
 
 
-def write_report(path: Path, run: Serving, verdict: stub.Verdict, status: int) -> None:
-    if is_xml(path):
+def write_report(file: ReportFile, run: Serving, verdict: stub.Verdict, status: int) -> bool:
+    """Write the report of a run, and return whether that was possible."""
+    if file.is_xml:
         cases = cases_of(run, verdict)
         text = junit_xml("deployment-stub", cases)
     else:
@@ -65,7 +71,7 @@ def write_report(path: Path, run: Serving, verdict: stub.Verdict, status: int) -
         if run.probe:
             document["probe"] = run.probe.document()
         text = json.dumps(document, indent=2) + "\n"
-    write_whole(path, text)
+    return file.write(text)
 
 
 def cases_of(run: Serving, verdict: stub.Verdict) -> list[Case]:

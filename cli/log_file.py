@@ -1,6 +1,7 @@
 """The file of --log: lines, or JSON objects if its name ends with `.jsonl`."""
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,10 @@ from server import RejectedRequest
 from store import utc_now
 from stub.access_log import milliseconds_since, world_name
 from stub.redaction import Redactor
+from web.files import is_named_pipe, no_file
 from web.problems import reasons
 
+from .reports import PRIVATE
 from .stderr import say
 
 # What a JSON object has of the journal's entry of a request, by the names there.
@@ -29,7 +32,9 @@ class LogFile:
     """
 
     def __init__(self, path: Path) -> None:
-        path.open("wb").close()
+        if is_named_pipe(path):
+            raise no_file(path)
+        open(path, "wb", opener=open_private).close()
         self._path = path
         self._is_json = path.suffix.lower() == ".jsonl"
         self._lost = 0  # lines that it could not take
@@ -46,7 +51,7 @@ class LogFile:
                 return
             text = json.dumps({"time": now, **members()}) + "\n"
         try:
-            with self._path.open("ab", buffering=0) as file:
+            with open(self._path, "ab", buffering=0, opener=open_private) as file:
                 file.write(text.encode(errors="replace"))
         except OSError as error:
             if not self._lost:
@@ -56,6 +61,11 @@ class LogFile:
         if self._lost:
             say(f"--log: it can be written again; {self._lost} lines were lost\n")
             self._lost = 0
+
+
+def open_private(path: str, flags: int) -> int:
+    """An opener for `open()`: a new file, which has requests in it, is for its owner alone."""
+    return os.open(path, flags, PRIVATE)
 
 
 def members_of(response: Response, redactor: Redactor) -> dict[str, Any]:

@@ -16,6 +16,7 @@ import server
 from .apps import files_to_watch
 from .documents import show_document
 from .gate import conclude
+from .github import guarded_output
 from .health import health
 from .options import OPTIONS, Program, Settings, Start, invalid, is_link
 from .serving import Serving
@@ -165,7 +166,7 @@ def main(
     start = Start(create_stub, words, environ)
     if isinstance(stdout, TextIOWrapper):  # a console may lack characters of the documents
         stdout.reconfigure(errors="backslashreplace")
-    with redirect_stdout(stdout), background_stderr(stderr):
+    with redirect_stdout(stdout), background_stderr(stderr), guarded_output(environ):
         try:
             status: int | None = program.main([*args], standalone_mode=False, obj=start)
         except server.ListenError as error:

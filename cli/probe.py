@@ -3,9 +3,10 @@
 import re
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from tempfile import TemporaryFile
-from typing import Any
+from typing import IO, Any
 
 from flask import Flask, Response
 
@@ -143,7 +144,8 @@ class Probe:
             say("probe: incomplete: a signal came\n")
         if self.command.signal:
             return 128 + self.command.signal
-        return self.plain.status if self.plain else 0
+        assert self.plain
+        return self.plain.status
 
     def _fail(self, name: str) -> None:
         """Run the command once, and let each operation meet the failure."""
@@ -230,28 +232,27 @@ class Probe:
         was_disturbed = self.is_disturbed
         started = time.monotonic()
         self.app = app
-        with TemporaryFile() as file:
-            output = file if self.plain else None  # the plain run has the terminal
-            status = self.command.run(output, limit, STUB_PROBE_RUN=name)
+        # The plain run has the terminal, and needs no file.
+        with TemporaryFile() if self.plain else nullcontext() as file:
+            status = self.command.run(file, limit, STUB_PROBE_RUN=name)
             seconds = time.monotonic() - started
             self.command.kill_group()
             self.app = None
             late = self.late
             time.sleep(SETTLE)
             self.is_disturbed = self.late > late
-            file.seek(0)
-            written = file.read()
+            written = content(file) if file else b""
         text = self.log.redactor.text(written.decode(errors="replace"))
         result = "breaks" if status else "passes"
-        if seconds > limit:
+        if limit is not None and seconds > limit:
             result = "hangs"
         is_disturbed = was_disturbed or self.is_disturbed
         return ProbeRun(name, result, status, seconds, text, is_disturbed)
 
-    def _limit(self, name: str) -> float:
+    def _limit(self, name: str) -> float | None:
         """The seconds after which a run hangs; the plain one has as many as it takes."""
         if not self.plain:
-            return 1e9
+            return None
         limit = max(HANG_SECONDS, HANG_FACTOR * self.plain.seconds)
         if name == STALLED:
             limit += Failures.stall * len(self.worlds.contract.operation_ids)
@@ -338,6 +339,11 @@ class Probe:
             "axes": [document_of_axis(axis) for axis in self.axes],
             "failures": [document_of_failure(run) for run in self.failures],
         }
+
+
+def content(file: IO[bytes]) -> bytes:
+    file.seek(0)
+    return file.read()
 
 
 def plan(settings: Settings) -> str:

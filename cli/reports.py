@@ -1,16 +1,17 @@
-"""The files of reports, and the forms that CI servers show: JUnit XML, lines of GitHub Actions."""
+"""The files of reports, and the form that CI servers show: JUnit XML."""
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from stat import S_ISREG
+from stat import S_IMODE, S_ISREG
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
-from .stderr import say
+from .stderr import say_error
 
+PRIVATE = 0o600  # the mode of a new file that has requests in it
 # What XML 1.0 cannot have, not even escaped (§2.2).
 INVALID = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -38,11 +39,6 @@ class Case(NamedTuple):
         """The first failure, and how many more there are: readers of a report show one alone."""
         first, *more = self.failures
         return f"{first.message} (and {len(more)} more)" if more else first.message
-
-
-def is_xml(path: Path) -> bool:
-    """Whether a report is to be JUnit XML."""
-    return path.suffix.lower() == ".xml"
 
 
 def junit_xml(suite: str, cases: Sequence[Case]) -> str:
@@ -76,52 +72,46 @@ def valid(text: str) -> str:
     return INVALID.sub("?", text)
 
 
-def github_lines(environ: Mapping[str, str], kind: str, messages: Sequence[str]) -> str:
-    """A workflow command of GitHub Actions for each message; nothing elsewhere.
+class ReportFile:
+    """A file that the end of a run writes: whole or not at all, and through a link where it leads.
 
-    `kind` is `error` or `warning`. A line break and a `%` are escaped as GitHub reads them.
+    The file of another run is removed, unless it is kept until there is a new one, which has its
+    mode. Otherwise the new one, which has requests in it, is for its owner alone. Raises `OSError`
+    if a file cannot be written there.
     """
-    if environ.get("GITHUB_ACTIONS") != "true":
-        return ""
-    lines = ""
-    for message in messages:
-        escaped = message.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-        lines += f"::{kind} title=deployment-stub::{escaped}\n"
-    return lines
 
+    def __init__(self, path: Path, *, is_kept: bool = False) -> None:
+        self.is_xml = path.suffix.lower() == ".xml"  # JUnit XML in place of JSON
+        self._given = path
+        self._path = Path(os.path.realpath(path))
+        self._mode = PRIVATE
+        with suppress(FileNotFoundError):  # at any time: another program may have the same report
+            status = path.stat()
+            if not S_ISREG(status.st_mode) or is_output(status):
+                raise OSError(0, "not a file of its own", str(path))
+            if not os.access(self._path.parent, os.W_OK):
+                raise PermissionError(0, "its folder cannot be written to", str(self._path))
+            self._mode = S_IMODE(status.st_mode)
+            if is_kept:
+                return
+        self._path.touch()
+        self._path.unlink(missing_ok=True)
 
-def add_to_summary(environ: Mapping[str, str], title: str, text: str) -> None:
-    """Add a text to the summary of the step in GitHub Actions, as it stands on a terminal."""
-    path = environ.get("GITHUB_STEP_SUMMARY")
-    if environ.get("GITHUB_ACTIONS") != "true" or not path or not text:
-        return
-    runs = re.findall("`+", text)
-    longest = max(map(len, runs), default=0)
-    fence = "`" * max(3, longest + 1)
-    try:
-        with Path(path).open("a", encoding="utf-8", errors="replace") as file:
-            file.write(f"### {title}\n\n{fence}text\n{text.rstrip()}\n{fence}\n\n")
-    except OSError as error:
-        say(f"warning: GITHUB_STEP_SUMMARY: {error.strerror}\n")
+    def __str__(self) -> str:
+        return str(self._given)
 
-
-def remove_old_report(path: Path, *, is_kept: bool = False) -> None:
-    """Remove the report of another run, unless it is kept until there is a new one.
-
-    Raises `OSError` if a new one cannot be written.
-    """
-    given = path
-    path = Path(os.path.realpath(path))
-    with suppress(FileNotFoundError):  # at any time: another program may have the same report
-        status = given.stat()
-        if not S_ISREG(status.st_mode) or is_output(status):
-            raise OSError(0, "not a file of its own", str(given))
-        if not os.access(path.parent, os.W_OK):
-            raise PermissionError(0, "its folder cannot be written to", str(path))
-        if is_kept:
-            return
-    path.touch()
-    path.unlink(missing_ok=True)
+    def write(self, text: str) -> bool:
+        """Write the file, and return whether that was possible; if not, say why."""
+        try:
+            with TemporaryDirectory(dir=self._path.parent) as folder:
+                temporary = Path(folder, self._path.name)
+                temporary.write_text(text, "utf-8")
+                temporary.chmod(self._mode)
+                temporary.replace(self._path)
+        except OSError as error:
+            say_error(f"{self}: {error.strerror}.")
+            return False
+        return True
 
 
 def is_output(status: os.stat_result) -> bool:
@@ -131,12 +121,3 @@ def is_output(status: os.stat_result) -> bool:
             if os.path.samestat(status, os.fstat(descriptor)):
                 return True
     return False
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Write a file whole or not at all; through a symbolic link, the file that it leads to."""
-    path = Path(os.path.realpath(path))
-    with TemporaryDirectory(dir=path.parent) as folder:
-        temporary = Path(folder, path.name)
-        temporary.write_text(text, "utf-8")
-        temporary.replace(path)

@@ -19,10 +19,10 @@ from .command import Command
 from .log import Log
 from .options import Settings, Start
 from .probe import Probe
-from .reports import remove_old_report
+from .reports import ReportFile
 from .stderr import say
 from .tokens import warnings_of_mode, with_token_file
-from .watch import Watch
+from .watch import Watch, stamps_of
 
 
 class Serving:
@@ -37,9 +37,9 @@ class Serving:
     watch: Watch | None = None
 
     def __init__(self, start: Start, given: Settings) -> None:
+        stamps = stamps_of(given)
         settings = with_token_file(given)
-        if settings.report:
-            remove_old_report(settings.report)
+        self.report = ReportFile(settings.report) if settings.report else None
         log = Log(settings, shows_latest=bool(start.words or settings.fail_on))
         make = partial(make_app, start, options_of(settings), log)
         if start.words:
@@ -50,7 +50,7 @@ class Serving:
         else:
             self.app = make()
         if settings.watch:
-            self.watch = Watch(self.app, start, given, log)
+            self.watch = Watch(self.app, start, given, log, stamps)
         self.settings = settings
         self.environ = start.environ
         self.log = log
@@ -58,7 +58,8 @@ class Serving:
     def serve(self) -> None:
         """Serve until a signal, or until the command has ended.
 
-        Raises `server.ListenError`, and `click.ClickException` if the server fails.
+        Raises `server.ListenError`, `click.ClickException` if the server fails, and the exception
+        that has ended a watch.
         """
         settings = self.settings
         options = server.ServerOptions(
@@ -85,6 +86,8 @@ class Serving:
             if self.watch:
                 self.watch.end()
                 self.app = self.watch.app
+        if self.watch and self.watch.failure:
+            raise self.watch.failure
 
     def follow(self, port: int, stop: Callable[[], None]) -> None:
         """Once the server listens: say so, and start what this run has beside the app."""
@@ -103,7 +106,7 @@ class Serving:
             runner = self.probe or command
             command.start(runner.run, stop)
         if self.watch:
-            self.watch.start()
+            self.watch.start(stop)
 
     def note_rejected(self, rejected: server.RejectedRequest) -> None:
         """Log and count a request that the server rejected."""

@@ -27,16 +27,17 @@ class BackgroundWriter(io.TextIOBase):
     def __init__(self, descriptor: int, encoding: str) -> None:
         self._descriptor = descriptor
         self._encoding = encoding
-        self._waiting: SimpleQueue[str | None] = SimpleQueue()
+        self._waiting: SimpleQueue[bytes | None] = SimpleQueue()
         self._dropped = 0
         self._lock = threading.RLock()  # the garbage collector may write a warning at any time
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
 
     def write(self, text: str) -> int:
+        data = self._encode(text)  # not in the thread, which an exception would end
         with self._lock:
             if self._waiting.qsize() < MAX_WAITING:
-                self._waiting.put(text)
+                self._waiting.put(data)
             else:
                 self._dropped += text.count("\n")
         return len(text)
@@ -47,14 +48,18 @@ class BackgroundWriter(io.TextIOBase):
         self._thread.join(WRITE_GRACE)
 
     def _run(self) -> None:
-        while (text := self._waiting.get()) is not None:
+        while (data := self._waiting.get()) is not None:
             with self._lock:
                 dropped = self._dropped
                 self._dropped = 0
             if dropped:
-                text += f"{dropped} lines were dropped: stderr was not read\n"
-            with suppress(OSError):  # nobody reads any more
-                self._send(text.encode(self._encoding, "backslashreplace"))
+                data += self._encode(f"{dropped} lines were dropped: stderr was not read\n")
+            # Nobody reads any more; or select() has no place for a descriptor above 1023.
+            with suppress(OSError, ValueError):
+                self._send(data)
+
+    def _encode(self, text: str) -> bytes:
+        return text.encode(self._encoding, "backslashreplace")
 
     def _send(self, data: bytes) -> None:
         while data:
@@ -71,7 +76,8 @@ def background_stderr(stderr: TextIO) -> Iterator[None]:
     """Make `stderr` the process' own, written in the background; a closed one stays closed."""
     with ExitStack() as stack:
         stream = stderr
-        with suppress(AttributeError, OSError):  # there is none, or it is not that of a process
+        # There is none, it is not that of a process, or no more threads can be started.
+        with suppress(AttributeError, OSError, RuntimeError):
             writer = BackgroundWriter(stderr.fileno(), stderr.encoding)
             stack.callback(writer.finish)
             stream = writer  # type: ignore[assignment]

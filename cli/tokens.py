@@ -9,8 +9,8 @@ import click
 
 import server
 from auth import DEFAULT_TOKEN
-from stub.documents import content_of
 from stub.tokens import Tokens, read_token
+from web.files import content_of
 
 from .options import Settings, invalid
 

@@ -2,10 +2,10 @@
 
 import json
 import re
-from codecs import BOM_UTF8
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Protocol
+from pathlib import Path
+from typing import Any
 
 from web.problems import InvalidBody
 from web.strict_json import MalformedJSON
@@ -109,19 +109,8 @@ def without_members(text: str, names: Collection[str]) -> str:
     return text
 
 
-class Readable(Protocol):
-    """A path, or a file in a package, which may be in a zip file."""
-
-    def read_bytes(self) -> bytes: ...
-
-
-def content_of(path: Readable) -> bytes:
-    """The bytes of a file without the byte order mark that some editors write."""
-    return path.read_bytes().removeprefix(BOM_UTF8)
-
-
 @contextmanager
-def explained(path: Readable) -> Iterator[None]:
+def explained(path: Path) -> Iterator[None]:
     """Raises `ValueError` with the reasons for which the file cannot be read."""
     try:
         yield

@@ -3,8 +3,8 @@
 import json
 from collections.abc import Container, Iterator
 from datetime import datetime
-from importlib.resources import files
 from itertools import cycle
+from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
 
@@ -16,14 +16,13 @@ from records import (
     truncate_to_milliseconds,
     with_members,
 )
+from web.files import content_of, read_file
 from web.problems import FieldError
 from web.strict_json import MAX_BYTES, MAX_DEPTH, parse_json
 from web.validation import error_at, require_valid, under
 
 from . import rules
 from .documents import (
-    Readable,
-    content_of,
     explained,
     texts_of_items,
     texts_of_members,
@@ -38,9 +37,6 @@ from .timelines import TimelineFor, rest_of_timeline
 
 # A project may be as deep here as `/v1` lets it be, under a document and an array.
 SEED_DEPTH = MAX_DEPTH + 2
-
-SAMPLE = files(__package__) / "sample.json"
-"""A few projects, and one deployment pinned in each status under a fixed id."""
 
 GIVEN = ("id", "created_at")
 
@@ -101,14 +97,20 @@ def make_seed(text: str, document: Any, like: Profile | None = None) -> Seed:
     return seed_of_valid(document, text)
 
 
-def read_seed(path: Readable, like: Profile | None = None) -> Seed:
+def read_sample() -> Seed:
+    """A few projects, and one deployment pinned in each status under a fixed id."""
+    text, document = parse_json(read_file("stub/sample.json"), SEED_DEPTH)
+    return make_seed(text, document)
+
+
+def read_seed(path: Path, like: Profile | None = None) -> Seed:
     """The seed of a file, or `ValueError`: a line for each reason, with the file and the place."""
     with explained(path):
         text, document = parse_json(content_of(path), SEED_DEPTH)
         return make_seed(text, document, like)
 
 
-def read_states(path: Readable, like: Profile | None = None) -> dict[str, Seed]:
+def read_states(path: Path, like: Profile | None = None) -> dict[str, Seed]:
     """The provider states of a file, a seed document for each name; `ValueError` as for a seed."""
     with explained(path):
         text, documents = parse_json(content_of(path), SEED_DEPTH + 1)
@@ -220,7 +222,7 @@ def sample_of(like: Profile | None) -> Seed:
     """The sample: of a profile it has ids of the profile's forms, the same in every run, and a
     deployment in each status of its run.
     """
-    sample = read_seed(SAMPLE)
+    sample = read_sample()
     if like is None:
         return sample
     source = Random(0)

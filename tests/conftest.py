@@ -24,7 +24,7 @@ from werkzeug.test import TestResponse
 
 from stub import Options, create_stub
 from stub.ids import MakeId
-from stub.seed import SAMPLE, Seed, make_seed, read_seed
+from stub.seed import Seed, make_seed, read_sample
 from tests.contract import assert_in_contract
 from tests.live import serving
 
@@ -36,7 +36,7 @@ ROOT = Path(__file__).parent.parent
 TOKEN = "dev-token"
 BEARER = {"Authorization": f"Bearer {TOKEN}"}
 START = datetime(2026, 11, 21, 10, 0, 0, tzinfo=UTC)
-SAMPLE_SEED = read_seed(SAMPLE)
+SAMPLE_SEED = read_sample()
 SAMPLE_NAMES = ["website", "billing", "search"]
 
 

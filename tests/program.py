@@ -37,6 +37,12 @@ def create_stub(options):
 
 sys.exit(main(create_stub, sys.argv[1:], os.environ, sys.stdout, sys.stderr))
 """
+# Starts a Python that can write nothing to a file.
+WITHOUT_FILES = """
+import os, resource, sys
+resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+os.execv(sys.executable, [sys.executable, *sys.argv[1:]])
+"""
 # A COMMAND that asks for all that the program serves from its files, and for what it stores.
 CLIENT = """
 import json, os, sys

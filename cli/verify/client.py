@@ -6,6 +6,7 @@ import ssl
 import threading
 import time
 from collections.abc import Callable, Mapping
+from concurrent.futures import Future, wait
 from contextlib import closing
 from dataclasses import replace
 from http.client import HTTPConnection, HTTPException, HTTPSConnection, IncompleteRead
@@ -14,6 +15,8 @@ from string import ascii_lowercase, digits
 from typing import TypeVar
 from urllib.error import URLError
 from urllib.parse import SplitResult, urlsplit
+
+from web.files import content_of
 
 from .checks import NAME_PREFIX, NONE, TOKEN, WRONG, Check
 from .exchange import Exchange
@@ -56,7 +59,11 @@ class Client:
             self._context = ssl.create_default_context()
         if ca:  # a file that has no certificate is an error for http, too
             context = self._context or ssl.create_default_context()
-            context.load_verify_locations(ca)
+            text = content_of(ca).decode("ascii", "ignore")
+            try:
+                context.load_verify_locations(cadata=text)
+            except ValueError as error:  # of an empty file
+                raise ValueError(f"{ca}: {error}") from None
 
     def request(self, check: Check, words: Mapping[str, str]) -> Exchange:
         """What will be sent for a check, some words of which are random."""
@@ -144,13 +151,19 @@ def speaks(base: SplitResult, context: ssl.SSLContext | None) -> bool:
 def within_timeout(call: Callable[[], T], otherwise: T) -> T:
     """What a call returns, made in a thread: neither a look-up nor bytes that drip have a timeout.
 
-    After `TIMEOUT` seconds it is `otherwise`.
+    After `TIMEOUT` seconds it is `otherwise`. Raises what the call raises.
     """
-    results = [otherwise]
-    thread = threading.Thread(target=lambda: results.append(call()), daemon=True)
-    thread.start()
-    thread.join(TIMEOUT)
-    return results[-1]
+    result: Future[T] = Future()
+
+    def run() -> None:
+        try:
+            result.set_result(call())
+        except BaseException as error:
+            result.set_exception(error)
+
+    threading.Thread(target=run, daemon=True).start()
+    wait([result], TIMEOUT)
+    return result.result() if result.done() else otherwise
 
 
 def failure_of(error: Exception) -> str:

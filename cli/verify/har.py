@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 from urllib.parse import SplitResult, parse_qsl, urlsplit
 
 from stub.contract import object_in
-from stub.documents import content_of
 from stub.like.markers import DEFAULT_REQUEST, NAME
 from stub.redaction import SECRET_NAME
+from web.files import content_of
 
 from . import checks
 from .checks import NONE, WRONG, Check, without

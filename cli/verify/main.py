@@ -3,6 +3,7 @@
 import json
 import re
 import signal
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -13,22 +14,17 @@ import click
 
 import stub
 from server.settings import LOOPBACK, in_brackets
-from stub.documents import content_of
 from stub.like.markers import CHOICE, DEFAULT_REQUEST, NAME, place_of_name
 from stub.like.profile import MAX_BYTES, Profile, read_profile
 from stub.redaction import Redactor
 from stub.timelines import matches
-from web.files import read_file
+from web.files import content_of, read_file
 from web.strict_json import MalformedJSON, parse_json
 
-from ..reports import (
-    add_to_summary,
-    github_lines,
-    is_xml,
-    junit_xml,
-    remove_old_report,
-    write_whole,
-)
+from ..github import add_to_summary, annotate
+from ..reports import ReportFile, junit_xml
+from ..startup import restore_interrupt
+from ..stderr import say_error
 from . import Options
 from .checks import ABUSE, CREATE, FOLLOWED, GET_DEPLOYMENT, READ, RECORDED, WRITE
 from .client import Client
@@ -55,6 +51,13 @@ class Inputs(NamedTuple):
     like: Profile | None
 
 
+class Outputs(NamedTuple):
+    """The files that the end of a run writes."""
+
+    profile: ReportFile | None
+    report: ReportFile | None
+
+
 def verify_service(environ: Mapping[str, str], options: Options) -> int:
     """Verify the service; return the exit status. Raises `click.UsageError`."""
     for message in contradictions(options):
@@ -62,7 +65,7 @@ def verify_service(environ: Mapping[str, str], options: Options) -> int:
     token = environ.get("VERIFY_TOKEN", "")
     try:
         inputs = read_inputs(options, token)
-        prepare_outputs(options)
+        outputs = prepare_outputs(options)
     except OSError as error:
         file = error.filename or options.ca
         raise click.UsageError(f"{file}: {error.strerror}.") from None
@@ -70,6 +73,7 @@ def verify_service(environ: Mapping[str, str], options: Options) -> int:
         raise click.UsageError(f"{error}.") from None
     run = make_run(options, inputs)
     handler = signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C
+    restore_interrupt()
     try:
         exchange_all(run, options, inputs)
         result = result_of(run, options, inputs.like)
@@ -85,13 +89,11 @@ def verify_service(environ: Mapping[str, str], options: Options) -> int:
     chosen = [line for line in found if line.startswith(kinds)]
     findings = [line for line in chosen if not is_known(line, inputs.known)]
     unused = [known for known in inputs.known if not any(matches(known, line) for line in found)]
-    if options.report:
-        write_report(options.report, run, result.parts, findings)
-    if options.save and result.observation:
-        save_profile(options.save, result.observation.profile)
-        run.tell(*text_of_profile(run, result.observation, options.save))
+    is_written = write_outputs(outputs, run, result, findings)
     tell_findings(run, options, environ, findings, unused)
-    return 1 if findings else 0
+    if findings:
+        return 1
+    return 0 if is_written else 2
 
 
 def is_known(line: str, known: list[str]) -> bool:
@@ -166,30 +168,41 @@ def read_request(path: Path) -> dict[str, Any]:
     return request
 
 
-def prepare_outputs(options: Options) -> None:
+def prepare_outputs(options: Options) -> Outputs:
     """Remove the report of another run. Raises `ValueError`, and `OSError`."""
-    if options.save:
-        remove_old_report(options.save, is_kept=True)
+    profile = ReportFile(options.save, is_kept=True) if options.save else None
     if options.save and options.save.exists() and not options.force:
         try:
             read_profile(options.save)
         except ValueError as error:
             raise ValueError(f"only --force replaces what is no profile:\n{error}") from None
-    if options.report:
-        remove_old_report(options.report)
+    report = ReportFile(options.report) if options.report else None
+    return Outputs(profile, report)
 
 
-def write_report(path: Path, run: Run, parts: list[Part], findings: list[str]) -> None:
-    if is_xml(path):
+def write_outputs(outputs: Outputs, run: Run, result: Result, findings: list[str]) -> bool:
+    """Write the files of a run, and return whether that was possible."""
+    is_whole = True
+    if outputs.report:
+        is_whole = write_report(outputs.report, run, result.parts, findings)
+    if outputs.profile and result.observation:
+        if save_profile(outputs.profile, result.observation.profile):
+            run.tell(*text_of_profile(run, result.observation, outputs.profile))
+        else:
+            is_whole = False
+    return is_whole
+
+
+def write_report(file: ReportFile, run: Run, parts: list[Part], findings: list[str]) -> bool:
+    if file.is_xml:
         cases = list(cases_of(run, parts, findings))
-        write_whole(path, junit_xml("verify", cases))
-        return
+        return file.write(junit_xml("verify", cases))
     document = report_of(run, parts)
 
     def mask(value: Any) -> Any:
         return run.redactor.text(value) if isinstance(value, str) else value
 
-    write_whole(path, text_of(with_scalars(document, mask)))
+    return file.write(text_of(with_scalars(document, mask)))
 
 
 def report_of(run: Run, parts: list[Part]) -> dict[str, Any]:
@@ -208,12 +221,13 @@ def report_of(run: Run, parts: list[Part]) -> dict[str, Any]:
     }
 
 
-def save_profile(path: Path, document: dict[str, Any]) -> None:
-    """Write a profile. Raises `click.UsageError` if `--like` would reject its size."""
+def save_profile(file: ReportFile, document: dict[str, Any]) -> bool:
+    """Write a profile, and return whether that was possible; `--like` rejects a large one."""
     text = text_of(document)
     if len(text.encode()) > MAX_BYTES:
-        raise click.UsageError(f"{path}: it would have over {MAX_BYTES} bytes.")
-    write_whole(path, text)
+        say_error(f"{file}: it would have over {MAX_BYTES} bytes.")
+        return False
+    return file.write(text)
 
 
 def text_of(document: dict[str, Any]) -> str:
@@ -351,6 +365,6 @@ def tell_findings(
     mask = run.redactor.text
     errors = [mask(line) for line in findings]
     masked_warnings = [mask(line) for line in warnings]
-    click.echo(github_lines(environ, "error", errors), nl=False)
-    click.echo(github_lines(environ, "warning", masked_warnings), nl=False)
+    annotate(sys.stdout, "error", errors)
+    annotate(sys.stdout, "warning", masked_warnings)
     add_to_summary(environ, "verify", "\n".join(errors) or "no finding")

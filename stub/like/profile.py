@@ -9,11 +9,12 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from web.files import content_of
 from web.problems import FieldError, InvalidBody
 from web.strict_json import MAX_DEPTH, parse_json
 from web.validation import require_valid
 
-from ..documents import content_of, explained, names_around
+from ..documents import explained, names_around
 from ..rules import spell_time
 from .check import errors_in, words_of
 from .ids import DERIVED

@@ -1,6 +1,7 @@
 """`app.py -- COMMAND`: the program serves for a command, and exits with its status."""
 
 import os
+import pty
 import signal
 import socket
 import subprocess
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.program import FAILING, finished, process, run
+from tests.program import FAILING, WITHOUT_FILES, finished, process, run
 
 pytestmark = pytest.mark.process
 
@@ -26,6 +27,39 @@ except OSError:
     pass
 signal.alarm(40)
 signal.pause()
+"""
+
+
+# Writes how often the threads of its parent wake up in a second.
+COUNTS_WAKE_UPS = """
+import os, re, sys, time
+from pathlib import Path
+
+def count():
+    files = Path("/proc", str(os.getppid()), "task").glob("*/status")
+    text = "".join(file.read_text() for file in files)
+    return sum(map(int, re.findall(r"^voluntary_ctxt_switches:\\s+(.*)", text, re.M)))
+
+time.sleep(0.2)  # the start is over
+before = count()
+time.sleep(1)
+print(count() - before, file=open(sys.argv[1], "a"))
+"""
+# The app of the second run of --probe cannot be made.
+BREAKING = """
+import os, sys
+from stub import create_stub
+from cli.main import main
+
+apps = []
+
+def create(options):
+    if apps:
+        raise {error}
+    apps.append(create_stub(options))
+    return apps[-1]
+
+sys.exit(main(create, sys.argv[1:], os.environ, sys.stdout, sys.stderr))
 """
 
 
@@ -83,3 +117,46 @@ def test_the_command_is_ended_when_the_server_fails(word: str) -> None:
     assert done.status == 1
     assert "error: the server failed: " in done.stderr
     assert not Path(f"/proc/{int(done.stdout)}").exists()
+
+
+def test_the_command_runs_in_a_terminal_that_is_not_the_controlling_one() -> None:
+    terminal, stdin = pty.openpty()
+    words = ("app.py", "--quiet", "--", "sh", "-c", "test -t 0 && exit 7")
+    done = finished(*words, stdin=stdin, start_new_session=True)
+    os.close(stdin)
+    os.close(terminal)
+    assert done.status == 7
+
+
+@pytest.mark.parametrize(("command", "status"), [("exit 7", 7), ("exit 0", 126)])
+def test_only_the_varied_runs_of_a_probe_need_a_file(command: str, status: int) -> None:
+    words = ("app.py", "--quiet", "--probe", "ids", "--", "sh", "-c", command)
+    done = finished("-c", WITHOUT_FILES, *words)
+    assert done.status == status
+    failed = "error: a run of the command failed: No usable temporary directory found in "
+    assert (failed in done.stderr) == (status == 126)
+    assert "Traceback" not in done.stderr
+
+
+ERRORS = [
+    ("OSError(28, 'No space left on device')", "error: a run of the command failed: No space left"),
+    ("LookupError('a mistake')", "\nLookupError: a mistake\n"),
+]
+
+
+@pytest.mark.parametrize(("error", "line"), ERRORS)
+def test_an_exception_beside_the_server_ends_it_and_is_no_success(error: str, line: str) -> None:
+    words = ("--quiet", "--probe", "ids", "--", "true")
+    done = finished("-c", BREAKING.format(error=error), *words)
+    assert done.status == 126
+    assert line in done.stderr
+    assert ("Traceback" in done.stderr) == line.startswith("\n")
+
+
+def test_the_program_does_not_poll_for_the_end_of_its_command(tmp_path: Path) -> None:
+    file = tmp_path / "counts"
+    words = ("app.py", "--quiet", "--probe", "ids", "--", sys.executable, "-c", COUNTS_WAKE_UPS)
+    finished(*words, str(file))
+    plain, limited = map(int, file.read_text().split())
+    # The server looks twice a second for connections that are overdue.
+    assert max(plain, limited) <= 8

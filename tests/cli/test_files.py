@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from cli.reports import remove_old_report
+from cli.log_file import LogFile
+from cli.reports import ReportFile
 from tests.conftest import ROOT
 from tests.contract import assert_problem
-from tests.program import not_started, run
+from tests.program import WITHOUT_FILES, finished, not_started, run
 from tests.wire import call
 
 pytestmark = pytest.mark.process
@@ -81,6 +82,17 @@ def test_a_file_that_cannot_be_read_or_written_is_an_error_at_the_start(tmp_path
     assert link.is_fifo()
 
 
+@pytest.mark.parametrize("option", ["--seed", "--states", "--like", "--token-file", "--log"])
+def test_a_pipe_that_no_shell_has_opened_is_an_error_and_no_wait(
+    tmp_path: Path, option: str
+) -> None:
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    error = not_started(option, str(fifo))
+    assert f"{fifo}: neither a regular file nor a pipe of a shell" in error
+    assert error.count("\n") == 1
+
+
 def test_no_option_writes_the_file_of_another(tmp_path: Path) -> None:
     file, link = tmp_path / "file", tmp_path / "link"
     file.write_text("{}")
@@ -119,7 +131,7 @@ def test_a_report_is_not_the_output_of_the_program(tmp_path: Path) -> None:
 def test_programs_that_start_at_once_can_have_one_report(tmp_path: Path) -> None:
     # Of 400 in four threads, one failed each time when a missing file was an error.
     with ThreadPoolExecutor(4) as pool:
-        assert {*pool.map(remove_old_report, [tmp_path / "report.json"] * 400)} == {None}
+        assert len([*pool.map(ReportFile, [tmp_path / "report.json"] * 400)]) == 400
 
 
 def test_a_report_that_can_no_longer_be_written_is_an_error_at_the_end(tmp_path: Path) -> None:
@@ -128,6 +140,43 @@ def test_a_report_that_can_no_longer_be_written_is_an_error_at_the_end(tmp_path:
     assert done.status == 2
     assert done.stderr.endswith("/report.json: Is a directory.\n")
     assert [*tmp_path.iterdir()] == [report]
+
+
+@pytest.mark.parametrize(("command", "status"), [("exit 7", 7), ("exit 0", 2)])
+def test_a_report_that_cannot_be_written_is_named_and_leaves_a_failure_as_it_is(
+    tmp_path: Path, command: str, status: int
+) -> None:
+    report = tmp_path / "report.json"
+    words = ("app.py", "--report", str(report), "--", "sh", "-c", command)
+    done = finished("-c", WITHOUT_FILES, *words)
+    assert (done.status, [*tmp_path.iterdir()]) == (status, [])
+    assert f"\nerror: {report}: File too large.\n" in done.stderr
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o640])
+def test_a_file_with_requests_keeps_the_mode_of_the_one_that_it_replaces(
+    tmp_path: Path, mode: int
+) -> None:
+    for name in ("report.json", "log"):
+        file = tmp_path / "folder" / name
+        file.parent.mkdir(exist_ok=True)
+        file.touch()
+        file.chmod(mode)
+        (tmp_path / name).symlink_to(file)
+    run("--report", str(tmp_path / "report.json"), "--log", str(tmp_path / "log"))
+    for name in ("report.json", "log"):
+        file = tmp_path / "folder" / name
+        assert (tmp_path / name).is_symlink()
+        assert file.stat().st_mode & 0o777 == mode
+
+
+def test_a_new_file_with_requests_is_for_its_owner_alone(tmp_path: Path) -> None:
+    report, log = tmp_path / "report.json", tmp_path / "log"
+    run("--report", str(report), "--log", str(log))
+    assert report.stat().st_mode & 0o777 == log.stat().st_mode & 0o777 == 0o600
+    log.rename(tmp_path / "moved")
+    LogFile(log).add("a line\n")
+    assert log.stat().st_mode & 0o777 == 0o600
 
 
 def test_the_report_has_the_status_of_the_command_and_what_the_server_rejects(

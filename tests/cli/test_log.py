@@ -4,6 +4,7 @@ import json
 import os
 import re
 import select
+import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -341,3 +342,12 @@ def test_the_end_does_not_wait_for_whoever_does_not_read() -> None:
             assert not thread.is_alive()
         # Else what it still writes goes to the next file that gets the descriptor.
         eventually(lambda: {*threading.enumerate()} <= before)
+
+
+def test_what_is_no_text_is_an_error_of_its_writer_alone(tmp_path: Path) -> None:
+    path = tmp_path / "stderr"
+    with path.open("w") as stderr, background_stderr(stderr):
+        with pytest.raises(AttributeError):
+            sys.stderr.write(b"no text\n")  # type: ignore[arg-type]
+        say("text\n")
+    assert path.read_text() == "text\n"

@@ -3,11 +3,12 @@
 import os
 import signal
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from tests.conftest import ROOT
+from tests.conftest import ROOT, eventually
 from tests.program import finished, process, program, ready_url
 from tests.wire import call
 
@@ -47,19 +48,47 @@ def test_it_starts_through_a_link(tmp_path: Path) -> None:
         running.terminate()
 
 
-def test_ctrl_c_during_the_imports_ends_quietly(tmp_path: Path) -> None:
-    module = tmp_path / "waitress.py"
-    module.write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n")
-    done = finished("app.py", env={"PYTHONPATH": str(tmp_path)})
-    assert (done.status, done.stderr) == (-signal.SIGINT, "")
+# A callback of an import, whose exceptions Python prints and ignores.
+IN_CALLBACK = """
+import os, signal, weakref
+class Lock: pass
+lock = Lock()
+reference = weakref.ref(lock, lambda _: os.kill(os.getpid(), signal.SIGINT))
+del lock
+"""
+IMPORTS = [
+    ("flask", "import os, signal; os.kill(os.getpid(), signal.SIGINT)"),
+    ("waitress", "import os, signal; os.kill(os.getpid(), signal.SIGINT)"),
+    ("waitress", IN_CALLBACK),
+]
 
 
-def test_ctrl_c_while_a_seed_is_read_ends_quietly(tmp_path: Path) -> None:
-    seed = tmp_path / "seed.json"
-    os.mkfifo(seed)
-    env = {"PYTHONWARNINGS": "ignore"}  # the signal may come in open(), which leaves a file open
-    # The file can be opened when the program reads it.
-    with process("app.py", "--seed", str(seed), env=env) as running, seed.open("w"):
+@pytest.mark.parametrize(("name", "code"), IMPORTS)
+@pytest.mark.parametrize("program", [["app.py"], ["-m", "deployment_stub"]])
+def test_ctrl_c_during_the_imports_ends_quietly(
+    tmp_path: Path, name: str, code: str, program: list[str]
+) -> None:
+    (tmp_path / f"{name}.py").write_text(code)
+    done = finished(*program, env={"PYTHONPATH": str(tmp_path)})
+    assert (done.status, done.stderr) == (130, "")
+
+
+def is_asleep(pid: int) -> bool:
+    """Whether the main thread of a process waits for something."""
+    text = Path(f"/proc/{pid}/stat").read_text()
+    return text.rpartition(")")[2].split()[0] == "S"
+
+
+def test_ctrl_c_while_a_seed_is_read_ends_quietly() -> None:
+    reading, writing = os.pipe()
+    words = ("app.py", "--seed", f"/dev/fd/{reading}")
+    with (
+        process(*words, pass_fds=[reading]) as running,
+        os.fdopen(reading),
+        os.fdopen(writing, "wb", buffering=0) as seed,
+    ):
+        seed.write(100_000 * b" ")  # more than a pipe takes before the program reads it
+        eventually(partial(is_asleep, running.pid))
         running.send_signal(signal.SIGINT)
         stdout, stderr = running.communicate(timeout=20)
     assert (running.returncode, stdout, stderr.strip()) == (130, "", "")

@@ -1,16 +1,20 @@
 """Reports that CI servers show: JUnit XML, and the lines and the summary of GitHub Actions."""
 
+import io
+import json
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 from xml.etree import ElementTree
 
 import pytest
 
-from cli.reports import Case, Failure, add_to_summary, github_lines, junit_xml
+from cli.github import RunnerStream, add_to_summary, annotate
+from cli.reports import Case, Failure, junit_xml
 from tests.cli.conftest import script
 from tests.program import run
 from tests.verify.conftest import TOKEN, Service, verify
-from tests.verify.differences import on, on_deployment, without
+from tests.verify.differences import on, on_deployment, put, without
 from tests.wire import call
 
 pytestmark = pytest.mark.process
@@ -110,8 +114,64 @@ def test_a_summary_is_of_github_alone_and_no_text_ends_its_fence(tmp_path: Path)
 
 
 def test_a_line_for_github_stays_one() -> None:
-    lines = github_lines({"GITHUB_ACTIONS": "true"}, "error", ["a\r\nb 5% %0A"])
-    assert lines == "::error title=deployment-stub::a%0D%0Ab 5%25 %250A\n"
+    written = io.StringIO()
+    annotate(RunnerStream(written), "error", ["a\r\nb 5% %0A ##[stop-commands]x"])
+    line = "::error title=deployment-stub::a%0D%0Ab 5%25 %250A ## [stop-commands]x\n"
+    assert written.getvalue() == line
+
+
+TEXTS = [
+    ("a :: b ::c:: # ##", "a :: b ::c:: # ##"),
+    ("::add-mask::x", ": :add-mask::x"),
+    (
+        " \t\u2003::a::\n\x0b::b::\r::c::\r\n\n:::d::",
+        " \t\u2003: :a::\n\x0b: :b::\r: :c::\r\n\n: ::d::",
+    ),
+    ("a ##[group]b ###[c]", "a ## [group]b ### [c]"),
+]
+
+
+def test_no_text_is_a_command_to_the_runner_of_github() -> None:
+    written = io.StringIO()
+    for text, masked in TEXTS:
+        written.seek(0)
+        written.truncate()
+        print(text, file=RunnerStream(written))
+        assert written.getvalue() == f"{masked}\n"
+
+
+def assert_without_commands(output: str) -> None:
+    """The output has no command but our own."""
+    assert "## [stop-commands]q" in output
+    assert "##[" not in output
+    commands = [line for line in output.splitlines() if line.lstrip().startswith("::")]
+    assert commands
+    assert all(line.startswith("::error title=deployment-stub::") for line in commands)
+
+
+GITHUB = {"GITHUB_ACTIONS": "true"}
+OLDER = "##[stop-commands]q"
+
+
+def test_no_text_of_a_client_or_a_test_is_a_command(tmp_path: Path) -> None:
+    def ask(url: str) -> None:
+        call(url, f"/v1/projects?{quote(OLDER)}=1&##")
+        call(url, "/v1/projects", body=json.dumps({"name": "a", OLDER: 1}).encode())
+        call(url, "/v1/projects", body=json.dumps({"name": OLDER, "id": 1, OLDER: 1}).encode())
+        call(url, f"/v1/{OLDER}")
+
+    done = run("--fail-on", "unpromised", during=ask, env=GITHUB)
+    assert_without_commands(done.stderr)
+    code = f"call('/v1/projects'); print('{OLDER}'); sys.exit(name != 'plain')"
+    done = run("--probe", "members", "--", *script(code), env=GITHUB)
+    assert f"  | {OLDER.replace('[', ' [')}\n" in done.stderr
+    assert_without_commands(done.stderr)
+
+
+def test_no_text_of_a_service_is_a_command() -> None:
+    service = Service(on_deployment(without("status")), on_deployment(put(**{OLDER: OLDER})))
+    done = verify(service, env={"VERIFY_TOKEN": TOKEN, **GITHUB})
+    assert_without_commands(done.stdout + done.stderr)
 
 
 def test_verify_has_a_test_case_for_each_part_and_each_other_finding(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """--watch reads the files of the start anew when they change."""
 
+import errno
 import json
 import time
 from collections.abc import Callable
@@ -8,9 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from flask import Flask
 
+from stub import Options, create_stub
 from tests.conftest import ROOT, eventually
-from tests.program import run
+from tests.program import finished, run
 from tests.wire import call
 
 pytestmark = pytest.mark.process
@@ -119,3 +122,69 @@ def test_a_profile_and_states_are_watched_too(tmp_path: Path) -> None:
 
     lines = watch(ask, "--like", str(like), "--states", str(states))
     assert {line.partition(": ")[2] for line in lines} == {"all worlds begin anew"}
+
+
+def test_a_change_while_a_file_is_read_for_the_start_is_read_later(tmp_path: Path) -> None:
+    seed = tmp_path / "seed.json"
+    seed.write_text("{}")
+
+    def create(options: Options) -> Flask:
+        if seed.read_text() == "{}":  # it has been read
+            seed.write_text('{"projects": [{"name": "later"}]}')
+        return create_stub(options)
+
+    def ask(url: str) -> None:
+        eventually(partial(is_listed, url, "later"))
+
+    run("--quiet", "--watch", "--seed", str(seed), during=ask, create_stub=create)
+
+
+# Changes its seed once it is read; the app of the changed one cannot be made.
+FAILING = """
+import os, sys
+from pathlib import Path
+from stub import create_stub
+from cli.main import main
+
+def create(options):
+    seed = Path("seed.json")
+    if seed.read_text() == "{}":
+        seed.write_text("{ }")
+        return create_stub(options)
+    raise LookupError("a mistake")
+
+sys.exit(main(create, sys.argv[1:], os.environ, sys.stdout, sys.stderr))
+"""
+
+
+def test_a_watch_that_fails_ends_the_program(tmp_path: Path) -> None:
+    (tmp_path / "seed.json").write_text("{}")
+    words = ("--port", "0", "--watch", "--seed", "seed.json")
+    env = {"PYTHONPATH": str(ROOT)}
+    done = finished("-c", FAILING, *words, cwd=tmp_path, env=env)
+    assert done.status == 1
+    assert done.stderr.endswith("LookupError: a mistake\n")
+
+
+def test_a_watch_goes_on_after_an_error_of_the_system(tmp_path: Path) -> None:
+    seed = tmp_path / "seed.json"
+    seed.write_text('{"projects": [{"name": "first"}]}')
+    failed: list[str] = []
+
+    def create(options: Options) -> Flask:
+        text = seed.read_text()
+        if "full" in text:
+            failed.append(text)
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return create_stub(options)
+
+    def ask(url: str) -> None:
+        seed.write_text('{"projects": [{"name": "full"}]}')
+        eventually(lambda: bool(failed))
+        assert is_listed(url, "first")
+        seed.write_text('{"projects": [{"name": "last"}]}')
+        eventually(partial(is_listed, url, "last"))
+
+    done = run("--watch", "--seed", str(seed), during=ask, create_stub=create)
+    said = "error: [Errno 28] No space left on device\nthe previous files stay in use\n"
+    assert said in done.stderr

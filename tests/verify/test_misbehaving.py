@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from cli.verify.client import within_timeout
 from tests.contract import CREATED
 from tests.verify import differences as parts
 from tests.verify.conftest import TOKEN, Request, Response, Service, Verified, Write, plain, verify
@@ -162,3 +163,8 @@ def test_text_that_is_no_unicode_is_told_as_other_text(member: str) -> None:
     done = verify(Service(on_projects(put(**{member: "S"})), write=half), level="write")
     assert done.status in (0, 1)
     assert len(done.report["created"]) == 1
+
+
+def test_a_mistake_in_the_thread_of_a_request_is_no_timeout() -> None:
+    with pytest.raises(ZeroDivisionError):
+        within_timeout(lambda: 1 / 0, otherwise=0.0)

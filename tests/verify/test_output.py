@@ -1,6 +1,7 @@
 """What a person sees of a run, the report, and what is a finding."""
 
 import json
+import os
 import re
 import signal
 import threading
@@ -11,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.contract import CREATED
-from tests.program import process
+from tests.program import WITHOUT_FILES, finished, process
 from tests.verify import differences as parts
 from tests.verify.conftest import TOKEN, Request, Response, Service, listening, plain, verify
 from tests.verify.differences import differs, on, on_deployment, on_projects, put, without
@@ -170,6 +171,25 @@ def test_a_file_that_cannot_be_used_is_told_before_anything_is_asked(tmp_path: P
         assert str(tmp_path) in done.stderr
 
 
+@pytest.mark.parametrize("option", ["--har", "--known", "--like", "--body", "--ca"])
+def test_a_pipe_that_no_shell_has_opened_is_an_error_and_no_wait(
+    tmp_path: Path, option: str
+) -> None:
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    url = () if option == "--har" else (URL,)
+    write = ("--write",) if option == "--body" else ()
+    done = verify(*url, *write, option, str(fifo))
+    assert done.status == 2
+    assert f"{fifo}: neither a regular file nor a pipe of a shell" in done.stderr
+
+
+def test_an_empty_file_of_an_authority_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "empty.pem"
+    file.touch()
+    assert verify(URL, "--ca", str(file)).stderr.startswith(f"error: {file}: ")
+
+
 def test_the_report_of_another_run_is_removed(tmp_path: Path) -> None:
     (tmp_path / "report.json").write_text("{}")
     verify(Service(on(status=503)), "--report", str(tmp_path / "report.json"))
@@ -291,3 +311,24 @@ def test_a_finding_is_the_same_with_other_ids_and_times() -> None:
     known = "\n".join(each.removeprefix("finding: ") for each in lines)
     second = Service(*changes, new_id="{}_other_{}".format, sample=9)
     assert verify(second, *ALL, level="write", known=known).status == 0
+
+
+UNWRITTEN = [
+    ("--report", (), 2),
+    ("--save", (), 2),
+    ("--report", (NO_STATUS,), 1),
+    ("--save", (NO_STATUS,), 1),
+]
+
+
+@pytest.mark.parametrize(("option", "changes", "status"), UNWRITTEN)
+def test_a_file_that_cannot_be_written_is_named_and_the_findings_are_told(
+    tmp_path: Path, option: str, changes: tuple[Any, ...], status: int
+) -> None:
+    file = tmp_path / "file.json"
+    words = ("app.py", "verify", option, str(file), "--pause", "0")
+    with listening(Service(*changes)) as url:
+        done = finished("-c", WITHOUT_FILES, *words, url, env={"VERIFY_TOKEN": TOKEN})
+    assert (done.status, done.stderr) == (status, f"error: {file}: File too large.\n")
+    assert ("\nfinding: broken: " in done.stdout) == (status == 1)
+    assert "saved" not in done.stdout

@@ -398,6 +398,7 @@ def test_a_part_that_a_profile_cannot_have_is_left_out_and_told() -> None:
 def test_a_profile_that_nobody_could_read_replaces_none(tmp_path: Path) -> None:
     file = tmp_path / "service.json"
     assert verify(Service(), "--save", str(file), level="write").status == 0
+    assert file.stat().st_mode & 0o777 == 0o600  # it has what the service sent
     saved = file.read_bytes()
     large = on_deployment(put(log="x" * 2**20))
     done = verify(Service(large), "--save", str(file), level="write")
