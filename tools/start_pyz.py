@@ -1,7 +1,14 @@
 """The start of stub.pyz: unpacks it once into the user's cache, where Python keeps the bytecode."""
 
+# ruff: noqa: E402
 import os
+import signal
 import sys
+
+interrupt = signal.getsignal(signal.SIGINT)
+if interrupt is signal.default_int_handler:  # a traceback of these imports helps nobody
+    signal.signal(signal.SIGINT, lambda number, frame: os._exit(128 + number))
+
 from contextlib import suppress
 from hashlib import sha256
 from io import BytesIO
@@ -36,10 +43,15 @@ def unpacked(content: bytes) -> Path:
     return folder
 
 
-with suppress(OSError, RuntimeError):  # otherwise it runs in the archive
-    sys.path[0] = str(unpacked(Path(sys.path[0]).read_bytes()))
-    sys.dont_write_bytecode = False  # the next start finds it there
+if interrupt is signal.default_int_handler:
+    signal.signal(signal.SIGINT, interrupt)  # so that no half of a file stays
+try:
+    with suppress(OSError, RuntimeError):  # otherwise it runs in the archive
+        sys.path[0] = str(unpacked(Path(sys.path[0]).read_bytes()))
+        sys.dont_write_bytecode = False  # the next start finds it there
 
-from deployment_stub.__main__ import main  # noqa: E402
+    from deployment_stub.__main__ import main
+except KeyboardInterrupt:
+    sys.exit(130)
 
 sys.exit(main())
