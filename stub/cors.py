@@ -72,6 +72,7 @@ class Cors:
     def __init__(self, origins: Collection[str]) -> None:
         check_origins(origins)
         self._origins = origins
+        self.is_on = bool(origins)
 
     def allows_preflight(self, request: Request) -> bool:
         """Whether a request is the preflight of such a page: a browser sends no token with it."""

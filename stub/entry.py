@@ -207,8 +207,9 @@ def count(
             counted.append(("rejected", f"{operation.id} {status}"))
     visit = context.get("store")
     is_accepted = visit is not None  # by the bearer check
-    if visit and visit.status_read and request.method == "GET":
-        counted.append(("deployment_statuses", redactor.text(visit.status_read)))
+    status_read = visit.status_read if visit else None
+    if status_read and environ["REQUEST_METHOD"] == "GET":
+        counted.append(("deployment_statuses", redactor.text(status_read)))
     found: list[str] = []
     if operation and is_accepted:
         kind = "unpromised"

@@ -13,13 +13,12 @@ from werkzeug.routing import MapAdapter
 
 
 class CompleteResponse(Response):
-    """Sends a response in one piece as it is; Werkzeug would first look for headers to correct, of
-    which the app sends Location alone."""
+    """Sends a response in one piece as it is; Werkzeug would first look for headers to correct."""
 
     def __call__(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
         body: Any = self.response
         is_complete = isinstance(body, list) and len(body) == 1 and body[0]
-        if not is_complete or "Location" in self.headers:
+        if not is_complete:
             return super().__call__(environ, start_response)
         start_response(self.status, self.headers.to_wsgi_list())
         return () if environ["REQUEST_METHOD"] == "HEAD" else body

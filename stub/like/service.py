@@ -6,6 +6,7 @@ from typing import Any, NamedTuple, Protocol
 
 from flask import Response, g
 from werkzeug.http import HTTP_STATUS_CODES
+from werkzeug.urls import iri_to_uri
 
 from records import Deployment, Project, ProjectList
 from store import Store
@@ -16,6 +17,8 @@ from ..timelines import TimelineFor, rest_of_timeline
 from .bodies import Compiler, Fill, Subject
 from .markers import names_below, places_of_projects
 from .profile import Form, Profile
+
+LOCATIONS = ("location", "content-location")  # header fields, which Werkzeug would encode, too
 
 # The contract's own forms, for what a profile leaves out.
 OWN_PROJECT = {
@@ -51,7 +54,9 @@ class Reply(NamedTuple):
             response.status_code = self.status
         response.headers["Content-Type"] = self.content_type
         for name, fill in self.headers.items():
-            response.headers[name] = fill(subject)
+            value = fill(subject)
+            is_url = name.lower() in LOCATIONS
+            response.headers[name] = iri_to_uri(value) if is_url else value
 
 
 def compile_reply(compiler: Compiler, form: Form, fill: Fill | None = None) -> Reply:
