@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import click
-from flask import Flask, request_finished
+from flask import Flask
 
 import server
 import stub
@@ -25,10 +25,9 @@ def make_app(start: Start, options: stub.Options, log: Log, **probed: Any) -> Fl
     Raises `click.UsageError` for an unknown part.
     """
     try:
-        app = start.create_stub(replace(options, redactor=log.redactor, **probed))
+        app = start.create_stub(replace(options, log=log.add, redactor=log.redactor, **probed))
     except ValueError as error:  # of a part in --grease
         raise click.UsageError(f"{error}.") from None
-    request_finished.connect(log.add, app)
     return speed_up(app)
 
 

@@ -3,7 +3,7 @@
 from collections import deque
 from functools import partial
 
-from flask import Flask, Response, g, request
+from flask import Response, g, request
 
 import server
 import stub
@@ -36,15 +36,15 @@ class Log:
         self._latest: deque[str] = deque(maxlen=LATEST)  # lines that were not printed
         self._hints: deque[str] = deque(maxlen=HINTS)
 
-    def add(self, app: Flask, response: Response) -> None:
-        """The end of a request: log its response."""
+    def add(self, response: Response) -> Response:
+        """The last step of a request: log its response."""
         path = request.environ["PATH_INFO"]
         status = response.status_code
         if not self._has_readers and status < 400:
-            return
+            return response
         # The console has many files and asks each second, a health check every 5 seconds.
         if path == stub.POLL_PATH or (status == 200 and path.startswith(UNLOGGED)):
-            return
+            return response
         redactor = self.redactor
         line = line_of(response, redactor)
         if self._file:
@@ -55,6 +55,7 @@ class Log:
             self._print(line)
         if "hint" in g:
             self._hint(g.hint)
+        return response
 
     def add_rejected(self, rejected: server.RejectedRequest) -> None:
         """Log a request that the server rejected."""

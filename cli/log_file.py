@@ -11,7 +11,7 @@ from flask import Response, g, request
 from records import timestamp
 from server import RejectedRequest
 from store import utc_now
-from stub.access_log import milliseconds_since, world_name
+from stub.access_log import STARTED, milliseconds_since, world_name
 from stub.redaction import Redactor
 from web.files import is_named_pipe, no_file
 from web.problems import reasons
@@ -80,7 +80,7 @@ def members_of(response: Response, redactor: Redactor) -> dict[str, Any]:
         return members
     environ = request.environ
     query = environ.get("QUERY_STRING", "")
-    elapsed = milliseconds_since(context["started"])
+    elapsed = milliseconds_since(environ[STARTED])
     members |= redactor.request_line(environ["REQUEST_METHOD"], request.path, query)
     members["ms"] = round(elapsed, 3)
     members["status"] = response.status_code

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from flask import Flask, Request, g, request, request_started
+from flask import Flask, Request, Response, g, request
 from flask.typing import ResponseReturnValue
 
 from app import create_app
@@ -19,7 +19,7 @@ from web.routing import CREATED
 from web.strict_json import JSON
 
 from . import console
-from .access_log import note_time
+from .access_log import with_start
 from .cors import Cors, explain_preflight
 from .like.contract import observed
 from .like.request import read_project
@@ -39,7 +39,7 @@ OPEN_PATHS = {
 }
 DEFAULTS = Options()
 
-log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 
 def create_stub(
@@ -75,20 +75,24 @@ def create_stub(
         app.view_functions["v1.create_project"] = partial(create_project_like, worlds)
     app.register_error_handler(Unauthorized, partial(explain_rejection, worlds))
     app.log_exception = partial(log_masked, worlds)  # type: ignore[method-assign]
-    add_steps(app, Steps(worlds, sleep), cors)
+    add_steps(app, Steps(worlds, sleep), cors, options.log)
     return app
 
 
-def add_steps(app: Flask, steps: Steps, cors: Cors) -> None:
+def add_steps(
+    app: Flask, steps: Steps, cors: Cors, log: Callable[[Response], Response] | None
+) -> None:
     """What a request passes besides the view, in this order."""
-    request_started.connect(note_time, app)
+    app.wsgi_app = with_start(app.wsgi_app)  # type: ignore[method-assign]
     # Here the service checks the token.
     if cors.is_on:
         app.before_request(cors.respond_to_preflight)
     app.before_request(steps.enter_world)
     app.before_request(steps.decide_outcome)
     # Here the service rejects a query that is not in the contract, and calls the view. Flask calls
-    # the last of the next two first.
+    # the last of what follows first.
+    if log:
+        app.after_request(log)
     app.after_request(steps.finish)
     if cors.is_on:
         app.after_request(cors.add_headers)
@@ -113,7 +117,7 @@ def create_project_like(worlds: Worlds) -> ResponseReturnValue:
 
 def log_masked(worlds: Worlds, exc_info: Any) -> None:
     """Log the traceback of an unexpected exception without tokens."""
-    log.error("%s", worlds.redactor.text("".join(traceback.format_exception(*exc_info))))
+    logger.error("%s", worlds.redactor.text("".join(traceback.format_exception(*exc_info))))
 
 
 def show_guide() -> ResponseReturnValue:

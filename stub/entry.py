@@ -12,7 +12,7 @@ from werkzeug.exceptions import ClientDisconnected
 from records import timestamp
 from web.problems import reasons
 
-from .access_log import MAX_REASON, REJECTED
+from .access_log import MAX_REASON, REJECTED, STARTED
 from .clock import WorldClock
 from .contract import find_unpromised, find_violations, object_in
 from .outcome import Outcome
@@ -178,7 +178,7 @@ def describe(
         redactor.tokens,
         ENTRY_SIZE + len(texts) + len(received) + len(sent),
         time,
-        0 if is_frozen else (perf_counter() - context["started"] + outcome.delay) * 1000,
+        0 if is_frozen else (perf_counter() - environ[STARTED] + outcome.delay) * 1000,
         response.status_code,
         problem["code"] if problem else None,
         reason,

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from flask import Response
+
 from auth import DEFAULT_TOKEN
 from store import MAX_PROJECTS, PACE
 
@@ -44,4 +46,5 @@ class Options:
     announces_grease: bool = True  # whether a varied response has the header `Stub-Grease`
     failures: Failures | None = None  # those of a run of `--probe failures`
     new_store: Callable[..., Any] = WorldStore
+    log: Callable[[Response], Response] | None = None  # the last step of a request
     redactor: Redactor | None = None  # masks more than the tokens, such as previous ones

@@ -8,12 +8,12 @@ from types import FrameType
 from typing import Any
 
 import pytest
-from flask import Flask, Response, request_finished
+from flask import Flask, Response
 from flask.testing import FlaskClient
 
 from stub import Verdict, Worlds, judge
 from stub.access_log import line_of
-from tests.conftest import ROOT, control_client_of
+from tests.conftest import ROOT, control_client_of, make_stub
 
 Clients = Callable[[str], FlaskClient]
 
@@ -85,15 +85,16 @@ def in_thread(call: Callable[[], Any], seconds: float) -> tuple[threading.Thread
     return thread, results
 
 
-def log_of(app: Flask) -> list[str]:
-    """The lines of the log, from now on."""
+def logged_stub(**options: Any) -> tuple[Flask, list[str]]:
+    """A stub, and the lines of its log."""
     lines: list[str] = []
 
-    def log(app: Flask, response: Response) -> None:
+    def log(response: Response) -> Response:
         lines.append(line_of(response, worlds_of(app).redactor))
+        return response
 
-    request_finished.connect(log, app, weak=False)
-    return lines
+    app = make_stub(log=log, **options)
+    return app, lines
 
 
 def worlds_of(app: Flask) -> Worlds:

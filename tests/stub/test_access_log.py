@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-from flask import Flask, Response, request_finished
+from flask import Response
 from flask.testing import FlaskClient
 
 from stub.access_log import line_of
@@ -18,13 +18,12 @@ def logged(token: str = "dev-token", **options: Any) -> tuple[FlaskClient, list[
     """A client, and the lines for what it sends, without their milliseconds."""
     lines: list[str] = []
 
-    def log(app: Flask, response: Response) -> None:
+    def log(response: Response) -> Response:
         text = line_of(response, Redactor(["dev-token"]))
         lines.extend(re.findall(r"\A(.*) \d+\.\d ms\n\Z", text))
+        return response
 
-    app = make_stub(**options)
-    request_finished.connect(log, app, weak=False)
-    return client_of(app, f"Bearer {token}"), lines
+    return client_of(make_stub(log=log, **options), f"Bearer {token}"), lines
 
 
 def test_a_line_has_the_number_of_the_request_in_its_world() -> None:

@@ -9,7 +9,7 @@ from flask.testing import FlaskClient
 from stub import KINDS
 from stub.redaction import Redactor
 from tests.conftest import control_client_of, make_stub
-from tests.stub.conftest import entries, log_of, verdict_of, worlds_of
+from tests.stub.conftest import entries, logged_stub, verdict_of, worlds_of
 
 TOKEN = "s3cret/t0k~n+="
 OWN = "My.Own~Secret_2/x+y"
@@ -170,8 +170,7 @@ def shown_of(client: FlaskClient, lines: list[str]) -> str:
 
 @pytest.mark.parametrize("strict", [False, True])
 def test_a_token_is_masked_as_the_name_of_a_member_or_a_parameter(strict: bool) -> None:
-    app = make_stub(tokens=[OWN], strict=strict)
-    lines = log_of(app)
+    app, lines = logged_stub(tokens=[OWN], strict=strict)
     stub = control_client_of(app, OWN)
     for member in (OWN, f"x{OWN}", f"/{OWN}/~"):
         stub.post("/v1/projects", json={"name": member, member: 1})
@@ -199,8 +198,7 @@ def test_a_token_is_masked_as_a_status() -> None:
 
 
 def test_the_host_of_an_origin_that_begins_a_token_is_masked() -> None:
-    app = make_stub(tokens=[OWN])
-    lines = log_of(app)
+    app, lines = logged_stub(tokens=[OWN])
     stub = control_client_of(app, OWN)
     fields = {"Host": "My.Own~Secret_2xy", "Origin": "http://My.Own~Secret_2"}
     fields |= {"Referer": "https://My.Own~Sec:80/x", "X-Forwarded-Host": "My.Own"}
