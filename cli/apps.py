@@ -8,7 +8,6 @@ from typing import Any
 import click
 from flask import Flask
 
-import server
 import stub
 from store import Store
 from stub.like.profile import read_profile
@@ -28,7 +27,7 @@ def make_app(
     """
     more: dict[str, Any] = {}  # without --store the store is that of `create_app`
     if settings.store:
-        more["new_store"] = connect_store(settings.store, settings.threads + server.OTHER_THREADS)
+        more["new_store"] = connect_store(settings.store, settings.threads)
     try:
         return start.create_app(
             tokens=settings.token,

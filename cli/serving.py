@@ -11,7 +11,6 @@ import stub
 from auth import DEFAULT_TOKEN, is_empty
 from stub.like.profile import lacking
 from web.redaction import SHORT
-from web.routing import CONTROLS
 
 from .apps import make_app, read_files
 from .command import Command
@@ -62,10 +61,8 @@ class Serving:
         settings = self.settings
         options = server.ServerOptions(
             threads=settings.threads,
-            deadline=settings.deadline,
             grace=settings.grace,
             trusted_hosts=settings.trusted_host,
-            control_prefix=None if settings.no_stub else CONTROLS,
             on_listening=self.follow,
             on_rejected=self.note_rejected,
             headers_for=partial(stub.cors_headers, settings.cors_origin),

@@ -25,7 +25,7 @@ MAY_IMPORT["cli"] = {*MAY_IMPORT, "click", "flask"}
 MAY_IMPORT["app"] = {"flask", "auth", "records", "store", "web", "stub", "cli"}
 MAY_IMPORT["deployment_stub"] = {"app", "cli", "pytest"}
 # In server/ each file may import those before it.
-SERVER = ["settings", "parser", "connection", "loop"]
+SERVER = ["options", "addresses", "protocol", "loop"]
 
 
 def imported(path: Path, *, relative: bool) -> set[str]:

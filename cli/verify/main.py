@@ -13,7 +13,7 @@ import click
 
 import stub
 from records import matches
-from server.settings import LOOPBACK, in_brackets
+from server import LOOPBACK, in_brackets
 from stub.documents import content_of
 from stub.like.markers import CHOICE, DEFAULT_REQUEST, NAME, place_of_name
 from stub.like.profile import MAX_BYTES, Profile, read_profile

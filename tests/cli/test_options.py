@@ -41,7 +41,6 @@ DEFAULTS = {
     "max-projects": "100000",
     "journal-bytes": "67108864",
     "world-idle": "3600.0",
-    "deadline": "30.0",
     "grace": "10.0",
 }
 
@@ -90,17 +89,6 @@ def test_the_help_has_its_titles_and_the_defaults() -> None:
     assert dict(re.findall(entry, text, re.DOTALL)) == DEFAULTS
 
 
-def test_the_deadline_ends_a_request_that_does_not_arrive() -> None:
-    def ask(url: str) -> bool:
-        with Connection(port_of(url)) as client:  # which waits ten seconds
-            client.send(b"GET / HTTP/1.1\r\n")
-            while client.more():
-                pass
-            return True
-
-    assert run("--deadline", "0.1", during=ask).result
-
-
 def test_threads_is_the_number_of_requests_that_run_at_once() -> None:
     others = {*threading.enumerate()}
 
@@ -133,11 +121,10 @@ def test_without_grace_the_end_waits_for_no_request() -> None:
     assert left.wait(10)
 
 
-def test_control_routes_take_longer_bodies_and_none_without_the_stub() -> None:
+def test_a_seed_document_may_be_large() -> None:
     body = b'{"projects": []}' + 2_000_000 * b" "
-    for options, status in (((), 204), (("--no-stub",), 413)):
-        done = run(*options, during=lambda url: call(url, "/_stub/reset", body=body))
-        assert done.result.status_code == status
+    done = run(during=lambda url: call(url, "/_stub/reset", body=body))
+    assert done.result.status_code == 204
 
 
 OF_THE_STUB = [
@@ -151,7 +138,7 @@ INVALID: list[tuple[list[str], str]] = [
     (["--port", "1", "health", "--", "ls"], "its options after its name: remove --port, --."),
     (["--port", "65536"], "'--port': 65536"),
     *((["--pace", each], f"'--pace': {each}") for each in ("-1", "inf")),
-    *(([name, "NaN"], "'NaN' is not a valid number") for name in ("--deadline", "--grace")),
+    (["--grace", "NaN"], "'NaN' is not a valid number"),
     (["--threads", "1001"], "'--threads': 1001"),
     (["--freeze", "9901-01-01T00:00:00Z"], "up to 9900"),
     (["--token", "a b"], "a token is made of one or more of A-Z"),
