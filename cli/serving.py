@@ -22,6 +22,8 @@ from .stderr import say
 from .tokens import warnings_of_mode, with_token_file
 from .watch import Watch
 
+FEW_CONNECTIONS = 200  # of a team's tests, or of a browser and a few tools
+
 
 class Serving:
     """The app, and what surrounds it in a run: a command, a probe or a watch where asked for.
@@ -119,6 +121,7 @@ class Serving:
                 yield f"open {url}/"
         for address in server.addresses_for_others(settings.host):
             yield f"for other machines: http://{server.in_brackets(address)}:{port}"
+        yield from room_warnings()
         yield from token_warnings(settings)
         if settings.grease:
             axes = ",".join(settings.grease)
@@ -145,6 +148,15 @@ def shown_token(settings: Settings) -> str:
     if settings.token_file or settings.token[0] != settings.secrets[0]:
         return "TOKEN"
     return "$STUB_TOKEN"
+
+
+def room_warnings() -> Iterator[str]:
+    room = server.connection_limit()
+    if room < FEW_CONNECTIONS:
+        yield (
+            f"warning: more than {room} connections at once have to wait for each other: raise "
+            "the limit of open files (ulimit -n)"
+        )
 
 
 def token_warnings(settings: Settings) -> Iterator[str]:
