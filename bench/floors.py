@@ -35,5 +35,5 @@ def make_app(body: bytes) -> Flask:
 
 if __name__ == "__main__":
     port, file = sys.argv[1:]
-    options = ServerOptions(control_prefix="/_stub/")
+    options = ServerOptions()
     serve(make_app(Path(file).read_bytes()), "127.0.0.1", int(port), options)

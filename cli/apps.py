@@ -8,7 +8,6 @@ from typing import Any
 import click
 from flask import Flask
 
-import server
 import stub
 from stub.like.profile import read_profile
 from stub.rules import check
@@ -73,7 +72,7 @@ def options_of(settings: Settings) -> stub.Options:
             raise invalid("outcome", f"{word!r} {wrong.detail}.")
     more: dict[str, Any] = {}  # without --store the stores are those in memory
     if settings.store:
-        more["new_store"] = connect_store(settings.store, settings.threads + server.OTHER_THREADS)
+        more["new_store"] = connect_store(settings.store, settings.threads)
     return stub.Options(
         tokens=settings.token,
         pace=settings.pace,

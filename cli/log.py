@@ -63,9 +63,7 @@ class Log:
         line = "a request"
         if rejected.target:
             line = redactor.target(f"{rejected.method} {rejected.target}")
-        if rejected.status:
-            line += f" {rejected.status}"
-        line += f" {rejected.code} ({rejected.detail})\n"
+        line += f" {rejected.status} {rejected.code} ({rejected.detail})\n"
         if self._file:
             self._file.add(line, partial(members_of_rejected, rejected, redactor))
         path, _, _ = rejected.target.partition("?")

@@ -262,7 +262,6 @@ class Settings(NamedTuple):
     )
     journal_bytes: int = option("Memory for the journals of all worlds.", Integer(1), default=2**26)
     threads: int = option("Number of requests that run at once.", Integer(1, 1000), default=16)
-    deadline: float = option("Seconds in which a request must arrive.", SECONDS, default=30.0)
     grace: float = option("Seconds to finish requests at the end.", SECONDS, default=10.0)
 
     @property

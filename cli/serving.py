@@ -10,7 +10,6 @@ import server
 import stub
 from auth import DEFAULT_TOKEN
 from stub.like.profile import lacking
-from stub.paths import CONTROLS
 from stub.redaction import SHORT
 from stub.tokens import is_empty
 
@@ -23,6 +22,8 @@ from .reports import ReportFile
 from .stderr import say
 from .tokens import warnings_of_mode, with_token_file
 from .watch import Watch, stamps_of
+
+FEW_CONNECTIONS = 200  # of a team's tests, or of a browser and a few tools
 
 
 class Serving:
@@ -64,10 +65,8 @@ class Serving:
         settings = self.settings
         options = server.ServerOptions(
             threads=settings.threads,
-            deadline=settings.deadline,
             grace=settings.grace,
             trusted_hosts=settings.trusted_host,
-            control_prefix=CONTROLS,
             on_listening=self.follow,
             on_rejected=self.note_rejected,
             headers_for=partial(stub.cors_headers, settings.cors_origin),
@@ -125,6 +124,7 @@ class Serving:
             yield f"open {url}/"
         for address in server.addresses_for_others(settings.host):
             yield f"for other machines: http://{server.in_brackets(address)}:{port}"
+        yield from room_warnings()
         yield from token_warnings(settings)
         if settings.grease:
             axes = ",".join(settings.grease)
@@ -151,6 +151,15 @@ def shown_token(settings: Settings) -> str:
     if settings.token_file or settings.token[0] != settings.secrets[0]:
         return "TOKEN"
     return "$STUB_TOKEN"
+
+
+def room_warnings() -> Iterator[str]:
+    room = server.connection_limit()
+    if room < FEW_CONNECTIONS:
+        yield (
+            f"warning: more than {room} connections at once have to wait for each other: raise "
+            "the limit of open files (ulimit -n)"
+        )
 
 
 def token_warnings(settings: Settings) -> Iterator[str]:

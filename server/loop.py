@@ -1,107 +1,115 @@
-"""The server: its thread pools, the loop that reads and sends, and the drain at its end."""
+"""The server: its connections, its threads, the loop that reads and sends, and its end."""
 
+import re
 import socket
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from threading import Lock
+from threading import RLock
 from typing import Any
 
 from waitress import wasyncore
-from waitress.server import TcpWSGIServer
-from waitress.task import ThreadedTaskDispatcher
+from waitress.channel import HTTPChannel
+from waitress.server import BaseWSGIServer, create_server
+from waitress.task import WSGITask
 
-from .connection import Connection, log_failure
-from .settings import MAX_JOINED, MAX_UNREAD, OTHER_THREADS, TICK, App, Settings
+from .options import App, ServerOptions
+from .protocol import MAX_BODY, MAX_HEAD, Parser, RejectionTask
 
-
-class OtherListener(wasyncore.dispatcher):
-    """A further address, whose connections are those of the server."""
-
-    def __init__(self, server: "Server", sock: socket.socket) -> None:
-        super().__init__(sock, map=server._map)
-        self.server = server
-        self.accepting = True
-
-    def readable(self) -> bool:
-        return bool(self.server.readable())
-
-    def writable(self) -> bool:
-        return False
-
-    def handle_accept(self) -> None:
-        server = self.server
-        with suppress(OSError):  # as in waitress: the client has closed the connection already
-            if accepted := self.accept():
-                sock, address = accepted
-                server.set_socket_options(sock)
-                Connection(server, sock, address, server.adj, map=server._map)
-
-    def handle_error(self) -> None:
-        self.server.handle_error()
+TICK = 1.0  # seconds between two looks for idle connections, where nothing else happens
 
 
-class Server(TcpWSGIServer):
-    """`run()` until `stop()`, from any thread or a signal handler; then `close()`.
+class AppTask(WSGITask):
+    channel: Any
+    request: Parser  # type: ignore[assignment]
 
-    It listens on all of the sockets.
-    """
+    def get_environment(self) -> dict[str, Any]:
+        """What WSGI lacks: the end of the connection, and a wait on purpose."""
+        environ: dict[str, Any] = super().get_environment()
+        environ["server.close"] = self.request.close_connection
+        environ["server.drop"] = self.drop
+        environ["server.is_open"] = self.is_open
+        environ["server.waiting"] = self.channel.owner.waiting
+        return environ
 
-    channel_class = Connection
+    def drop(self) -> None:
+        """Send no head, and end the connection; the body must be empty."""
+        self.wrote_header = True
+        self.close_on_finish = True
 
-    adj: Settings
-    active_channels: dict[int, Connection]  # type: ignore[assignment]
-    effective_port: int
-    trigger: Any
-    _map: Any
+    def is_open(self) -> bool:
+        """Whether the client has not closed the connection, and the server goes on."""
+        sock = self.channel.socket
+        if self.channel.owner.is_stopping or sock is None:  # closed by this side
+            return False
+        try:
+            return bool(sock.recv(1, socket.MSG_PEEK))
+        except OSError as error:
+            return isinstance(error, BlockingIOError)
+
+
+class Connection(HTTPChannel):
+    task_class = AppTask
+    error_task_class = RejectionTask
+
+    owner: "Server"
+    requests: list[Parser]  # that have arrived
+    request: Parser | None  # that arrives
+    requests_lock: Any
+
+
+class Server:
+    """Listens on the sockets from the start. `run()` until `stop()`; then `close()`."""
 
     is_stopping = False
     is_closed = False
-    next_check = 0.0  # by the clock of the options
 
-    def __init__(self, app: App, sockets: Sequence[socket.socket], settings: Settings) -> None:
-        self.options = settings.options
-        self.pool: Any = ThreadedTaskDispatcher()
-        self.pool.set_thread_count(self.options.threads)
-        self.control_pool: Any = ThreadedTaskDispatcher()
-        if self.options.control_prefix:
-            self.control_pool.set_thread_count(OTHER_THREADS)
-        self.waiting_lock = Lock()
-        self.waiting_count = 0  # requests
-        first, *others = sockets
-        super().__init__(
-            app, {}, _sock=first, adj=settings, bind_socket=False, dispatcher=self.pool
-        )
-        self.listeners: list[Any] = [self, *(OtherListener(self, sock) for sock in others)]
-        self.effective_port = int(self.effective_port)
+    def __init__(
+        self,
+        app: App,
+        sockets: Sequence[socket.socket],
+        hosts: re.Pattern[str],
+        connections: int,
+        options: ServerOptions,
+    ) -> None:
+        self.options = options
+        self.effective_port: int = sockets[0].getsockname()[1]
+        self.lock = RLock()  # a signal handler may interrupt what holds it
+        self.thread_count = options.threads
+        self.map: dict[int, Any] = {}  # what waitress polls, by descriptor
+        settings: dict[str, Any] = {
+            "sockets": sockets,
+            "threads": options.threads,
+            "connection_limit": connections,
+            "max_request_header_size": MAX_HEAD + 1,
+            "max_request_body_size": MAX_BODY + 1,
+            "inbuf_overflow": 2 * MAX_BODY,  # neither a request nor a response goes to the disk
+            "outbuf_overflow": 2 * MAX_BODY,
+        }
+        made = create_server(app, self.map, **settings)
+        self.dispatcher = made.task_dispatcher
+        self.listeners = [each for each in self.map.values() if isinstance(each, BaseWSGIServer)]
+        for each in self.listeners:
+            each.channel_class = connection_class(self, hosts)
 
-    def add_task(self, connection: Connection) -> None:  # type: ignore[override]
-        """Serve the next request of a connection, whose `requests_lock` is held.
-
-        The request waits for the client while too much is unread. One to a control route waits for
-        no other.
-        """
-        connection.is_waiting = connection.total_outbufs_len > MAX_UNREAD
-        if connection.is_waiting:
-            return
-        pool = self.control_pool if connection.requests[0].is_control else self.pool
-        pool.add_task(connection)
+    @property
+    def connections(self) -> list[Connection]:
+        return [each for each in self.map.values() if isinstance(each, Connection)]
 
     @contextmanager
     def waiting(self) -> Iterator[None]:
         """While a request waits on purpose, one more thread serves the others."""
-        self._count_waiting(1)
+        self.add_threads(1)
         try:
             yield
         finally:
-            self._count_waiting(-1)
+            self.add_threads(-1)
 
-    def _count_waiting(self, step: int) -> None:
-        with self.waiting_lock:
-            self.waiting_count += step
+    def add_threads(self, count: int) -> None:
+        with self.lock, suppress(RuntimeError):  # no more threads can be started
+            self.thread_count += count
             if not self.is_closed:
-                with suppress(RuntimeError):  # no more threads can be started
-                    self.pool.set_thread_count(self.options.threads + self.waiting_count)
+                self.dispatcher.set_thread_count(self.thread_count)
 
     def run(self) -> None:
         try:
@@ -109,65 +117,74 @@ class Server(TcpWSGIServer):
                 self.run_once(TICK)
             self.drain()
         finally:
-            for connection in list(self.active_channels.values()):
-                connection.handle_close()
+            for each in self.connections:
+                each.handle_close()
 
     def run_once(self, timeout: float) -> None:
         # poll: waitress' select() fails on a descriptor above 1023.
-        self.asyncore.loop(timeout=timeout, use_poll=True, map=self._map, count=1)
-        now = self.options.clock()
-        if now < self.next_check:
-            return
-        connections = list(self.active_channels.values())
-        # The responses of one busy client are sent by the workers. Those of several are left to
-        # the loop if they are short: saves 20 % of the processor time with 8 clients.
-        busy = sum(each.last_activity > time.time() - TICK for each in connections)
-        self.adj.send_bytes = MAX_JOINED if busy > 1 else 1
-        self.next_check = now + TICK
-        for connection in connections:
-            connection.close_if_overdue(now)
+        wasyncore.loop(timeout, use_poll=True, map=self.map, count=1)
 
     def stop(self) -> None:
+        """End `run()`, from any thread or a signal handler."""
         self.is_stopping = True
-        self.pull_trigger()
-
-    def pull_trigger(self) -> None:
-        if not self.trigger._closed:  # its descriptor may be that of another file
-            super().pull_trigger()
+        with self.lock:
+            if not self.is_closed:  # the descriptor of the trigger may be that of another file
+                self.listeners[0].pull_trigger()
 
     def drain(self) -> None:
-        """Respond to each request whose head had been received, for up to `grace` seconds.
+        """Respond to each request whose head has been received, for up to `grace` seconds.
 
-        waitress loses it at SIGTERM, and at SIGINT what it had not sent within 5 s.
+        waitress would lose it at SIGTERM, and after 5 seconds at SIGINT.
         """
-        ends = self.options.clock() + self.options.grace
-        known = -1
-        while self.accepting and known != len(self._map):  # accept what the kernel has received
-            known = len(self._map)
+        ends = time.monotonic() + self.options.grace
+        known = 0
+        while known != len(self.map):  # accept what the kernel has received
+            known = len(self.map)
             for each in self.listeners:
                 each.handle_accept()
         self.run_once(0)
         self.close_listeners()
         while True:
-            for connection in list(self.active_channels.values()):
-                connection.end()
-            left = ends - self.options.clock()
-            if not self.active_channels or left <= 0:
+            for connection in self.connections:
+                end(connection)
+            left = ends - time.monotonic()
+            if not self.connections or left <= 0:
                 return
             self.run_once(min(TICK, left))
 
     def close_listeners(self) -> None:
         for each in self.listeners:
-            wasyncore.dispatcher.close(each)
+            wasyncore.dispatcher.close(each)  # without its trigger, which wakes the loop
 
     def close(self) -> None:
         self.close_listeners()
-        with self.waiting_lock:
+        with self.lock:
             self.is_closed = True
-        self.pool.shutdown(timeout=0.5)  # seconds
-        self.control_pool.shutdown(timeout=0.5)
-        self.trigger.close()
+        self.dispatcher.shutdown(timeout=1)
+        for each in self.listeners:
+            each.close()
 
-    def handle_error(self) -> None:
-        # waitress closes the listening socket, and the process lives on without it.
-        log_failure("a connection could not be accepted")
+
+def connection_class(server: Server, hosts: re.Pattern[str]) -> type[Connection]:
+    """waitress makes the connections and the parsers itself: the class has what they need."""
+
+    class BoundParser(Parser):
+        hosts_served = hosts
+
+    class BoundConnection(Connection):
+        parser_class = BoundParser
+        owner = server
+
+    return BoundConnection
+
+
+def end(connection: Connection) -> None:
+    """Close a connection after the last request whose head has arrived."""
+    with connection.requests_lock:
+        current = [*connection.requests]
+        if connection.request and connection.request.headers_finished:
+            current.append(connection.request)
+        if current:
+            current[-1].close_connection()
+    if not current and not connection.total_outbufs_len:
+        connection.handle_close()

@@ -1,4 +1,4 @@
-"""The requests that the server rejected before the app, or that did not arrive whole."""
+"""The requests that the server rejected before the app."""
 
 from threading import Lock
 from typing import Any
@@ -15,9 +15,9 @@ class Rejections:
         self._by_code: dict[str, tuple[int, dict[str, Any]]] = {}
 
     def count(
-        self, method: str, target: str, host: str, status: int | None, code: str, detail: str
+        self, method: str, target: str, host: str, status: int, code: str, detail: str
     ) -> None:
-        """Count a request. The target is as it was sent; without a response there is no status."""
+        """Count a request. The target is as it was sent."""
         redactor = self._redactor
         path, _, query = target.partition("?")
         request = {

@@ -154,7 +154,7 @@ def redis_stores(shared_redis: "RedisServer") -> Callable[..., Any]:
 def live_url() -> Iterator[str]:
     """The URL of a server in this process, with the sample; a test uses a world of its own."""
     app = make_stub(seed=SAMPLE_SEED, pace=300)
-    with serving(app, control_prefix="/_stub/") as port:
+    with serving(app) as port:
         yield f"http://127.0.0.1:{port}"
 
 

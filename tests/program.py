@@ -3,7 +3,6 @@
 import io
 import logging
 import os
-import resource
 import signal
 import subprocess
 import sys
@@ -124,13 +123,12 @@ def run(
 def process_state() -> Iterator[None]:
     """Put back what the program changes for its whole process, and survive a late SIGTERM."""
     logger = logging.getLogger("waitress")
-    level, limit = logger.level, resource.getrlimit(resource.RLIMIT_NOFILE)
+    level = logger.level
     handler = signal.signal(signal.SIGTERM, lambda number, frame: None)
     try:
         yield
     finally:
         signal.signal(signal.SIGTERM, handler)
-        resource.setrlimit(resource.RLIMIT_NOFILE, limit)
         logger.setLevel(level)
 
 

@@ -29,7 +29,7 @@ MAY_IMPORT: dict[str, set[str]] = {
 MAY_IMPORT["cli"] = {*MAY_IMPORT, "click", "flask"}
 MAY_IMPORT["deployment_stub"] = {"cli", "stub", "pytest"}
 # In server/ each file may import those before it.
-SERVER = ["settings", "parser", "connection", "loop"]
+SERVER = ["options", "addresses", "protocol", "loop"]
 
 
 def is_program(node: ast.AST) -> bool:

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import click
 
 import stub
-from server.settings import LOOPBACK, in_brackets
+from server import LOOPBACK, in_brackets
 from stub.like.markers import CHOICE, DEFAULT_REQUEST, NAME, place_of_name
 from stub.like.profile import MAX_BYTES, Profile, read_profile
 from stub.redaction import Redactor

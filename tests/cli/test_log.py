@@ -238,23 +238,6 @@ def test_a_short_token_is_warned_of() -> None:
     assert "warning: a token" not in run("--token", "test-123", "--", "true").stderr
 
 
-def test_a_request_that_does_not_arrive_whole_is_logged_and_counted(tmp_path: Path) -> None:
-    report = tmp_path / "report.json"
-
-    def ask(url: str) -> None:
-        with Connection(port_of(url)) as client:
-            fields = ("Host: localhost", "Content-Length: 5")
-            client.send(get("/v1/projects?t=dev-token", *fields, method="POST"))
-            client.send(b"1234")
-        call(url, "/_stub/health")  # before which the server has seen the end
-
-    done = run("--report", str(report), during=ask)
-    line = "POST /v1/projects?t=*** incomplete_request (the connection ended before it had "
-    assert f"{line}arrived whole)\n" in done.stderr
-    (row,) = json.loads(report.read_text("utf-8"))["rejected_by_the_server"]
-    assert row == {"status": None, "code": "incomplete_request", "count": 1}
-
-
 def test_a_command_that_does_not_call_the_interface_is_warned_of() -> None:
     warning = "warning: no request to /v1: does the command use STUB_URL?\n"
     assert warning in run("--", "true").stderr

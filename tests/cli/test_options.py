@@ -40,7 +40,6 @@ DEFAULTS = {
     "max-projects": "100000",
     "journal-bytes": "67108864",
     "world-idle": "3600.0",
-    "deadline": "30.0",
     "grace": "10.0",
 }
 
@@ -89,17 +88,6 @@ def test_the_help_has_its_titles_and_the_defaults() -> None:
     assert dict(re.findall(entry, text, re.DOTALL)) == DEFAULTS
 
 
-def test_the_deadline_ends_a_request_that_does_not_arrive() -> None:
-    def ask(url: str) -> bool:
-        with Connection(port_of(url)) as client:  # which waits ten seconds
-            client.send(b"GET / HTTP/1.1\r\n")
-            while client.more():
-                pass
-            return True
-
-    assert run("--deadline", "0.1", during=ask).result
-
-
 def test_threads_is_the_number_of_requests_that_run_at_once() -> None:
     others = {*threading.enumerate()}
 
@@ -132,13 +120,19 @@ def test_without_grace_the_end_waits_for_no_request() -> None:
     assert left.wait(10)
 
 
+def test_a_seed_document_may_be_large() -> None:
+    body = b'{"projects": []}' + 2_000_000 * b" "
+    done = run(during=lambda url: call(url, "/_stub/reset", body=body))
+    assert done.result.status_code == 204
+
+
 INVALID: list[tuple[list[str], str]] = [
     (["--prot", "1"], "'--prot'"),
     (["--report", "x", "verify", "x"], "takes no command, and its options after its name: "),
     (["--port", "1", "health", "--", "ls"], "its options after its name: remove --port, --."),
     (["--port", "65536"], "'--port': 65536"),
     *((["--pace", each], f"'--pace': {each}") for each in ("-1", "inf")),
-    *(([name, "NaN"], "'NaN' is not a valid number") for name in ("--deadline", "--grace")),
+    (["--grace", "NaN"], "'NaN' is not a valid number"),
     (["--threads", "1001"], "'--threads': 1001"),
     (["--freeze", "9901-01-01T00:00:00Z"], "up to 9900"),
     (["--token", "a b"], "a token is made of one or more of A-Z"),

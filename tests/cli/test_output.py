@@ -3,6 +3,7 @@
 import errno
 import io
 import re
+import resource
 import signal
 import socket
 from pathlib import Path
@@ -29,6 +30,15 @@ def test_it_prints_its_address_an_example_and_the_coverage() -> None:
     assert page == f"open {url}/"
     assert re.fullmatch(r"#1 GET /v1/projects 200 \d+\.\d ms", line)
     assert coverage[0].startswith("coverage: 1 of ")
+
+
+def test_a_start_with_files_for_few_connections_is_warned_of(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    warning = "warning: more than 48 connections at once have to wait for each other: raise "
+    assert "ulimit" not in run().stderr
+    monkeypatch.setattr(resource, "getrlimit", lambda kind: (64, 64))
+    assert warning in run().stderr
 
 
 @pytest.mark.parametrize(("host", "loopback"), [("0", "127.0.0.1"), ("0::0", "[::1]")])

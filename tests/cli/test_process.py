@@ -3,14 +3,15 @@
 import os
 import signal
 import sys
+import threading
 from functools import partial
 from pathlib import Path
 
 import pytest
 
-from tests.conftest import ROOT, eventually
-from tests.program import finished, process, program, ready_url
-from tests.wire import call
+from tests.conftest import ROOT, eventually, make_stub
+from tests.program import FAILING, finished, process, program, ready_url, run
+from tests.wire import Connection, call, get, port_of
 
 pytestmark = pytest.mark.process
 
@@ -92,3 +93,23 @@ def test_ctrl_c_while_a_seed_is_read_ends_quietly() -> None:
         running.send_signal(signal.SIGINT)
         stdout, stderr = running.communicate(timeout=20)
     assert (running.returncode, stdout, stderr.strip()) == (130, "", "")
+
+
+def test_a_failure_of_the_running_server_says_what_failed() -> None:
+    words = ("-c", FAILING, "--port", "0", "--quiet")
+    with process(*words) as failing, Connection(port_of(ready_url(failing))) as client:
+        client.send(get("/fail"))
+        _, stderr = failing.communicate(timeout=30)
+    *_, line = stderr.splitlines()
+    assert line == "error: the server failed: [Errno 22] Invalid argument"
+    assert failing.returncode == 1
+
+
+def test_threads_that_cannot_be_started_are_a_failure_of_the_server() -> None:
+    previous = threading.stack_size(1 << 46)
+    try:
+        done = run(create_stub=lambda options: make_stub())
+    finally:
+        threading.stack_size(previous)
+    assert (done.status, done.stdout) == (1, "")
+    assert done.stderr == "error: the server failed: can't start new thread\n"

@@ -26,7 +26,7 @@ FORM = {
 
 def test_a_project_is_created_and_its_deployment_followed(page: Page) -> None:
     profile = make_profile(FORM, "service.json")
-    with serving(like(profile, pace=300), control_prefix="/_stub/") as port:
+    with serving(like(profile, pace=300)) as port:
         console = Console(page, f"http://127.0.0.1:{port}")
         console.visit()
         banner = console.page.get_by_role("banner")

@@ -89,7 +89,7 @@ def test_every_curl_gets_the_response_that_is_printed(name: str) -> None:
 def url() -> Iterator[str]:
     """The URL of the service with the sample; its deployments succeed at once."""
     app = make_stub(seed=SAMPLE_SEED, pace=0)
-    with serving(app, control_prefix="/_stub/") as port:
+    with serving(app) as port:
         yield f"http://127.0.0.1:{port}"
 
 

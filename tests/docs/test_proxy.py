@@ -85,7 +85,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     needs("openssl", "curl", "nginx")
     folder = tmp_path_factory.mktemp("https")
     app = make_stub(seed=SAMPLE_SEED, tokens=[TOKEN], pace=300)
-    with running(app, trusted_hosts=TRUSTED_HOSTS, control_prefix="/_stub/") as server:
+    with running(app, trusted_hosts=TRUSTED_HOSTS) as server:
         for command in commands("openssl ", "rm "):
             done = Site(folder, 0).run(command)
             assert done.returncode == 0, done.stderr
@@ -135,7 +135,8 @@ def test_the_stub_gets_path_query_and_headers_as_they_were_sent(site: Site) -> N
 
 def test_limits_are_those_of_the_stub(site: Site) -> None:
     (site.folder / "body").write_text(5_000_000 * "x")
-    response = site.get("/v1/projects", "--data-binary", "@body")
+    json_type = ("-H", "Content-Type: application/json")
+    response = site.get("/v1/projects", "--data-binary", "@body", *json_type)
     assert response["code"] == "body_too_large"
     response = site.get("/v1/projects", "-H", f"X-Long: {'x' * 20_000}")
     assert response["code"] == "headers_too_large"

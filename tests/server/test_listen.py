@@ -1,11 +1,13 @@
-"""Addresses to listen on, and how many connections there may be."""
+"""Addresses to listen on, and room for connections."""
 
 import resource
 import socket
+from collections.abc import Iterator
+from contextlib import ExitStack
 
 import pytest
 
-from server import ListenError, connection_limit, create_server, raise_file_limit
+from server import ListenError, connection_limit, create_server
 from tests.live import running, serving
 from tests.server.conftest import Echo
 from tests.wire import Connection, get
@@ -13,14 +15,7 @@ from tests.wire import Connection, get
 pytestmark = pytest.mark.process
 
 UNUSABLE = ("no.such.host.invalid", "192.0.2.1", "a..b", "*")
-# The soft and the hard limit of files, the number of connections, and what the limit is raised to.
-FILES = [
-    ((100, 100), 50, (100, 100)),
-    ((1024, 2048), 896, (2048, 2048)),
-    ((1024, 100_000), 896, (4224, 100_000)),
-    ((4223, 4224), 4095, (4224, 4224)),
-    ((100_000, 100_000), 4096, (100_000, 100_000)),
-]
+ROOM = [(20, 10), (64, 48), (1024, 1008), (100_000, 1030)]  # open files, and connections
 
 
 def test_loopback_serves_its_own_names_and_another_address_any(echo: Echo) -> None:
@@ -40,9 +35,6 @@ def test_localhost_is_both_loopbacks(echo: Echo) -> None:
             with Connection(port, address) as client:
                 client.send(get("/"))
                 assert client.reply().status_code == 200
-                *_, newest = server.active_channels.values()
-                # Nagle's algorithm would delay each response.
-                assert newest.socket.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
         with pytest.raises(ListenError):  # of the last one alone
             create_server(echo.app, addresses[-1], port)
     for address in addresses:
@@ -58,18 +50,42 @@ def test_the_error_for_an_address_that_cannot_be_used_is_one_line(port: int, ech
             create_server(echo.app, host, 0)
 
 
-def test_the_limit_of_files_is_that_of_connections_and_is_raised(
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.fixture
+def many_files() -> Iterator[None]:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, 4096), hard))
+    yield
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def test_a_thousand_idle_connections_are_in_nobodys_way(many_files: None, echo: Echo) -> None:
+    with ExitStack() as stack:
+        port = stack.enter_context(serving(echo.app, threads=1))
+        clients = [stack.enter_context(Connection(port)) for _ in range(1001)]
+        for client in (clients[-1], clients[0]):
+            client.send(get())
+            assert client.reply().status_code == 200
+
+
+def test_clients_beyond_the_limit_of_files_wait_until_others_leave(
+    echo: Echo, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    raised: list[tuple[int, int]] = []
-
-    def set_limit(kind: int, both: tuple[int, int]) -> None:
-        raised.append(both)
-        raise (OSError, ValueError)[len(raised) % 2]  # the limit stays
-
-    monkeypatch.setattr(resource, "setrlimit", set_limit)
-    for limits, connections, expected in FILES:
-        monkeypatch.setattr(resource, "getrlimit", lambda kind, limits=limits: limits)
-        assert connection_limit() == connections
-        raise_file_limit()
-        assert raised[-1] == expected
+    with ExitStack() as stack:
+        with monkeypatch.context() as patched:
+            for files, connections in ROOM[::-1]:
+                patched.setattr(resource, "getrlimit", lambda kind, soft=files: (soft, soft))
+                assert connection_limit() == connections
+            port = stack.enter_context(serving(echo.app, threads=1))
+        clients = [stack.enter_context(Connection(port)) for _ in range(12)]
+        for client in clients:
+            client.send(get())
+        for client in clients[:8]:
+            assert client.reply().status_code == 200
+        for _ in range(20):
+            clients[0].send(get())
+            assert clients[0].reply().status_code == 200
+        assert all(client.is_silent() for client in clients[8:])
+        for client in clients[:4]:
+            client.sock.close()
+        for client in clients[8:]:
+            assert client.reply().status_code == 200

@@ -46,7 +46,7 @@ def failing(
 def served(name: str, **more: Any) -> Iterator[tuple[str, Failures]]:
     """Its server, with two threads, of which a stall takes one."""
     client, failures = failing(name, **more)
-    with serving(client.application, control_prefix="/_stub/", threads=2) as port:
+    with serving(client.application, threads=2) as port:
         yield f"http://127.0.0.1:{port}", failures
 
 

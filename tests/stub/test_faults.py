@@ -259,7 +259,7 @@ def test_requests_that_wait_hold_up_no_others() -> None:
         is_over.wait(60)
 
     app = make_stub(sleep=sleep)
-    with running(app, control_prefix="/_stub/", threads=1) as server, ExitStack() as stack:
+    with running(app, threads=1) as server, ExitStack() as stack:
         port = server.effective_port
         url = f"http://127.0.0.1:{port}"
         call(url, "/_stub/faults", body=b'{"delay": 30, "times": 20}')
@@ -271,7 +271,7 @@ def test_requests_that_wait_hold_up_no_others() -> None:
         assert call(url, "/v1/projects").status_code == 200
         is_over.set()
         assert [client.reply().status_code for client in slow] == 20 * [200]
-        eventually(lambda: len(server.pool.threads) == 1)
+        eventually(lambda: len(server.dispatcher.threads) == 1)
 
 
 @pytest.mark.process

@@ -106,7 +106,7 @@ def session_in(url: str, world: str) -> list[bytes]:
 def test_another_process_responds_with_the_same_bytes() -> None:
     worlds = ("", ".job-42", ".plain")
     app = frozen(grease=AXES, grease_seed=7).application
-    with serving(app, control_prefix="/_stub/") as port:
+    with serving(app) as port:
         here = [session_in(f"http://127.0.0.1:{port}", world) for world in worlds]
     hash_seed = "1" if os.environ.get("PYTHONHASHSEED") != "1" else "2"
     with program(*OPTIONS, env={"PYTHONHASHSEED": hash_seed}) as (_, url):

@@ -46,7 +46,7 @@ def test_the_token_is_kept_where_each_operation_was_asked() -> None:
 
 
 def verify_app(app: Flask, level: str = "abuse") -> Verified:
-    with serving(app, control_prefix="/_stub/") as port:
+    with serving(app) as port:
         return verify(f"http://127.0.0.1:{port}", level=level, env={"VERIFY_TOKEN": OWN_TOKEN})
 
 

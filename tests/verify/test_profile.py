@@ -45,7 +45,7 @@ def stub(like: Profile) -> Iterator[str]:
     clock = Clock(step=0.2)
     clock.now = datetime.now(UTC)
     app = make_stub(seed=sample_of(like), clock=clock, like=like)
-    with serving(app, control_prefix="/_stub/") as port:
+    with serving(app) as port:
         yield f"http://127.0.0.1:{port}"
 
 
