@@ -22,8 +22,9 @@ def build(target: Path) -> None:
         tree, file = Path(folder, "tree"), Path(folder, "stub.pyz")
         subprocess.run([*PIP, "--target", str(tree), str(ROOT)], check=True)
         shutil.copy(ROOT / "tools" / "start_pyz.py", tree / "__main__.py")
-        for path in [path for path in tree.rglob("*") if any(map(path.match, LEFT_OUT))]:
-            shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
+        for pattern in LEFT_OUT:
+            for path in list(tree.rglob(pattern)):
+                shutil.rmtree(path) if path.is_dir() else path.unlink()
         # So that two builds have the same bytes. A zip file has local times, from 1980 on.
         modified = time.mktime((1980, 1, 1, 0, 0, 0, 0, 1, -1))
         for path in tree.rglob("*"):

@@ -28,7 +28,8 @@ def unpacked(content: bytes) -> Path:
     variable, usual = CACHES.get(sys.platform, ("XDG_CACHE_HOME", "~/.cache"))
     cache = Path(os.environ.get(variable, ""))  # a relative one is ignored, as XDG has it
     base = (cache if cache.is_absolute() else Path(usual).expanduser()) / "deployment-stub"
-    for each in (base, folder := base / sha256(content).hexdigest()):
+    folder = base / sha256(content).hexdigest()
+    for each in (base, folder):
         each.mkdir(0o700, parents=True, exist_ok=True)
         found = each.lstat()
         if os.name == "posix" and (found.st_uid != os.geteuid() or found.st_mode & 0o022):
