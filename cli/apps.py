@@ -10,8 +10,8 @@ from flask import Flask
 
 import server
 import stub
+from profiles.profile import read_profile
 from store import Store
-from stub.like.profile import read_profile
 from stub.rules import check
 from stub.seed import Seed, read_seed, read_states, sample_of
 

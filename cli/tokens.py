@@ -9,7 +9,7 @@ import click
 
 import server
 from auth import DEFAULT_TOKEN, BearerAuth, read_token
-from stub.documents import content_of
+from web.documents import content_of
 
 from .options import Settings, invalid
 

@@ -8,8 +8,11 @@ from functools import partial
 from flask import Flask, g
 from flask.typing import ResponseReturnValue
 
+from profiles.contract import observed
+from profiles.request import read_project
 from web.files import read_file
 from web.strict_json import JSON
+from web.times import parse_time
 
 from . import console
 from .console import POLL_PATH
@@ -17,10 +20,7 @@ from .contract import Contract
 from .cors import Cors, check_origins, cors_headers, explain_preflight
 from .faults import MAX_DELAY
 from .grease.axes import ADVICE, MAX_SEED, TIER_1, UnknownPart, parse_axes
-from .like.contract import observed
-from .like.request import read_project
 from .routes import controls
-from .rules import parse_time
 from .seed import Seed
 from .steps import Steps
 from .verdict import KINDS, Finding, Verdict, judge, parse_kinds

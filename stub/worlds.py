@@ -8,6 +8,9 @@ from datetime import datetime, timedelta
 from typing import Any, NamedTuple, Protocol, cast
 from uuid import uuid4
 
+from profiles.ids import Form
+from profiles.profile import Profile
+from profiles.service import LikeStore, Responses
 from records import STATUSES, Deployment, Records, Timeline, timelines_of
 from store import Clock, NewId, Store
 from web.redaction import Redactor
@@ -21,8 +24,6 @@ from .faults import Fault, Faults
 from .grease.axes import Parts, Switch, read_grease
 from .ids import Ids
 from .journal import Journal
-from .like.profile import Profile
-from .like.service import LikeStore, Responses
 from .rejections import Rejections
 from .seed import Seed
 from .tenants import Tenant, prefix_of
@@ -127,7 +128,7 @@ class Worlds:
         self.responses: Responses | None = None
         self.words: tuple[str, ...] = ()
         run: Sequence[str] = STATUSES
-        id_forms: Mapping[str, dict[str, Any]] = {}
+        id_forms: Mapping[str, Form] = {}
         names = None
         if self.like:
             self.responses = Responses(self.like)

@@ -18,8 +18,9 @@ MAY_IMPORT: dict[str, set[str]] = {
     "web": {"flask", "werkzeug", "records"},
     "auth": {"flask", "web"},
     "server": {"waitress"},
+    "profiles": {"flask", "werkzeug", "records", "store", "web"},
     "redis_store": {"redis", "records", "store"},
-    "stub": {"flask", "werkzeug", "records", "store", "web"},
+    "stub": {"flask", "werkzeug", "profiles", "records", "store", "web"},
 }
 MAY_IMPORT["cli"] = {*MAY_IMPORT, "click", "flask"}
 MAY_IMPORT["app"] = {"flask", "auth", "records", "store", "web", "stub", "cli"}

@@ -14,9 +14,9 @@ from pathlib import Path as File
 from typing import Any, NamedTuple
 from urllib.parse import SplitResult, parse_qsl, urlsplit
 
+from profiles.markers import DEFAULT_REQUEST, NAME
 from stub.contract import object_in
-from stub.documents import content_of
-from stub.like.markers import DEFAULT_REQUEST, NAME
+from web.documents import content_of
 from web.redaction import SECRET_NAME
 
 from . import checks

@@ -12,11 +12,12 @@ from urllib.parse import urlsplit
 import click
 
 import stub
+from profiles.check import MAX_BYTES
+from profiles.markers import CHOICE, DEFAULT_REQUEST, NAME, places_of_name
+from profiles.profile import Profile, read_profile
 from records import matches
 from server.settings import LOOPBACK, in_brackets
-from stub.documents import content_of
-from stub.like.markers import CHOICE, DEFAULT_REQUEST, NAME, place_of_name
-from stub.like.profile import MAX_BYTES, Profile, read_profile
+from web.documents import content_of
 from web.files import read_file
 from web.redaction import Redactor
 from web.strict_json import MalformedJSON, parse_json
@@ -35,7 +36,7 @@ from .client import Client
 from .drift import compare
 from .har import Recording, read_har
 from .judge import NOT_SEEN, says_nothing
-from .observe import observe
+from .observe import observe, with_record
 from .report import Result, cases_of, findings_of, left_behind, text_of_profile, text_of_result
 from .run import DEPLOYMENTS, Run, names_deployment
 from .session import Session
@@ -88,7 +89,7 @@ def verify_service(environ: Mapping[str, str], options: Options) -> int:
     if options.report:
         write_report(options.report, run, result.parts, findings)
     if options.save and result.observation:
-        save_profile(options.save, result.observation.profile)
+        save_profile(options.save, with_record(result.observation.profile)[0])
         run.tell(*text_of_profile(run, result.observation, options.save))
     tell_findings(run, options, environ, findings, unused)
     return 1 if findings else 0
@@ -159,7 +160,7 @@ def read_request(path: Path) -> dict[str, Any]:
     text = json.dumps(document)
     with_marker = text.replace(f'"{NAME_IN_FILE}"', f'"{NAME}"')
     request: dict[str, Any] = json.loads(with_marker)
-    places = list(place_of_name(request))
+    places = places_of_name(request)
     is_once = text.count(NAME_IN_FILE) == 1 and len(places) == 1
     if not is_once or places == [()]:
         raise ValueError(f'{path}: must have the text "{NAME_IN_FILE}" once, inside objects alone')

@@ -10,11 +10,11 @@ from flask import Blueprint
 from flask.typing import ResponseReturnValue
 from werkzeug.exceptions import NotFound
 
+from profiles.markers import DEFAULT_REQUEST
 from records import Deployment, Project, timestamp
 from web.strict_json import JSON
 
 from ..grease.axes import TIER_1, Grease
-from ..like.markers import DEFAULT_REQUEST
 from ..routes import all_worlds, open_world
 from ..worlds import World, Worlds
 

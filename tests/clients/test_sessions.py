@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from profiles.profile import make_profile
 from stub import observed
-from stub.like.profile import make_profile
 from tests.clients.commands import HERE, documented, perform
 from tests.conftest import ROOT
 from tests.program import program

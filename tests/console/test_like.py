@@ -4,10 +4,10 @@ import re
 
 from playwright.sync_api import Page, expect
 
-from stub.like.profile import make_profile
+from profiles.profile import make_profile
 from tests.console.conftest import Console
 from tests.live import serving
-from tests.stub.like.conftest import like
+from tests.profiles.conftest import like
 
 FORM = {
     "observed_at": "2026-11-25",

@@ -4,9 +4,9 @@ import json
 from itertools import pairwise
 
 from app import create_app
+from profiles.markers import ALL
+from profiles.profile import make_profile
 from stub import StubOptions
-from stub.like.markers import ALL
-from stub.like.profile import make_profile
 from stub.rules import schemas
 from stub.seed import sample_of
 from tests.docs.documents import TEXTS, blocks_of, files_of

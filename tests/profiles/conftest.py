@@ -7,8 +7,8 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from app import create_app
+from profiles.profile import Profile, make_profile
 from stub import StubOptions
-from stub.like.profile import Profile, make_profile
 from stub.seed import sample_of
 from tests.conftest import TOKEN, Clock
 from tests.services import DOCUMENTS
