@@ -34,7 +34,7 @@ def test_a_project_is_created_and_its_deployment_followed(page: Page) -> None:
         contract = console.tab("Contract")
         badge = contract.locator(".observed").nth(1)
         expect(badge).to_have_text("observed")
-        short = contract.locator(".fixed").first
+        short = contract.locator(".parts .fixed").first
         heights = [each.evaluate("badge => badge.offsetHeight") for each in (badge, short)]
         assert heights[0] == heights[1]  # one line
         name = console.page.get_by_label("Name", exact=True)
