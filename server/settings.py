@@ -77,6 +77,7 @@ def make_settings(options: ServerOptions, connections: int, loopback: str | None
         outbuf_overflow=sys.maxsize,
         outbuf_high_watermark=sys.maxsize,  # no thread waits for a client: see MAX_UNREAD
         channel_timeout=IDLE,
+        clear_untrusted_proxy_headers=False,  # the app gets the fields as they were sent
         log_socket_errors=False,
     )
     settings.options = options
