@@ -9,7 +9,7 @@ import click
 from flask import Flask
 
 import stub
-from stub.like.profile import read_profile
+from profiles.profile import read_profile
 from stub.rules import check
 from stub.seed import Seed, read_seed, read_states, sample_of
 from web.speedups import speed_up

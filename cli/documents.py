@@ -17,7 +17,7 @@ PAGES = ("choices", "ci", "contract", "development", "grease", "https", "like", 
 FILES = {
     "readme": "README.md",
     **{name: f"docs/{name}.md" for name in PAGES},
-    "profile": "stub/like/profile.json",
+    "profile": "profiles/profile.json",
     **{name: f"docs/fixtures/{file}" for name, file in FIXTURES.items()},
 }
 TYPES_OF_NODE = "docs/fixtures/stub_fixture.d.mts"

@@ -9,7 +9,7 @@ import click
 import server
 import stub
 from auth import DEFAULT_TOKEN
-from stub.like.profile import lacking
+from profiles.profile import lacking
 from stub.redaction import SHORT
 from stub.tokens import is_empty
 
@@ -135,8 +135,8 @@ class Serving:
             yield f"delays are random: --delay {least}-{most} --ids-seed {settings.delay_seed}"
         if settings.like:
             like = self.app.extensions["worlds"].like
-            if not like.shows_status:
-                yield f"warning: {settings.like}: /deployment/body has no {{deployment.status}}"
+            for warning in like.warnings:
+                yield f"warning: {settings.like}: {warning}"
             line = f"responses are like {settings.like}"
             lacks = lacking(like)
             if lacks:

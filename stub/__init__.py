@@ -3,6 +3,8 @@
 What the program needs of it, it finds here.
 """
 
+from web.times import parse_time
+
 from .app import create_stub
 from .console import POLL_PATH
 from .contract import Contract
@@ -10,6 +12,5 @@ from .cors import check_origins, cors_headers
 from .faults import MAX_DELAY
 from .grease.axes import ADVICE, MAX_SEED, TIER_1, UnknownPart, parse_axes
 from .options import Options
-from .rules import parse_time
 from .verdict import KINDS, Finding, Verdict, judge, parse_kinds
 from .worlds import World, Worlds

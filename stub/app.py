@@ -12,6 +12,8 @@ from flask.typing import ResponseReturnValue
 
 from app import create_app
 from auth import Unauthorized
+from profiles.contract import observed
+from profiles.request import read_project
 from store import Clock, NewId, random_id, utc_now
 from web.files import read_file
 from web.problems import respond
@@ -21,8 +23,6 @@ from web.strict_json import JSON
 from . import console
 from .access_log import with_start
 from .cors import Cors, explain_preflight
-from .like.contract import observed
-from .like.request import read_project
 from .options import Options
 from .routes import controls
 from .steps import Steps

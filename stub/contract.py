@@ -8,10 +8,8 @@ from typing import Any
 
 from flask import Request
 
-from .documents import names_around, path_of, unknown_members
-
-# The responses of no operation; the contract of a profile has its own in `x-elsewhere`.
-ELSEWHERE = {"401": "Unauthorized", "404": "NotFound", "405": "MethodNotAllowed"}
+from profiles.contract import ELSEWHERE
+from web.documents import names_around, path_of, unknown_members
 
 PROBLEM = {"$ref": "#/components/schemas/Problem"}
 WELL_FORMED = re.compile(r"Bearer [A-Za-z0-9._~+/-]+=*")
@@ -69,12 +67,12 @@ class Contract:
         is_of_store = status == 503 and not self.is_observed
         if response is None or is_of_store:
             return "injected_fault", []
-        content, *_ = response["content"].values()
-        (code, example), *_ = content["examples"].items()
-        if content["schema"] != PROBLEM:
-            return code, []
-        problem = example["value"]
-        return code, problem.get("errors", [])
+        code = codes_of(response)[0]
+        for content in response.get("content", {}).values():
+            if content["schema"] == PROBLEM and code in content["examples"]:
+                problem = content["examples"][code]["value"]
+                return code, problem.get("errors", [])
+        return code, []
 
     def _declared(self, operation: Operation | None, status: str) -> dict[str, Any] | None:
         """The response of an operation, or of none, with this status."""
@@ -130,9 +128,17 @@ def route_of(path: str) -> str:
     return re.sub(r"\{[^}]*\}|<[^>]*>", "{}", path)
 
 
+def codes_of(response: dict[str, Any]) -> list[str]:
+    """The codes of the errors that a response of a contract has."""
+    if "x-codes" in response:  # of a profile, whose errors may have no body
+        own: list[str] = response["x-codes"]
+        return own
+    (content,) = response["content"].values()
+    return [*content["examples"]]
+
+
 def rejects_method(response: dict[str, Any]) -> bool:
-    contents = response["content"].values()
-    return any("method_not_allowed" in content["examples"] for content in contents)
+    return "method_not_allowed" in codes_of(response)
 
 
 def elsewhere_of(document: dict[str, Any]) -> dict[str, dict[str, Any]]:

@@ -1,14 +1,8 @@
-"""JSON documents: what is wrong in a file of them, and parts of one as they were written."""
+"""Parts of JSON texts as they were written."""
 
 import json
 import re
-from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
-from pathlib import Path
-from typing import Any
-
-from web.problems import InvalidBody
-from web.strict_json import MalformedJSON
+from collections.abc import Collection, Iterator
 
 # Numbers are read as strings that begin with a lone surrogate, which no valid document has, and are
 # written without their quotes, so that none that a client sent changes.
@@ -20,41 +14,6 @@ _NUMBER = re.compile(r'"(?:\\udfff|\udfff)([^"]*)"')
 def unquote_numbers(text: str) -> str:
     """JSON text with the numbers that were read as strings as they were."""
     return _NUMBER.sub(r"\1", text)
-
-
-def path_of(pointer: str) -> list[str]:
-    """The names and indexes of a JSON Pointer (RFC 6901 §4)."""
-    names = pointer.split("/")[1:]
-    return [name.replace("~1", "/").replace("~0", "~") for name in names]
-
-
-def follow(part: dict[str, Any], named: dict[str, Any]) -> dict[str, Any]:
-    """The part of a schema or a contract itself, or what its `$ref` names."""
-    if "$ref" in part:
-        *_, name = path_of(part["$ref"])
-        part = named[name]
-    return part
-
-
-def names_around(value: dict[str, Any], path: Sequence[str]) -> dict[str, Any]:
-    """The names in an object, and in those on a path: that of each of these has the names in it."""
-    names: dict[str, Any] = {name: {} for name in value}
-    if path:
-        first, *rest = path
-        names[first] = names_around(value[first], rest)
-    return names
-
-
-def unknown_members(value: Any, known: dict[str, Any]) -> Iterator[list[str]]:
-    """The paths of the members of an object that are not among the names of `names_around`."""
-    if not isinstance(value, dict):
-        return
-    for name, inner in value.items():
-        if name not in known:
-            yield [name]
-        elif known[name]:
-            for path in unknown_members(inner, known[name]):
-                yield [name, *path]
 
 
 # The rest of these is for valid JSON. Python's limit on the digits of an integer does not matter.
@@ -107,17 +66,3 @@ def without_members(text: str, names: Collection[str]) -> str:
             before = before.rstrip().removesuffix(",")
         text = before + after
     return text
-
-
-@contextmanager
-def explained(path: Path) -> Iterator[None]:
-    """Raises `ValueError` with the reasons for which the file cannot be read."""
-    try:
-        yield
-    except OSError as error:
-        raise ValueError(f"{path}: {error.strerror}") from None
-    except MalformedJSON as error:
-        raise ValueError(f"{path}: {error}") from None
-    except InvalidBody as error:
-        places = [(json.dumps(at)[1:-1] or "the document", why) for at, why in error.errors]
-        raise ValueError("\n".join(f"{path}: {at}: {why}" for at, why in places)) from None

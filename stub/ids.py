@@ -5,13 +5,12 @@ from dataclasses import dataclass, replace
 from hashlib import blake2b
 from random import Random
 from threading import Lock
-from typing import Any
 
+from profiles.ids import Form, base_of
 from store import MAX_TRIES, NewId, StoreFull
 
 from .grease.axes import ID_AXES, Pair, Switch
 from .grease.variants import vary_id
-from .like.ids import make_id
 
 MakeId = Callable[[str, str, int], str]
 """Makes an id: of a prefix, `prj` or `dpl`; of what an id may be made from, the name of the project
@@ -40,7 +39,7 @@ class Ids:
 
     new_id: NewId
     seed: int | None
-    forms: Mapping[str, dict[str, Any]]
+    forms: Mapping[str, Form]
     grease: Switch
     world: str = ""
     start: "Ids | None" = None
@@ -50,6 +49,7 @@ class Ids:
     def __post_init__(self) -> None:
         self._lock = Lock()
         self._numbers: dict[str, int] = {}
+        self._names: dict[str, str] = {}  # of projects, by the ids that were made
         self._pairs: dict[str, tuple[Pair, ...]] = {}  # of the ids that grease varied
 
     def of_world(self, world: str, grease: Switch) -> "Ids":
@@ -68,6 +68,8 @@ class Ids:
                 made = vary_id(dict(pairs), grease.seed, key_of(self.count), made)
                 self._pairs.setdefault(made, pairs)
                 self.are_varied = True
+            if part == "projects":
+                self._names[made] = base
             self._numbers.setdefault(made, self.count)  # a deployment may have its project's id
             return made
 
@@ -77,11 +79,18 @@ class Ids:
             source = f"{self.seed} {self.world} {self.count}"
         form = self.forms.get(part)
         if form is not None:
-            return make_id(form, Random(source), self.count, base, attempt)
+            base = base_of(form, self._name_of(base), base)
+            return form.make(Random(source), base, attempt)
         if source is None:
             return self.new_id(prefix)
         digest = blake2b(source.encode(), digest_size=8).hexdigest()
         return f"{prefix}_{digest}"
+
+    def _name_of(self, base: str) -> str:
+        """The name of the project whose id is `base`; without one that is known, `base`."""
+        if base in self._names or not self.start:
+            return self._names.get(base, base)
+        return self.start._name_of(base)
 
     def key(self, text: str) -> str:
         if text in self._numbers:

@@ -8,10 +8,10 @@ from typing import Any
 from flask import Response
 
 from auth import DEFAULT_TOKEN
+from profiles.profile import Profile
 from store import MAX_PROJECTS, PACE
 
 from .failures import Failures
-from .like.profile import Profile
 from .redaction import Redactor
 from .seed import NOTHING, Seed
 from .store import WorldStore

@@ -9,6 +9,7 @@ from flask import Blueprint, Response, current_app, g, request
 from flask.typing import ResponseReturnValue
 from werkzeug.exceptions import HTTPException
 
+from profiles.profile import lacking
 from records import timestamp
 from store import StoreFull
 from web.files import read_file
@@ -21,7 +22,6 @@ from . import rules
 from .clock import MAX_ADVANCE
 from .grease.axes import check_grease
 from .journal import read_filters
-from .like.profile import lacking
 from .pact import find_state, read_change, take_back
 from .paths import CONTROLS, is_control_path
 from .seed import SEED_DEPTH, id_to_text, make_seed, write_seed

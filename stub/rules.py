@@ -1,195 +1,32 @@
-"""The rules of JSON that a client sends, as the published schemas say them.
-
-A library for JSON Schema would be one more dependency, and its messages are for programmers.
-`x-error` is the message for a value that a schema rejects; without one, it names the type or the
-values of `enum`.
-`x-last` has the rules of the last item of an array, `x-others` those of the items before it, and
-`x-reserved` a pattern of names, in any case, that are no values.
-"""
+"""The rules of what is sent to the stub, as stub/openapi.json has them."""
 
 import json
-import operator
-import re
-from collections.abc import Callable, Iterator
-from datetime import UTC, datetime, tzinfo
+from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
 from records import Stage, Timeline, round_to_microseconds
 from web.files import read_file
 from web.problems import FieldError
-from web.validation import error_at
-
-from .documents import follow
-
-# Of each type of JSON, a plain value, and the name of its values.
-TYPES: dict[str, tuple[Any, str]] = {
-    "string": ("text", "a string"),
-    "integer": (1, "an integer"),
-    "number": (0.5, "a number"),
-    "boolean": (True, "true or false"),
-    "null": (None, "null"),
-    "array": ([], "an array"),
-    "object": ({}, "a JSON object"),
-}
-
-Schema = dict[str, Any]
-
-TIME = re.compile(
-    r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d+))?(Z|[+-]\d\d:[0-5]\d)", re.ASCII | re.IGNORECASE
-)
+from web.schemas import Schema, errors_of, resolved
 
 
 def check(value: Any, name: str, words: tuple[str, ...] = ()) -> Iterator[FieldError]:
-    """What in a value contradicts the schema of this name; `words` are further statuses."""
+    """What in a value contradicts the schema of this name.
+
+    `words` are the statuses of a profile, if it has any: no others are valid then.
+    """
     return errors_of(value, schemas(words)[name])
 
 
 @cache
 def schemas(words: tuple[str, ...] = ()) -> dict[str, Schema]:
-    """The schemas by name, without `$ref`: those of openapi.json, and profile.json.
-
-    `words` are statuses of a profile, which are valid beside those of openapi.json.
-    """
+    """The schemas of stub/openapi.json by name, without `$ref`, and with the statuses `words`."""
     document = json.loads(read_file("stub/openapi.json"))
-    profile = json.loads(read_file("stub/like/profile.json"))
     named: dict[str, Schema] = document["components"]["schemas"]
-    named |= profile["$defs"]
-    named["Profile"] = profile
     if words:
-        own = named["Status"]
-        error = f"{own['x-error']}, or one of {', '.join(words)}"
-        named["Status"] = {"anyOf": [own, {"enum": words}], "x-error": error}
+        named["Status"] = {"type": "string", "enum": list(words)}
     return {name: resolved(schema, named) for name, schema in named.items()}
-
-
-def resolved(part: Any, named: dict[str, Schema]) -> Any:
-    if isinstance(part, list):
-        return [resolved(each, named) for each in part]
-    if not isinstance(part, dict):
-        return part
-    members = {**follow(part, named), **part}
-    members.pop("$ref", None)
-    return {name: resolved(each, named) for name, each in members.items()}
-
-
-def errors_of(value: Any, rules: Schema, *path: str | int) -> Iterator[FieldError]:
-    """What in a value contradicts the rules, which are a schema; the value stands at the path."""
-    keyword = broken_keyword(value, rules)
-    if keyword:
-        yield error_at(reason_of(keyword, rules), *path)
-        return
-    if isinstance(value, list):
-        yield from errors_of_items(value, rules, *path)
-    if isinstance(value, dict):
-        yield from errors_of_members(value, rules, *path)
-    for each in rules.get("allOf", ()):
-        yield from errors_of(value, each, *path)
-
-
-def broken_keyword(value: Any, rules: Schema) -> str | None:
-    """The first keyword of a schema that a value breaks, its members and items aside."""
-    for keyword, expected in rules.items():
-        holds = KEYWORDS.get(keyword)
-        if holds and not holds(value, expected):
-            return keyword
-    return None
-
-
-def reason_of(keyword: str, rules: Schema) -> str:
-    if "x-error" in rules:
-        return str(rules["x-error"])
-    if keyword == "enum":
-        return f"must be one of {', '.join(map(str, rules['enum']))}"
-    _, name = TYPES[rules.get("type", "object")]
-    return f"must be {name}"
-
-
-def errors_of_items(items: list[Any], rules: Schema, *path: str | int) -> Iterator[FieldError]:
-    of_each = rules.get("items", {})
-    of_others = rules.get("x-others", {})
-    for index, item in enumerate(items):
-        is_last = index == len(items) - 1
-        more = rules.get("x-last", {}) if is_last else of_others
-        yield from errors_of(item, of_each, *path, index)
-        yield from errors_of(item, more, *path, index)
-
-
-def errors_of_members(
-    members: dict[str, Any], rules: Schema, *path: str | int
-) -> Iterator[FieldError]:
-    known = rules.get("properties", {})
-    others = rules.get("additionalProperties", True)
-    of_names = rules.get("propertyNames", {})
-    for name, value in members.items():
-        yield from errors_of(name, of_names, *path, name)
-        schema = known.get(name, others)
-        if schema is False:
-            yield error_at("is not a known member", *path, name)
-        elif schema is not True:
-            yield from errors_of(value, schema, *path, name)
-    for name in rules.get("required", ()):
-        if name not in members:
-            yield error_at("is required", *path, name)
-    for name, needed in rules.get("dependentRequired", {}).items():
-        for other in needed:
-            if name in members and other not in members:
-                yield error_at(f"needs `{other}`", *path, name)
-
-
-def is_valid(value: Any, rules: Schema) -> bool:
-    return not any(errors_of(value, rules))
-
-
-def is_of_type(value: Any, name: str) -> bool:
-    """Whether it is of a type of JSON Schema, for which 2.0 is an integer."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        plain, _ = TYPES[name]
-        return type(value) is type(plain)
-    if name == "integer":
-        return value == int(value)
-    return name == "number"
-
-
-def parse_time(value: object) -> datetime | None:
-    """The time, UTC, of RFC 3339, or None; none has a leap second."""
-    match = TIME.fullmatch(value) if isinstance(value, str) else None
-    if match is None:
-        return None
-    second, fraction, offset = match.groups(default="")
-    milliseconds = fraction[:3].ljust(3, "0")
-    if offset in "Zz":
-        offset = "+00:00"
-    text = f"{second}.{milliseconds}{offset}"
-    try:
-        moment = datetime.fromisoformat(text)
-        return moment.astimezone(UTC)
-    except (ValueError, OverflowError):
-        return None
-
-
-@cache
-def zone_of(offset: str) -> tzinfo | None:
-    """The time zone of `Z`, or of an offset such as `+01:00`, in any case."""
-    return datetime.strptime(offset.upper(), "%z").tzinfo
-
-
-def spell_time(moment: datetime, digits: int, offset: str, separator: str) -> str:
-    """A millisecond, given in UTC, with so many digits of a second (RFC 3339 §5.6).
-
-    A time that would be before the year 1 or after 9999 is in UTC.
-    """
-    try:
-        at = moment.astimezone(zone_of(offset))
-    except OverflowError:
-        at = moment
-        offset = "+00:00"
-    second = at.isoformat(separator)[:19]
-    milliseconds = f"{at.microsecond // 1000:03}"
-    fraction = milliseconds.ljust(digits, "0")[:digits]
-    if fraction:
-        second = f"{second}.{fraction}"
-    return second + offset
 
 
 def read_timeline(document: dict[str, Any]) -> Timeline:
@@ -201,38 +38,3 @@ def read_timeline(document: dict[str, Any]) -> Timeline:
         timeline.append(Stage(each["status"], seconds))
     end = Stage(last["status"])
     return (*timeline, end)
-
-
-def has_at_least(value: Any, least: int) -> bool:
-    return len(value) >= least
-
-
-def has_at_most(value: Any, most: int) -> bool:
-    return len(value) <= most
-
-
-FORMATS: dict[str, Callable[[Any], object]] = {
-    "date-time": parse_time,
-    "date": lambda text: parse_time(f"{text}T00:00:00Z"),
-    "printable": str.isprintable,
-}
-# Of each keyword: whether a value keeps it. In a schema `type` stands first.
-KEYWORDS: dict[str, Callable[[Any, Any], object]] = {
-    "type": is_of_type,
-    "enum": lambda value, known: value in known,
-    "minimum": operator.ge,
-    "maximum": operator.le,
-    "minLength": has_at_least,
-    "maxLength": has_at_most,
-    "minItems": has_at_least,
-    "maxItems": has_at_most,
-    "minProperties": has_at_least,
-    "maxProperties": has_at_most,
-    "uniqueItems": lambda value, _: len(set(map(str, value))) == len(value),
-    "pattern": lambda value, pattern: re.fullmatch(pattern, value),
-    "x-reserved": lambda value, names: not re.fullmatch(names, value, re.IGNORECASE),
-    "format": lambda value, name: FORMATS[name](value),
-    "anyOf": lambda value, schemas: any(is_valid(value, each) for each in schemas),
-    "oneOf": lambda value, schemas: sum(is_valid(value, each) for each in schemas) == 1,
-    "not": lambda value, rules: not is_valid(value, rules),
-}

@@ -8,6 +8,8 @@ from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
 
+from profiles.ids import base_of
+from profiles.profile import Profile
 from records import (
     Deployment,
     Project,
@@ -16,22 +18,21 @@ from records import (
     truncate_to_milliseconds,
     with_members,
 )
+from web.documents import explained
 from web.files import content_of, read_file
 from web.problems import FieldError
+from web.schemas import errors_of
 from web.strict_json import MAX_BYTES, MAX_DEPTH, parse_json
+from web.times import parse_time
 from web.validation import error_at, require_valid, under
 
 from . import rules
 from .documents import (
-    explained,
     texts_of_items,
     texts_of_members,
     without_members,
 )
 from .ids import MakeId, unused_id
-from .like.ids import make_id
-from .like.profile import Profile
-from .rules import parse_time
 from .store import AT_START, Records
 from .timelines import TimelineFor, rest_of_timeline
 
@@ -114,7 +115,7 @@ def read_states(path: Path, like: Profile | None = None) -> dict[str, Seed]:
     """The provider states of a file, a seed document for each name; `ValueError` as for a seed."""
     with explained(path):
         text, documents = parse_json(content_of(path), SEED_DEPTH + 1)
-        require_valid(rules.errors_of(documents, {"type": "object"}))
+        require_valid(errors_of(documents, {"type": "object"}))
         require_valid(check_states(documents, like))
         texts = texts_of_members(text)
         return {name: seed_of_valid(documents[name], texts[name]) for name in documents}
@@ -227,15 +228,18 @@ def sample_of(like: Profile | None) -> Seed:
         return sample
     source = Random(0)
     ids: dict[str | None, str] = {}
+    names: dict[str, str] = {}
     projects = []
     for project in sample.projects:
         own = str(project.id)
         ids[own] = sample_id(like, source, "projects", project.name, ids.values(), own)
+        names[ids[own]] = project.name
         projects.append(project._replace(id=ids[own]))
     deployments: dict[str, Deployment] = {}
     for each in pinned_deployments(like, sample):
         owner = ids[each.project_id]
-        deployment_id = sample_id(like, source, "deployments", owner, deployments, each.id)
+        name = names[owner]
+        deployment_id = sample_id(like, source, "deployments", name, deployments, each.id, owner)
         deployments[deployment_id] = each._replace(id=deployment_id, project_id=owner)
     return Seed(tuple(projects), tuple(deployments.values()))
 
@@ -258,17 +262,26 @@ def pinned_deployments(like: Profile, sample: Seed) -> list[Deployment]:
 
 
 def sample_id(
-    like: Profile, source: Random, kind: str, base: str, taken: Container[str], own: str
+    like: Profile,
+    source: Random,
+    kind: str,
+    name: str,
+    taken: Container[str],
+    own: str,
+    owner: str = "",
 ) -> str:
-    """An unused id of the profile's form; without one, the sample's own, or an opaque one."""
+    """An unused id of the profile's form; without one, the sample's own, or an opaque one.
+
+    `name` is that of the project, and `owner` the id of the project of a deployment.
+    """
     form = like.ids.get(kind)
     if form is None:
         return own or f"dpl_{source.getrandbits(64):016x}"
 
     def new_id(prefix: str, base: str, attempt: int) -> str:
-        return make_id(form, source, attempt, base, attempt)
+        return form.make(source, base, attempt)
 
-    return unused_id(new_id, "", base, taken)
+    return unused_id(new_id, "", base_of(form, name, owner), taken)
 
 
 # Writing

@@ -8,6 +8,7 @@ from typing import Any
 from flask import Request, Response, g, request
 from flask.typing import ResponseReturnValue
 
+from profiles.service import Responses
 from web.routing import OPERATIONS
 
 from .access_log import world_name
@@ -17,7 +18,6 @@ from .entry import describe, request_name
 from .faults import Fault, stall
 from .grease.responses import vary
 from .journal import JournalMemory
-from .like.service import Responses
 from .outcome import Outcome, decide
 from .paths import is_recorded
 from .worlds import World, Worlds

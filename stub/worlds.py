@@ -6,6 +6,8 @@ from datetime import datetime, timedelta
 from typing import Any, NamedTuple, Protocol, cast
 from uuid import uuid4
 
+from profiles.ids import Form
+from profiles.service import LikeStore, Responses
 from records import STATUSES
 from store import Clock, NewId
 
@@ -17,7 +19,6 @@ from .faults import Fault, Faults
 from .grease.axes import Parts, Switch, read_grease
 from .ids import Ids
 from .journal import Journal
-from .like.service import LikeStore, Responses
 from .options import Options
 from .redaction import Redactor
 from .rejections import Rejections
@@ -72,7 +73,7 @@ class Worlds:
         self.responses: Responses | None = None
         self.words: tuple[str, ...] = ()
         run: Sequence[str] = STATUSES
-        id_forms: Mapping[str, dict[str, Any]] = {}
+        id_forms: Mapping[str, Form] = {}
         names = None
         if self.like:
             self.responses = Responses(self.like)

@@ -11,9 +11,9 @@ from flask.testing import FlaskClient
 
 from app import create_app
 from auth import allow_list
+from profiles.profile import make_profile
 from records import ProjectList
 from store import MemoryStore
-from stub.like.profile import make_profile
 from stub.store import WorldStore
 from tests.conftest import Clock, client_of, control_client_of, make_stub, names, seed_of, unchanged
 from tests.contract import CREATED, STATUSES, V1, assert_invalid, assert_problem

@@ -23,7 +23,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "auth": {"flask", "store", "web"},
     "app": {"flask", "auth", "store", "web"},
     "server": {"waitress"},
-    "stub": {"flask", "werkzeug", "app", "auth", "records", "store", "web"},
+    "profiles": {"flask", "werkzeug", "records", "store", "web"},
+    "stub": {"flask", "werkzeug", "app", "auth", "profiles", "records", "store", "web"},
     "redis_store": {"redis", "records", "store", "stub"},
 }
 MAY_IMPORT["cli"] = {*MAY_IMPORT, "click", "flask"}

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
-from stub.like.markers import DEFAULT_REQUEST, place_of_name
-from stub.like.markers import NAME as NAME_MARKER
+from profiles.markers import DEFAULT_REQUEST, places_of_name
+from profiles.markers import NAME as NAME_MARKER
 from web.routing import CREATED
 
 from .values import json_text
@@ -258,7 +258,7 @@ def edited(request: dict[str, Any], members: dict[str, str]) -> str:
 
 def holder_of_name(body: dict[Any, Any]) -> tuple[dict[Any, Any], str | int]:
     """The object in the body of a creation in which the name stands, and the member there."""
-    *outer, name = next(place_of_name(body))
+    *outer, name = places_of_name(body)[0]
     for each in outer:
         body = body[each]
     return body, name

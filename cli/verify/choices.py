@@ -3,7 +3,7 @@
 from collections import defaultdict
 from typing import Any
 
-from stub.like.markers import CHOICE, is_choice
+from profiles.markers import CHOICE
 
 from .values import Path, are_same, is_same
 
@@ -38,7 +38,7 @@ def merge_arrays(bodies: Bodies, varying: set[Path], path: Path) -> list[Any]:
 
 
 def merge_objects(bodies: Bodies, varying: set[Path], path: Path) -> Any:
-    """Objects as one; as a whole, if some members are there with other statuses alone."""
+    """Objects as one; a member that is there with some statuses alone is a choice of these."""
     names: dict[str, None] = {}
     for _, body in bodies:
         names.update(dict.fromkeys(body))
@@ -46,11 +46,13 @@ def merge_objects(bodies: Bodies, varying: set[Path], path: Path) -> Any:
     for name in names:
         inner = (*path, name)
         having = [(word, body[name]) for word, body in bodies if name in body]
-        if len(having) < len(bodies):
-            if not comes_and_goes(bodies, name):
-                return choose(bodies, varying, path)
+        if len(having) == len(bodies):
+            merged[name] = merge(having, varying, inner)
+        elif comes_and_goes(bodies, name):
             varying.add(inner)
-        merged[name] = merge(having, varying, inner)
+            merged[name] = merge(having, varying, inner)
+        else:
+            merged[name] = {CHOICE: merge_by_status(having, varying, inner)}
     return merged
 
 
@@ -64,16 +66,21 @@ def comes_and_goes(bodies: Bodies, name: str) -> bool:
 def choose(bodies: Bodies, varying: set[Path], path: Path) -> Any:
     """The choice between the bodies of the statuses, or the first one, if it varies with one."""
     _, first = bodies[0]
-    by_status: dict[str, Bodies] = defaultdict(list)
-    for word, body in bodies:
-        by_status[word].append((word, body))
-    if len(by_status) == 1:
+    if len({word for word, _ in bodies}) == 1:
         varying.add(path)
         return first
-    merged = {word: merge(of_word, varying, path) for word, of_word in by_status.items()}
+    merged = merge_by_status(bodies, varying, path)
     if path in varying:
         return first
     return choice(merged)
+
+
+def merge_by_status(bodies: Bodies, varying: set[Path], path: Path) -> dict[str, Any]:
+    """For each status one body."""
+    by_status: dict[str, Bodies] = defaultdict(list)
+    for word, body in bodies:
+        by_status[word].append((word, body))
+    return {word: merge(of_word, varying, path) for word, of_word in by_status.items()}
 
 
 def judged(bodies: Bodies) -> Bodies:
@@ -105,15 +112,3 @@ def choice(bodies: dict[str, Any]) -> dict[str, Any]:
     usual = max(values, key=count)
     words = {word: value for word, value in bodies.items() if not is_same(value, usual)}
     return {CHOICE: {**words, "": usual}}
-
-
-def resolve(body: Any, word: str) -> Any:
-    """A body as it is with a status."""
-    if isinstance(body, list):
-        return [resolve(item, word) for item in body]
-    if is_choice(body):
-        words = body[CHOICE]
-        return resolve(words.get(word, words[""]), word)
-    if isinstance(body, dict):
-        return {name: resolve(value, word) for name, value in body.items()}
-    return body

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 from urllib.parse import unquote
 
-from stub.like.markers import CHOICE, is_choice, split
+from profiles.markers import CHOICE, is_choice, split
 from stub.redaction import SECRET_NAME, Redactor
 from web.validation import pointer
 

@@ -3,15 +3,13 @@
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from stub.like.markers import names_below, whole_marker
-from stub.like.profile import Form as ResponseForm
-from stub.like.profile import Profile
+from profiles.markers import TIMES, Marker, names_below, resolve, whole_marker
+from profiles.profile import Profile, ResponseForm
 from web.routing import CREATED
 from web.validation import pointer
 
-from .choices import resolve
 from .errors import CODE
-from .forms import is_known_time, is_same_ids, is_same_times, time_form
+from .forms import form_of, is_known_time, is_same_ids, time_example, time_form
 from .marks import MIN_SECONDS
 from .observation import Observation
 from .values import NOTHING, at, is_number, is_same, json_text, parse_seconds, type_of
@@ -19,7 +17,8 @@ from .values import NOTHING, at, is_number, is_same, json_text, parse_seconds, t
 Part = dict[str, Any]
 
 MISSING = "missing"
-INTEGERS = (":s", ":ms", "count", "error.status")  # the ends of markers that are numbers
+INTEGERS = ("count", "error.status")  # markers that are numbers
+OURS = {"offset": "Z", "digits": 3, "case": "upper"}
 MAX_CODE = 10_000  # a number that is larger may be that of one request
 MAX_ITEMS = 20  # of an array that are compared
 
@@ -104,14 +103,15 @@ class Comparison:
             yield from self._compare_responses(place, before, now)
 
     def _compare_ids(self) -> Iterator[Change]:
-        for kind, ids in self._now.ids.items():
-            known = self._before.ids.get(kind)
-            if known and not is_same_ids(known, ids):
-                yield new_value(f"/ids/{kind}", known, ids)
+        known = self._before.document.get("ids", {})
+        for kind, example in self._now.document.get("ids", {}).items():
+            form = self._found.ids[kind]
+            if kind in known and not is_same_ids(form_of(known[kind]), form):
+                yield new_value(f"/ids/{kind}", known[kind], example)
 
     def _compare_runs(self) -> Iterator[Change]:
         known = self._before.words
-        run = self._now.run
+        run = self._now.run if self._found.readings.words else ()
         for word in run:
             if known and word not in known:
                 yield Change(f"drift: /statuses/run: {json_text(word)} is new", True)
@@ -128,16 +128,14 @@ class Comparison:
 
     def _compare_times(self) -> Iterator[Change]:
         """Find another form of times: of some of the compared members, or of all."""
-        before = self._before.document.get("times")
-        now = self._now.document.get("times")
-        if before is None or now is None:
-            return
         changed = [change for change in self._times.values() if change]
         are_all = len(changed) >= max(2, len(self._times))
-        if changed and not are_all:
+        if are_all:
+            first = changed[0]
+            _, _, forms = first.line.removeprefix("drift: ").partition(": ")
+            yield Change(f"drift: times: {forms}", True)
+        else:
             yield from changed
-        elif not is_same_times(before, now):
-            yield new_value("/times", before, now)
 
     def _compare_responses(
         self, place: str, before: ResponseForm | None, now: ResponseForm | None
@@ -204,10 +202,10 @@ class Comparison:
         """Find a time that is none any more; note whether one has another form than before."""
         known = time_form(before)
         if is_time_marker(before):
-            known = self._before.document.get("times")
+            known = form_of_marker(before)
         form = self._found.times.get(place)
         if form and known:
-            change = new_value(place, known, form)
+            change = new_value(place, shown_time(known), shown_time(form))
             self._times[place] = None if is_known_time(known, form) else change
         if self._is_own(place) and not is_time(now):
             yield finding(place, "a time", "another text")
@@ -254,9 +252,10 @@ def type_in(profile: Profile, value: Any) -> str:
     if marker is None:
         found = type_of(value)
         return "number" if found == "integer" else found
-    kind = "deployments" if marker.startswith("deployment.") else "projects"
-    is_integer_id = marker.endswith(".id") and profile.has_integers(kind)
-    if is_integer_id or marker.endswith(INTEGERS):
+    kind = "deployments" if marker.name.startswith("deployment.") else "projects"
+    is_integer_id = marker.name.endswith(".id") and profile.has_integers(kind)
+    is_number_alone = is_integer_id or marker.name in INTEGERS
+    if unit_of(value) or (is_number_alone and not marker.form):
         return "number"
     return "string"
 
@@ -267,20 +266,32 @@ def is_time(value: Any) -> bool:
 
 
 def is_time_marker(value: Any) -> bool:
-    marker = whole_marker(value) or ""
-    return marker.endswith(".created_at")
+    marker = whole_marker(value)
+    return marker is not None and marker.name in TIMES and not unit_of(value)
+
+
+def form_of_marker(value: Any) -> Part | None:
+    """The form that the marker of a time says."""
+    marker = whole_marker(value) or Marker("")
+    return time_form(marker.form) if marker.form else OURS
+
+
+def shown_time(form: Part) -> str:
+    example = time_example(form).removeprefix(":")
+    return example or "2026-01-05T09:00:00.000Z"
 
 
 def unit_of(value: Any) -> str:
     """The unit of a time that is a number, "" for another value."""
-    marker = whole_marker(value) or ""
-    return marker.partition(":")[2]
+    marker = whole_marker(value)
+    is_number_of_time = marker and marker.name in TIMES and marker.form in ("s", "ms")
+    return marker.form if marker and is_number_of_time else ""
 
 
 def is_code(value: Any) -> bool:
     """Whether a constant in an error is one that programs read: not a text for people."""
     if isinstance(value, str):
-        has_marker = any(names_below(value))
+        has_marker = bool(names_below(value))
         return CODE.fullmatch(value) is not None and not has_marker
     if isinstance(value, bool):
         return True

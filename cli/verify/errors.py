@@ -3,12 +3,10 @@
 import re
 from typing import Any
 
-from stub.like.markers import escape
-
 from .checks import NAME_PREFIX
 from .exchange import Exchange
 from .run import Run
-from .values import Path, are_same, at, replaced, scalars, with_scalars
+from .values import Path, are_same, at, replaced, scalars, with_scalars, without_markers
 
 CODE = re.compile("[a-z_.:-]+|[A-Z_.:-]+")
 """A text that says a reason to programs, not to people; one with digits may be an id."""
@@ -38,7 +36,7 @@ def without_echo(exchange: Exchange) -> Any:
         if not isinstance(value, str):
             return value
         is_echo = NAME_PREFIX in value or sent in value.split()
-        return "{error.detail}" if is_echo else escape(value)
+        return "{error.detail}" if is_echo else without_markers(value)
 
     return with_scalars(exchange.json, replace_echo)
 

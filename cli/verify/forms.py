@@ -3,11 +3,15 @@
 import re
 from collections.abc import Collection
 from os.path import commonprefix
+from random import Random
 from string import ascii_lowercase, ascii_uppercase, digits
 from typing import Any
 
-from stub.like.ids import DERIVED, characters, slug_of
-from stub.rules import TIME
+from profiles.ids import Opaque, slug_of
+from profiles.markers import names_below
+from profiles.times import OURS
+from profiles.times import time_form as profiles_time
+from web.times import TIME
 
 from .values import values_in
 
@@ -39,7 +43,7 @@ def ids_form(names: dict[Any, str]) -> Form | None:
         return None
     slugs = {each: slug_of(name) for each, name in names.items() if name}
     if slugs and all(each == slug for each, slug in slugs.items()):
-        return {"slug": True}
+        return {"made from": "{project.name}"}
     return opaque_form(names)
 
 
@@ -54,6 +58,39 @@ def opaque_form(ids: Collection[str]) -> Form:
         "shortest": min(sizes),
         "longest": max(sizes),
     }
+
+
+def example_of(ids: Collection[Any], form: Form) -> str | int:
+    """An example of ids of this form, none of these ids itself."""
+    if "made from" in form:
+        made_from: str = form["made from"]
+        return made_from
+    if "integers" in form:
+        return 7040
+    first, *_ = ids
+    prefix: str = form["prefix"]
+    rest = first.removeprefix(prefix)
+    if not re.search("[0-9A-Za-z]", rest):
+        return str(first)  # which no profile can have
+    return f"{prefix}{Opaque('', rest).make(Random(0))}"
+
+
+def form_of(example: str | float) -> Form:
+    """The form of ids like an example."""
+    if not isinstance(example, str):
+        return {"integers": True}
+    if names_below(example):
+        return {"made from": example}
+    return opaque_form([example])
+
+
+def characters(*ranges: str) -> str:
+    """The characters of ranges such as `a-f`, or of single characters."""
+    found = ""
+    for each in ranges:
+        for number in range(ord(each[0]), ord(each[-1]) + 1):
+            found += chr(number)
+    return found
 
 
 def prefix_of(ids: Collection[str]) -> str:
@@ -92,7 +129,7 @@ def is_same_ids(before: Form, now: Form) -> bool:
     """
     if ("integers" in before) != ("integers" in now):
         return False
-    if any(name in before or name in now for name in DERIVED):
+    if "integers" in now or "made from" in before or "made from" in now:
         return True  # a run does not always show what ids are made from
     prefixes = [before["prefix"], now["prefix"]]
     shared = min(prefixes, key=len)
@@ -103,9 +140,8 @@ def is_same_ids(before: Form, now: Form) -> bool:
     if old | new <= set(digits):
         return True  # numbers grow
     is_long = longest >= LONG
-    # Of ids whose length varies, a run shows some lengths; short ones may be made of words.
-    more = 0 if is_long else MAX_WORD
-    if shortest > longest_now + more or shortest_now > longest + more:
+    # Of ids whose length varies, a run shows some lengths, and an example one.
+    if shortest > longest_now + MAX_WORD or shortest_now > longest + MAX_WORD:
         return False
     return new <= likely_characters(old, is_long=is_long)
 
@@ -143,6 +179,15 @@ def time_form(value: Any) -> Form | None:
         "digits": min(len(fraction), 9),
         "case": "upper" if "T" in value else "lower",
     }
+
+
+def time_example(form: Form) -> str:
+    """What a marker has after its name for times of this form: nothing for ours."""
+    fraction = f".{'0' * form['digits']}" if form["digits"] else ""
+    example = f"2026-01-05T09:00:00{fraction}{form['offset']}"
+    if form["case"] == "lower":
+        example = example.lower()
+    return "" if profiles_time(example) == OURS else f":{example}"
 
 
 def times_form(bodies: list[Any]) -> Form | None:

@@ -14,8 +14,8 @@ from pathlib import Path as File
 from typing import Any, NamedTuple
 from urllib.parse import SplitResult, parse_qsl, urlsplit
 
+from profiles.markers import DEFAULT_REQUEST, NAME
 from stub.contract import object_in
-from stub.like.markers import DEFAULT_REQUEST, NAME
 from stub.redaction import SECRET_NAME
 from web.files import content_of
 

@@ -13,9 +13,10 @@ from urllib.parse import urlsplit
 import click
 
 import stub
+from profiles.check import MAX_BYTES
+from profiles.markers import CHOICE, DEFAULT_REQUEST, NAME, places_of_name
+from profiles.profile import Profile, read_profile
 from server import LOOPBACK, in_brackets
-from stub.like.markers import CHOICE, DEFAULT_REQUEST, NAME, place_of_name
-from stub.like.profile import MAX_BYTES, Profile, read_profile
 from stub.redaction import Redactor
 from stub.timelines import matches
 from web.files import content_of, read_file
@@ -161,7 +162,7 @@ def read_request(path: Path) -> dict[str, Any]:
     text = json.dumps(document)
     with_marker = text.replace(f'"{NAME_IN_FILE}"', f'"{NAME}"')
     request: dict[str, Any] = json.loads(with_marker)
-    places = list(place_of_name(request))
+    places = places_of_name(request)
     is_once = text.count(NAME_IN_FILE) == 1 and len(places) == 1
     if not is_once or places == [()]:
         raise ValueError(f'{path}: must have the text "{NAME_IN_FILE}" once, inside objects alone')

@@ -5,10 +5,10 @@ from collections.abc import Callable, Container
 from dataclasses import dataclass, field
 from typing import Any
 
-from stub.like.markers import escape
-from stub.rules import TYPES
+from web.schemas import TYPES
 
 from .checks import OWN_MEMBER
+from .forms import Form, is_known_time, time_example, time_form
 from .places import is_of_deployment
 from .values import (
     Path,
@@ -19,6 +19,7 @@ from .values import (
     last_name,
     parse_seconds,
     type_of,
+    without_markers,
     words_of,
 )
 
@@ -44,6 +45,7 @@ class Marks:
     kind: str  # whose bodies: project or deployment
     named: Named = field(default_factory=list)
     window: tuple[float, float] = (0.0, 0.0)
+    time: Form | None = None  # that of most digits: zeros may be left out
     status_paths: list[Path] = field(default_factory=list)
     is_shown: bool = True
     names: Container[str | int] | None = None  # of members, if others may be values of somebody
@@ -88,19 +90,22 @@ class Marks:
             return "project.name"
         if found and (isinstance(value, str) or "id" in words):
             return found[0]
-        unit = self._time_unit(value)
+        unit = self._time_form(value)
         if unit is None:
             return None
         is_own = self.kind == "project" and not is_of_deployment(path)
         record = "project" if is_own else "deployment"
         return f"{record}.created_at{unit}"
 
-    def _time_unit(self, value: Any) -> str | None:
-        """The unit of a time of the creation, "" if it is a text; None for another value."""
+    def _time_form(self, value: Any) -> str | None:
+        """What a marker has after its name for a time of the creation; None for another value."""
         since, until = self.window
         seconds = parse_seconds(value)
-        if seconds is not None:
-            return "" if since <= seconds <= until else None
+        form = time_form(value)
+        if seconds is not None and form:
+            if self.time and is_known_time(self.time, form):
+                form = self.time
+            return time_example(form) if since <= seconds <= until else None
         if not is_number(value) or value < MIN_SECONDS:
             return None
         if since <= value <= until:
@@ -170,7 +175,7 @@ def mark_inside(value: Any, values: Named) -> Any:
     """A text in which markers of these names stand for the values that it has; or another value."""
     if not isinstance(value, str):
         return value
-    text = escape(value)
+    text = without_markers(value)
     for name, known in values:
         part = str(known)
         least = SHORTEST_NUMBER if part.isdigit() else SHORTEST_PART

@@ -4,10 +4,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from stub.like.markers import escape, names_in
-from stub.like.profile import DEPTH
+from profiles.check import schemas
+from profiles.markers import markers_in
+from profiles.profile import DEPTH
 from stub.redaction import SECRET_NAME
-from stub.rules import is_valid, schemas
+from web.schemas import is_valid
 from web.strict_json import MalformedJSON, parse_json
 from web.validation import pointer
 
@@ -17,7 +18,7 @@ from .exchange import Exchange
 from .forms import Form, time_form
 from .readings import Readings
 from .run import Run
-from .values import Path, scalars
+from .values import Path, scalars, without_markers
 
 Part = dict[str, Any]
 Mark = Callable[[str], str]
@@ -41,6 +42,7 @@ class Observation:
     statuses: dict[str, int] = field(default_factory=dict)  # of a list and a deployment
     exchanges: dict[str, list[Exchange]] = field(default_factory=dict)  # by the place of a form
     times: dict[str, Form] = field(default_factory=dict)  # of the created records, by their places
+    ids: dict[str, Form] = field(default_factory=dict)  # by the kind of record
 
     @property
     def is_own(self) -> bool:
@@ -99,9 +101,9 @@ class Observation:
             return None
         distinct = set(values)
         marked = set(map(mark, distinct))
-        value = marked.pop() if len(marked) == 1 else escape(first)
+        value = marked.pop() if len(marked) == 1 else without_markers(first)
         is_varying = len(distinct) > 1 or lower in self.readings.varying_fields
-        if is_varying and not names_in(value):
+        if is_varying and not markers_in(value):
             self.left_out.add(name)
             return None
         if constants.may_not_stay(value):

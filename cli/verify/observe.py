@@ -1,22 +1,35 @@
 """Makes the profile of a service from what a run has exchanged: its bodies with markers."""
 
+import copy
 from datetime import UTC, datetime
 from typing import Any
 
-from stub.like.check import errors_in
-from stub.like.markers import values_below
+from profiles.check import errors_in
+from profiles.markers import CHOICE, RECORD, places_of_projects, values_below
+from profiles.markers import replaced as with_text
 from web.validation import pointer
 
 from .constants import Constants
 from .errors import common_form, rejections, without_echo
 from .exchange import Exchange
-from .forms import ids_form, times_form
+from .forms import example_of, ids_form
 from .marks import ListMarks, named
 from .observation import Observation, Part
 from .places import has_status_name, is_of_deployment, texts_of_status
 from .readings import Reading, Readings, id_of
 from .run import DEPLOYMENTS, LISTS, Run
-from .values import NEWEST, Path, at, first_of, order_of, parse_seconds, replaced, scalars, text_at
+from .values import (
+    NEWEST,
+    Path,
+    at,
+    first_of,
+    is_same,
+    order_of,
+    parse_seconds,
+    replaced,
+    scalars,
+    text_at,
+)
 
 STATUSES_OF_CREATION = (200, 201, 202)
 
@@ -32,18 +45,20 @@ def observe(run: Run) -> Observation:
     observation = Observation(run, readings, constants, {"observed_at": f"{day:%Y-%m-%d}"})
     listed = list_form(observation)
     parts = {
-        "statuses": statuses_of(readings),
         "list": listed,
         "create": create_form(observation),
         "deployment": deployment_form(observation, listed),
         "errors": error_forms(observation),
-        "ids": forms_of_ids(observation),
-        "times": times_form(own) or times_form(others),
+        "ids": examples_of_ids(observation),
     }
+    parts = {"statuses": statuses_of(observation), **parts}
     for name, part in parts.items():
         if part:
             observation.profile[name] = part
+    if "statuses" not in observation.profile and listed:
+        listed["body"] = with_text(listed["body"], CHOICE, "text")
     remove_invalid(observation)
+    hoist_content_type(observation.profile)
     for place, value in constants.kept.items():
         _, name, _ = place.split("/", 2)
         if name in observation.profile:
@@ -57,16 +72,11 @@ def observe(run: Run) -> Observation:
     return observation
 
 
-def statuses_of(readings: Readings) -> Part | None:
-    """The statuses of the run of the created deployment, and the one that ended it."""
-    words = readings.words
+def statuses_of(observation: Observation) -> Part | None:
+    """The statuses of the run of the created deployment, or the one that another has."""
+    words = [*observation.readings.words, observation.word]
     run = list(dict.fromkeys(word for word in words if word))
-    if not run:
-        return None
-    last = words[-1]
-    if not readings.run.has_ended or last != run[-1]:
-        return {"run": run, "ended": None}
-    return {"run": run, "ended": last}
+    return {"run": run} if run else None
 
 
 def created_body(observation: Observation, kind: str, readings: list[Reading], place: str) -> Any:
@@ -252,22 +262,28 @@ def error_forms(observation: Observation) -> Part:
     return forms
 
 
-def forms_of_ids(observation: Observation) -> Part:
+def examples_of_ids(observation: Observation) -> Part:
     run = observation.run
     names = {run.created_id: run.created_name}
     for project in run.listed:
         names[run.own_id(project)] = run.name_of(project)
     names.pop(None, None)
-    forms = {"projects": ids_form(names), "deployments": deployment_ids(observation)}
-    return {kind: form for kind, form in forms.items() if form}
+    kinds = {"projects": names, "deployments": deployment_ids(observation)}
+    examples = {}
+    for kind, ids in kinds.items():
+        form = ids if "made from" in ids else ids_form(ids)
+        if form:
+            observation.ids[kind] = form
+            examples[kind] = example_of(ids, form)
+    return examples
 
 
-def deployment_ids(observation: Observation) -> Part | None:
-    """The form of the id of the deployment that was read."""
+def deployment_ids(observation: Observation) -> Part:
+    """The id of the deployment that was read, without a name, or what it is made from."""
     run = observation.run
     deployment = run.followed or observation.readings.other_deployment
     if not deployment:
-        return None
+        return {}
     own_id = id_of(deployment)
     owner_id = run.created_id
     if not run.followed:
@@ -275,11 +291,11 @@ def deployment_ids(observation: Observation) -> Part | None:
         owner_id = run.own_id(owner)
     name = run.created_name
     if own_id == owner_id:
-        return {"same": True}
+        return {"made from": "{project.id}"}
     if name and name in str(own_id):
         observation.cannot_say("ids of deployments that are made from the name")
-        return None
-    return ids_form({own_id: ""})
+        return {}
+    return {own_id: ""}
 
 
 def names_in(records: list[Any]) -> set[str | int]:
@@ -297,8 +313,6 @@ def tolerance_of(run: Run) -> Part:
         found["optional"] = True
     if "the created name again" in accepted:
         found["unique"] = False
-    if "another content type" in accepted or "no content type" in accepted:
-        found["any_type"] = True
     return found
 
 
@@ -315,3 +329,45 @@ def remove_invalid(observation: Observation) -> None:
         if part in holder:
             observation.cannot_say(f"/{name}: {error.pointer} {error.detail}")
             del holder[part]
+
+
+# The form of the document
+
+
+def hoist_content_type(profile: Part) -> None:
+    """Name the content type of the successes once, for all that have it, too."""
+    responses = [profile[name] for name in ("list", "create", "deployment") if name in profile]
+    responses += profile.get("errors", {}).values()
+    types = [each["content_type"] for each in responses if "content_type" in each]
+    if not types:
+        return
+    usual, *_ = types
+    profile["content_type"] = usual
+    for each in responses:
+        if each.get("content_type") == usual:
+            del each["content_type"]
+
+
+def with_record(profile: Part) -> tuple[Part, list[str]]:
+    """A profile in which the project of the list stands once, and the places where it was."""
+    changed = copy.deepcopy(profile)
+    record = next(iter(items_in(changed)), None)
+    places = []
+    for name in ("list", "create", "deployment"):
+        body = changed.get(name, {}).get("body")
+        for path, value in list(values_below(body)):
+            if isinstance(record, dict) and is_same(value, record):
+                places.append(pointer(name, "body", *path))
+                changed[name]["body"] = replaced(changed[name]["body"], path, RECORD)
+    if len(places) < 2:
+        return profile, []
+    return {"record": record, **changed}, places
+
+
+def items_in(profile: Part) -> list[Any]:
+    """The form of a project in the list of a profile."""
+    body = profile.get("list", {}).get("body")
+    for path in places_of_projects(body):
+        found: list[Any] = at(body, path)
+        return found
+    return []

@@ -9,6 +9,7 @@ from stub.contract import object_in
 
 from .checks import GET_DEPLOYMENT
 from .exchange import Exchange
+from .forms import Form, times_form
 from .marks import Marks, named
 from .places import has_status_name
 from .run import LISTS, Run, names_deployment
@@ -142,6 +143,10 @@ class Readings:
         since = run.creation.sent_at - MINUTE
         return since + skew, until + skew
 
+    @cached_property
+    def _time(self) -> Form | None:
+        return times_form(self.own()) or times_form(list(self.others()))
+
     def marks_of_created(self, kind: str) -> Marks:
         run = self.run
         return self._marks(kind, run.created_id, run.created_name, run.followed)
@@ -162,7 +167,7 @@ class Readings:
         ids = {"project.id": project_id, "deployment.id": id_of(deployment)}
         first = f"{kind}.id"
         values = {first: ids[first], **ids, "project.name": name}
-        return Marks(kind, named(values), self._window)
+        return Marks(kind, named(values), self._window, self._time)
 
     def project_of(self, deployment: Exchange) -> Any:
         """The listed project that a deployment belongs to, None if none says so."""

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-from stub.like.profile import Profile, lacking
+from profiles.profile import Profile, lacking
 from stub.redaction import Redactor, cut
 from web.routing import CREATED
 
@@ -13,6 +13,7 @@ from .drift import Drift
 from .exchange import Exchange
 from .judge import COULD_NOT_CHECK, NOT_SEEN
 from .observation import Observation
+from .observe import with_record
 from .places import find_id
 from .run import Run
 from .values import Path, json_text
@@ -220,17 +221,26 @@ def text_of_profile(run: Run, found: Observation, path: object) -> Iterator[str]
         yield f"  {place}: another value in each reading; the profile has the first one"
     if found.kept:
         yield "values of the service that are in it; look through them before you publish it:"
+    _, places = with_record(found.profile)
     for place, value in found.kept.items():
         shown = cut(json_text(value), MAX_VALUE)
-        yield f"  {place}: {shown}"
-    statuses = found.profile.get("statuses")
-    if statuses is None:
+        yield f"  {place_in_file(place, places)}: {shown}"
+    words = [word for word in found.readings.words if word]
+    if not words:
         return
-    word = statuses["ended"]
-    if word is None:
+    word = words[-1]
+    if not run.has_ended:
         yield "warning: the deployment did not end: give a longer --wait"
     elif word in run.contract.ends and word != "succeeded":
         yield f"warning: the deployment ended as {word}, and so will those of the stub: save again"
+
+
+def place_in_file(place: str, places: list[str]) -> str:
+    """The place in the file of a profile whose record stood in these places."""
+    for each in places:
+        if place.startswith(f"{each}/"):
+            return "/record" + place.removeprefix(each)
+    return place
 
 
 def left_behind(run: Run) -> Iterator[str]:

@@ -10,8 +10,8 @@ from typing import Any
 import click
 
 import stub
+from profiles.markers import places_of_name
 from stub.contract import object_in
-from stub.like.markers import place_of_name
 from stub.redaction import Redactor, printable
 
 from .checks import (
@@ -93,7 +93,7 @@ class Run:
 
     @cached_property
     def path_of_name(self) -> Path:
-        return next(place_of_name(self.request))
+        return places_of_name(self.request)[0]
 
     @property
     def is_recorded(self) -> bool:

@@ -6,9 +6,10 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
-from stub.like.markers import Path as Path
-from stub.like.markers import values_below
-from stub.rules import TYPES, is_of_type, parse_time
+from profiles.markers import Path as Path
+from profiles.markers import markers_in, split, values_below
+from web.schemas import TYPES, is_of_type
+from web.times import parse_time
 
 T = TypeVar("T")
 
@@ -56,6 +57,14 @@ def with_scalars(value: Any, change: Callable[[Any], Any]) -> Any:
     if isinstance(value, list):
         return [with_scalars(each, change) for each in value]
     return change(value)
+
+
+def without_markers(text: str) -> str:
+    """A text as it can stand in a profile: what would be a marker is without its braces."""
+    while markers_in(text):
+        pieces = split(text)
+        text = "".join(each if isinstance(each, str) else str(each)[1:-1] for each in pieces)
+    return text
 
 
 def arrays_in(value: Any) -> list[Path]:

@@ -10,11 +10,12 @@ from flask import Blueprint
 from flask.typing import ResponseReturnValue
 from werkzeug.exceptions import NotFound
 
+from profiles.markers import DEFAULT_REQUEST
+from profiles.profile import Profile
 from records import Deployment, Project, timestamp
 from web.strict_json import JSON
 
 from ..grease.axes import TIER_1, Grease
-from ..like.markers import DEFAULT_REQUEST
 from ..routes import all_worlds, open_world
 from ..worlds import World, Worlds
 
@@ -77,10 +78,10 @@ def view(world: World, worlds: Worlds) -> dict[str, Any]:
         if deployment:
             newest.append((project, deployment))
     now, is_frozen = world.clock.reading()
-    statuses = dict.fromkeys(coverage["deployment_statuses"])
+    like = worlds.like
+    statuses = dict.fromkeys(worlds.words or coverage["deployment_statuses"])
     outcomes = worlds.options.outcomes
     statuses.update(dict.fromkeys(status for _, status in outcomes))
-    like = worlds.like
     faults = beginning(world.faults.documents(), SHOWN_FAULTS)
     grease = world.grease.initial
     if not grease.parts:
@@ -95,11 +96,9 @@ def view(world: World, worlds: Worlds) -> dict[str, Any]:
             "newest": [status_of(project, deployment, now) for project, deployment in newest],
         },
         "statuses": list(statuses),
-        "outcomes": [
-            {"names": names, "status": status} for names, status in worlds.options.outcomes
-        ],
+        "outcomes": [{"names": names, "status": status} for names, status in outcomes],
         "request": like.request if like else DEFAULT_REQUEST,
-        "like": {"file": like.file, "observed_at": like.observed_at} if like else None,
+        "like": describe_profile(like) if like else None,
         "requests": {"first": first, "last": last},
         "faults": {**faults, "first": [short_fault(each) for each in faults["first"]]},
         "grease": {**world.grease.current.document(), "default": grease.document()},
@@ -110,6 +109,17 @@ def view(world: World, worlds: Worlds) -> dict[str, Any]:
             "unpromised": beginning(coverage["unpromised"], SHOWN_FINDINGS),
             "violations": beginning(coverage["violations"], SHOWN_FINDINGS),
         },
+    }
+
+
+def describe_profile(like: Profile) -> dict[str, Any]:
+    """The file of a profile, its day, and which statuses go on and which one has ended."""
+    ended = like.run[-1] if like.run else None
+    return {
+        "file": like.file,
+        "observed_at": like.observed_at,
+        "running": like.running,
+        "ended": ended,
     }
 
 

@@ -3,7 +3,7 @@
 import { html, useEffect, useState } from "./preact.js";
 import { Inspector } from "./inspector.js";
 import { clockTime, Copy, dateAndTime, Pairs, plural, useAttempt, visible } from "./parts.js";
-import { SYMBOLS } from "./projects.js";
+import { lookOf } from "./projects.js";
 import { linkTo } from "./session.js";
 import { state } from "./state.js";
 import { read } from "./wire.js";
@@ -53,14 +53,14 @@ function Timeline({ project, polls }) {
   const asked = polls.map(({ time }) => Date.parse(time) - Date.parse(since)).filter((time) => time >= 0);
   return html`<h3>Timeline</h3>
     <svg class="timeline" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">
-      ${stages.map(({ status, start, end }) => html`<rect data-status=${status} x=${at(start)} width=${at(end) - at(start)} y="4" height="5" />`)}
+      ${stages.map(({ status, start, end }) => html`<rect data-status=${lookOf(status).kind} x=${at(start)} width=${at(end) - at(start)} y="4" height="5" />`)}
       ${asked.map((time) => html`<line x1=${at(time)} x2=${at(time)} y1="0" y2="3" />`)}
       <rect class="now" x=${at(age) - 0.3} width="0.6" y="2" height="8" />
     </svg>
     <p class="hint">The mark is now; a tick above the bar is a request of your client.</p>
-    <ol class="stages">${stages.map(({ status, start, end }) => html`<li data-status=${status}
+    <ol class="stages">${stages.map(({ status, start, end }) => html`<li data-status=${lookOf(status).kind}
       aria-current=${age >= start && age < end ? "step" : null}>
-      <b>${SYMBOLS[status] ?? "●"} ${visible(status)}</b> <span class="hint">${left(age, start, end)}</span>
+      <b>${lookOf(status).sign} ${visible(status)}</b> <span class="hint">${left(age, start, end)}</span>
     </li>`)}</ol>
     ${next && html`<p><button type="button" onClick=${advance}>Advance to ${visible(next.status)}</button></p>`}`;
 }

@@ -8,7 +8,15 @@ import { dateAndTime, Empty, invalid, Problem, useAttempt, useWanted, visible } 
 import { showOnly } from "./search.js";
 import { announce, set, state } from "./state.js";
 
-export const SYMBOLS = { queued: "○", building: "◐", succeeded: "✓", failed: "✕", canceled: "⊘" };
+const SYMBOLS = { queued: "○", building: "◐", succeeded: "✓", failed: "✕", canceled: "⊘" };
+
+/** The sign of a status, and the kind that gives it its color. Those of a profile run, have ended, or are others. */
+export function lookOf(status) {
+  const { like } = state.view;
+  if (!like?.ended) return { sign: SYMBOLS[status] ?? "●", kind: status };
+  if (like.running.includes(status)) return { sign: "◐", kind: "building" };
+  return status === like.ended ? { sign: "✓", kind: "succeeded" } : { sign: "◇", kind: "other" };
+}
 
 const COLUMNS = ["Name", "Id", "Created (UTC)", "Latest deployment", "Status"];
 
@@ -80,7 +88,8 @@ function Row({ project, put, tabindex }) {
 /** The status of a deployment, and the way to change it. */
 function Status({ of, status, tabindex, onChange }) {
   const [shown, choose] = useWanted(status, onChange);
-  const known = new Set([...state.view.statuses, ...Object.keys(SYMBOLS), shown]);
+  const own = state.view.like?.ended ? [] : Object.keys(SYMBOLS);
+  const known = new Set([...state.view.statuses, ...own, shown]);
   // Without this, each key on the closed list chooses another status, and so sends it.
   const onKeyDown = (event) => {
     if (event.target !== event.currentTarget) return event.stopPropagation(); // the open list has keys of its own
@@ -88,8 +97,8 @@ function Status({ of, status, tabindex, onChange }) {
     event.preventDefault();
     event.target.showPicker();
   };
-  return html`<select class="pill" data-status=${shown} aria-label="Status of ${of}" title=${shown} value=${shown}
+  return html`<select class="pill" data-status=${lookOf(shown).kind} aria-label="Status of ${of}" title=${shown} value=${shown}
     tabindex=${tabindex} onKeyDown=${onKeyDown} onChange=${(event) => choose(event.target.value)}>
-    ${[...known].map((each) => html`<option value=${each}>${SYMBOLS[each] ?? "●"} ${each}</option>`)}
+    ${[...known].map((each) => html`<option value=${each}>${lookOf(each).sign} ${each}</option>`)}
   </select>`;
 }

@@ -35,14 +35,22 @@ function parsed(text) {
   }
 }
 
+/** The longest text in a JSON value: in the errors of most services it is the message. */
+const messageIn = (value) =>
+  typeof value === "string" ? value
+    : value && typeof value === "object" ? Object.values(value).map(messageIn).filter(Boolean).sort((one, other) => other.length - one.length)[0]
+      : undefined;
+
 /** What an error response says, in the service's own words, its code, and the members it names. */
 export async function errorOf(response) {
   const text = await response.text();
   const problem = parsed(text);
   const errors = Array.isArray(problem?.errors) ? problem.errors : [];
-  const title = `${response.status} ${problem?.title ?? response.statusText}: ${problem?.detail ?? text.slice(0, MAX_TEXT)}`;
+  const own = { title: response.statusText, detail: messageIn(problem) ?? text };
+  const { title, detail } = typeof problem?.detail === "string" ? { ...own, ...problem } : own;
+  const reason = [`${response.status} ${title}`, detail.slice(0, MAX_TEXT)].filter(Boolean).join(": ");
   const members = problem?.code === "name_taken" ? ["name"] : errors.map(({ pointer }) => pointer.slice(1));
-  return { text: errors.map(sentenceOf).join("\n") || title, members, code: problem?.code };
+  return { text: errors.map(sentenceOf).join("\n") || reason, members, code: problem?.code };
 }
 
 /** Send a request of a control. Returns its error, or null. */

@@ -8,10 +8,10 @@ from urllib.parse import unquote
 from flask import Request, Response
 
 from web.routing import CREATED
+from web.schemas import is_of_type
 
 from ..contract import Contract, Operation
 from ..documents import MARK, read
-from ..rules import is_of_type
 from .axes import AXES, ID_AXES, Grease, Pair, Parts
 from .variants import (
     add_members,
@@ -51,9 +51,9 @@ def vary(
     """
     status = str(response.status_code)
     part = f"{operation.id} {status}" if operation else status
-    declaration = parts.described.get(part, {"content": {}})
+    declaration = parts.described.get(part, {})
     media_type = str(response.mimetype).lower()
-    content = declaration["content"].get(media_type)
+    content = declaration.get("content", {}).get(media_type)
     if content is None:
         return ()
     variation = Variation(grease, ids, parts.contract, request_key(ids, request))
@@ -121,7 +121,13 @@ class Variation:
     def value(self, value: Any, schema: Schema, place: str, key: str) -> Any:
         """A value of this schema, varied. Its part is the name of the schema, or else its place."""
         part = self.contract.name(schema, place)
-        schema = alternative(value, self.contract.resolve(schema))
+        schema = self.contract.resolve(schema)
+        for each in schema.get("anyOf", ()):
+            found = self.contract.resolve(each)
+            if is_of_type(value, found.get("type", "null")):
+                part = self.contract.name(each, part)
+                schema = {**schema, **found}
+                break
         if isinstance(value, dict):
             return self.object(value, schema, part, key)
         if isinstance(value, list):
@@ -184,11 +190,3 @@ class Variation:
             if source:
                 return draw_word(source)
         return self.value(value, schema, f"{part}.{name}", key)
-
-
-def alternative(value: Any, schema: Schema) -> Schema:
-    """The schema itself, or the first one of its alternatives whose type a value has."""
-    for each in schema.get("anyOf", ()):
-        if is_of_type(value, each.get("type", "null")):
-            return {**schema, **each}
-    return schema

@@ -8,8 +8,9 @@ from random import Random
 from typing import Any, TypeVar
 from zlib import crc32
 
+from web.times import TIME, parse_time, spell_time
+
 from ..documents import unquote_numbers
-from ..rules import TIME, parse_time, spell_time
 
 LETTERS = string.ascii_lowercase
 UNRESERVED = string.ascii_letters + string.digits + "-._~"  # RFC 3986 §2.3

@@ -12,7 +12,7 @@ FILES = {
     "readme": ROOT / "README.md",
     **{path.stem: path for path in ROOT.glob("docs/*.md")},
     **{name: ROOT / "docs" / "fixtures" / file for name, file in FIXTURES.items()},
-    "profile": ROOT / "stub" / "like" / "profile.json",
+    "profile": ROOT / "profiles" / "profile.json",
 }
 
 

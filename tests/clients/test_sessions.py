@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from stub.like.contract import observed
-from stub.like.profile import make_profile
+from profiles.contract import observed
+from profiles.profile import make_profile
 from tests.clients.commands import HERE, documented, perform
 from tests.conftest import ROOT
 from tests.program import program

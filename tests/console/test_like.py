@@ -4,14 +4,14 @@ import re
 
 from playwright.sync_api import Page, expect
 
-from stub.like.profile import make_profile
+from profiles.profile import make_profile
 from tests.console.conftest import Console
 from tests.live import serving
-from tests.stub.like.conftest import like
+from tests.profiles.conftest import like
 
 FORM = {
     "observed_at": "2026-11-25",
-    "statuses": {"run": ["in line", 'AT "WORK"'], "ended": None, "others": ["GONE"]},
+    "statuses": {"run": ["in line", 'AT "WORK"', "Up"], "others": ["GONE"]},
     "list": {"body": [["{project.name}"]]},
     "create": {
         "request": {"new": {"label": "{project.name}", "region": "it's"}, "x": [1]},
@@ -19,8 +19,8 @@ FORM = {
         "body": ["{project.id}"],
     },
     "deployment": {"body": {"is": {"now": "{deployment.status}"}}},
-    "errors": {"default": {"body": ["<b>{error.code}</b>"]}},
-    "ids": {"projects": {"integers": True}, "deployments": {"same": True}},
+    "errors": {"default": {"body": {"of": ["<b>{error.code}</b>", 1], "x": [{"y": "Busy!"}]}}},
+    "ids": {"projects": 7040, "deployments": "{project.id}"},
 }
 
 
@@ -32,22 +32,32 @@ def test_a_project_is_created_and_its_deployment_followed(page: Page) -> None:
         banner = console.page.get_by_role("banner")
         expect(banner).to_contain_text("like service.json, observed 2026-11-25")
         contract = console.tab("Contract")
-        expect(contract.locator(".observed").nth(1)).to_have_text("observed")
+        badge = contract.locator(".observed").nth(1)
+        expect(badge).to_have_text("observed")
+        short = contract.locator(".parts .fixed").first
+        heights = [each.evaluate("badge => badge.offsetHeight") for each in (badge, short)]
+        assert heights[0] == heights[1]  # one line
         name = console.page.get_by_label("Name", exact=True)
         name.fill("shop")
         console.press("Create project")
         row = console.project_rows.first
         expect(row).to_contain_text("shop")
-        expect(row.get_by_role("combobox")).to_have_value("in line")
+        status = row.get_by_role("combobox")
+        expect(status).to_have_value("in line")
+        assert status.locator("option").all_text_contents() == [
+            "◐ in line", '◐ AT "WORK"', "✓ Up", "◇ GONE",
+        ]  # fmt: skip
         expect(console.rows.first).to_contain_text('"shop"')
         project_id = row.locator(".id").inner_text()
         console.send(f"/v1/deployments/{project_id}")
         row.locator(".deployment button").click()
         expect(console.inspector).to_contain_text(re.compile(r"200 in line"))
-        row.get_by_role("combobox").select_option("GONE")
-        expect(console.inspector).to_contain_text("GONE")
+        for word, kind in (("Up", "succeeded"), ("GONE", "other"), ("in line", "building")):
+            status.select_option(word)
+            expect(status).to_have_attribute("data-status", kind)
+        expect(console.inspector).to_contain_text("in line")
         name.fill("shop")
         console.press("Create project")
-        expect(console.projects).to_contain_text(
-            '409 CONFLICT: ["<b>name_taken</b>"]', ignore_case=True
+        expect(console.projects.get_by_role("alert")).to_have_text(
+            "409 CONFLICT: <b>name_taken</b>", ignore_case=True
         )

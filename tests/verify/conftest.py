@@ -22,6 +22,7 @@ from urllib.parse import unquote
 
 import pytest
 
+from profiles.markers import replaced
 from tests.contract import CREATED
 from tests.program import run
 
@@ -320,7 +321,15 @@ def verify(
         done = run("verify", *words, *options, env=environ)
         report, profile = (json_of(folder / each) for each in ("report", "profile"))
     assert "Traceback" not in done.stdout + done.stderr, done
-    return Verified(done.status, done.stdout, done.stderr, report, profile)
+    return Verified(done.status, done.stdout, done.stderr, report, expanded(profile))
+
+
+def expanded(profile: Any) -> Any:
+    """A profile whose bodies have the record itself, where it stands in several."""
+    if not profile or "record" not in profile:
+        return profile
+    record = profile.pop("record")
+    return replaced(profile, "{record}", record)
 
 
 def json_of(file: Path) -> Any:

@@ -3,25 +3,24 @@
 import json
 from collections import defaultdict
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
+from web.documents import follow
 from web.routing import CREATED
 from web.validation import pointer
 
-from ..contract import ELSEWHERE
-from ..documents import follow
-from .bodies import Compiler, Subject
+from .bodies import BASE, Body, Subject
+from .ids import Derived
 from .markers import (
     CHOICE,
     NAME,
-    place_of_name,
+    places_of_name,
     places_of_projects,
-    plain,
     values_below,
     whole_marker,
 )
-from .profile import Form, Profile
-from .schema import Schema, merged, observed_by, schema_of, status_texts
+from .profile import Profile, ResponseForm
+from .schema import Schema, observed_by, schema_of, status_texts
 from .service import subject_of_error
 
 # The codes that the server sends by itself, in its own form, at least at times.
@@ -32,7 +31,11 @@ OF_SERVER = (
     "body_too_large",
     "internal_error",
 )
+# The responses of no operation; the contract of a profile has its own in `x-elsewhere`.
+ELSEWHERE = {"401": "Unauthorized", "404": "NotFound", "405": "MethodNotAllowed"}
+PROBLEM_TYPE = "application/problem+json"
 EXAMPLE_NAME = "shop"
+EXAMPLE_BASE = "http://127.0.0.1:8080"
 
 Document = dict[str, Any]
 
@@ -43,7 +46,17 @@ def observed(openapi: bytes, like: Profile | None) -> bytes:
         return openapi
     document = json.loads(openapi)
     ObservedContract(document, like).change()
-    return f"{json.dumps(document, indent=2, ensure_ascii=False)}\n".encode()
+    return f"{json.dumps(document, ensure_ascii=False)}\n".encode()
+
+
+class Error(NamedTuple):
+    """An error of the contract, as a profile has it: without a form as the contract has it."""
+
+    code: str
+    status: int
+    response: Document  # of the contract, which has it
+    example: Document
+    form: ResponseForm | None
 
 
 class ObservedContract:
@@ -53,7 +66,6 @@ class ObservedContract:
         self.document = document
         self.like = like
         self.seen = observed_by(like)
-        self.compiler = Compiler(like)
         components = document["components"]
         self.components: Document = components["schemas"]
         self.headers: Document = components["headers"]
@@ -79,7 +91,7 @@ class ObservedContract:
     # What the bodies have that the profile leaves out
 
     def change_own_forms(self) -> None:
-        """Give our own records the statuses, the ids and the times of the profile."""
+        """Give our own records the statuses and the ids of the profile."""
         like = self.like
         project = self.components["Project"]["properties"]
         deployment = self.components["Deployment"]["properties"]
@@ -94,9 +106,6 @@ class ObservedContract:
         self.change_own_id(deployment["project_id"], "projects")
         self.change_own_id(project["latest_deployment_id"], "deployments")
         self.change_own_id(deployment["id"], "deployments")
-        if "times" in like.document:
-            project["created_at"].update(self.seen)
-            deployment["created_at"].update(self.seen)
 
     def change_own_id(self, schema: Schema, kind: str) -> None:
         like = self.like
@@ -123,15 +132,13 @@ class ObservedContract:
         schema = schema_of(form.body, like)
         listed = schema
         for member in next(places_of_projects(form.body)):
-            properties = listed["properties"]
-            listed = properties[plain(str(member))]
+            listed = listed["properties"][member]
         self.components[name] = listed["items"]
         listed["items"] = ref_to(name)
         listed["x-grease"] = ["list-order"]
         listed["description"] = "Newest first." if like.is_newest_first else "Oldest first."
         self.components["ProjectList"] = schema
-        responses = operation["responses"]
-        self.change_response(responses["200"], form, "ProjectList")
+        self.change_response(operation["responses"]["200"], form, "ProjectList")
 
     def change_creation(self, operation: Document) -> None:
         form = self.like.form("create")
@@ -142,7 +149,8 @@ class ObservedContract:
         schema = schema_of(form.body, self.like)
         is_project = schema == self.components["Project"]
         name = "Project" if is_project else "CreatedProject"
-        self.components[name] = schema
+        if form.body is not None:
+            self.components[name] = schema
         self.change_response(response, form, name)
         place = self.place_of_deployment(form.body)
         if place is None:
@@ -156,36 +164,40 @@ class ObservedContract:
     def place_of_deployment(self, body: Any) -> str | None:
         """The JSON pointer of the deployment's id in the body of a creation, if it is there."""
         names = ["deployment.id"]
-        form = self.like.ids.get("deployments", {})
-        if "same" in form:
+        form = self.like.ids.get("deployments")
+        if isinstance(form, Derived) and form.is_same:
             names.append("project.id")
         for path, value in values_below(body):
-            if whole_marker(value) in names and CHOICE not in path:
-                steps = [plain(str(step)) for step in path]
-                return pointer(*steps)
+            marker = whole_marker(value)
+            is_id = marker and marker.name in names and marker.form in ("", "text")
+            if is_id and CHOICE not in path:
+                return pointer(*path)
         return None
 
     def change_deployment(self, operation: Document) -> None:
         form = self.like.form("deployment")
         if form is None:
             return
-        self.components["Deployment"] = schema_of(form.body, self.like, is_deployment=True)
+        if form.body is not None:
+            self.components["Deployment"] = schema_of(form.body, self.like, is_deployment=True)
         for parameter in operation["parameters"]:
             del parameter["examples"]
-        responses = operation["responses"]
-        self.change_response(responses["200"], form, "Deployment")
+        self.change_response(operation["responses"]["200"], form, "Deployment")
 
-    def change_response(self, response: Document, form: Form, name: str) -> None:
+    def change_response(self, response: Document, form: ResponseForm, name: str) -> None:
         response.update(self.seen)
-        content = {"schema": ref_to(name)}
-        response["content"] = {media_type_of(form): content}
+        del response["content"]
+        if form.body is not None:
+            response["content"] = {form.media_type: {"schema": ref_to(name)}}
         response["headers"] = self.header_fields(response, form)
 
-    def header_fields(self, response: Document, form: Form) -> Document:
+    def header_fields(self, response: Document, form: ResponseForm | None) -> Document:
         """The fields of a response of the contract, and those of a form, which replace them."""
+        own: Document = response["headers"]
+        if form is None:
+            return own
         replaced = [name.lower() for name in form.headers]
         schema = {"type": "string", **self.seen}
-        own = response["headers"]
         fields = {name: own[name] for name in own if name.lower() not in replaced}
         for name in form.headers:
             fields[name] = {"required": True, "schema": schema, **self.seen}
@@ -211,10 +223,10 @@ class ObservedContract:
         value = self.filled(example, {"project.name": EXAMPLE_NAME})
         content = body["content"]["application/json"]
         content["examples"] = {"observed": {"value": value}}
+        body["content"] = {like.request_type: content}
 
     def filled(self, body: Any, subject: Subject) -> Any:
-        fill = self.compiler.body(body)
-        return json.loads(fill(subject))
+        return json.loads(Body(self.like, body).fill(subject).replace(BASE, EXAMPLE_BASE))
 
     def request_schema(self, example: Any, name: Schema) -> Schema:
         """The schema of a request: required is the way to the name alone."""
@@ -226,7 +238,7 @@ class ObservedContract:
         required = []
         for key, each in example.items():
             properties[key] = self.request_schema(each, name)
-            if any(place_of_name({key: each})) and not self.like.has_optional_name:
+            if places_of_name({key: each}) and not self.like.has_optional_name:
                 required.append(key)
         return {
             "type": "object",
@@ -244,68 +256,96 @@ class ObservedContract:
         for item in self.document["paths"].values():
             for operation in item.values():
                 if "responses" in operation:
-                    responses = operation["responses"]
-                    operation["responses"] = self.responses_of(responses)
+                    operation["responses"] = self.responses_of(operation["responses"])
         self.responses.clear()
         elsewhere = {}
         for status, name in ELSEWHERE.items():
             own = {status: self.own_responses[name]}
             elsewhere.update(own)
-            changed = self.responses_of(own)
-            self.responses[name], *_ = changed.values()
+            self.responses[name], *_ = self.responses_of(own).values()
         self.document["x-elsewhere"] = self.responses_of(elsewhere)
 
     def responses_of(self, responses: Document) -> Document:
         """The errors have the forms of the profile; those from another status come last."""
         found: Document = {}
-        kept: dict[int, list[Document]] = defaultdict(list)  # by status
-        moved: dict[int, list[Document]] = defaultdict(list)
+        kept: dict[int, list[Error]] = defaultdict(list)  # by status
+        moved: dict[int, list[Error]] = defaultdict(list)
         for text, response in responses.items():
             if text < "400":
                 found[text] = response
                 continue
-            status = int(text)
             own = follow(response, self.own_responses)
-            for new_status, changed in self.forms_of(status, own):
-                group = kept if new_status == status else moved
-                group[new_status].append(changed)
+            for error in self.errors_of(int(text), own):
+                group = kept if error.status == int(text) else moved
+                group[error.status].append(error)
         for status in sorted({*kept, *moved}):
-            alike = kept[status] + moved[status]
-            found[str(status)] = self.merged_response(alike)
+            found[str(status)] = self.response_of(kept[status] + moved[status])
         return found
 
-    def forms_of(self, status: int, response: Document) -> Iterator[tuple[int, Document]]:
-        """The responses that one of the contract becomes, each with its status."""
+    def errors_of(self, status: int, response: Document) -> Iterator[Error]:
+        """The errors that a response of the contract has."""
         (content,) = response["content"].values()
-        kept = {}
         for code, example in content["examples"].items():
             form = self.like.error_form(code)
             if form:
-                new_status = form.status or status
-                yield new_status, self.error_response(response, code, example, form, new_status)
+                yield Error(code, form.status or status, response, example, form)
             if form is None or code in OF_SERVER:
-                kept[code] = example
-        if kept:
-            own = {**content, "examples": kept}
-            yield status, {**response, "content": {"application/problem+json": own}}
+                yield Error(code, status, response, example, None)
 
-    def error_response(
-        self, response: Document, code: str, example: Document, form: Form, status: int
-    ) -> Document:
-        subject = subject_of_error(example["value"], status)
-        filled = {**example, "value": self.filled(form.body, subject)}
-        content = {
-            "schema": self.error_schema(form, code),
-            "examples": {code: filled},
+    def response_of(self, errors: list[Error]) -> Document:
+        """The response that has these errors, which share a status."""
+        responses = [error.response for error in errors]
+        descriptions = dict.fromkeys(each["description"] for each in responses)
+        response = {
+            **responses[0],
+            "description": " ".join(descriptions),
+            "headers": self.common_headers(errors),
+            "x-codes": list(dict.fromkeys(error.code for error in errors)),
         }
-        return {
-            **response,
-            **self.seen,
-            "headers": self.header_fields(response, form),
-            "content": {media_type_of(form): content},
-        }
+        if any(error.form for error in errors):
+            response.update(self.seen)
+        if not all("x-stub-only" in each for each in responses):
+            response.pop("x-stub-only", None)
+        del response["content"]
+        contents = self.contents_of(errors)
+        if contents:
+            response["content"] = contents
+        return response
 
-    def error_schema(self, form: Form, code: str) -> Schema:
+    def contents_of(self, errors: list[Error]) -> Document:
+        """The bodies of errors by their media types: of several forms any."""
+        schemas: dict[str, list[Schema]] = defaultdict(list)
+        examples: dict[str, Document] = defaultdict(dict)
+        for code, status, _, example, form in errors:
+            if form is None:
+                media_type, schema, value = PROBLEM_TYPE, ref_to("Problem"), example["value"]
+            elif form.body is None:
+                continue
+            else:
+                media_type = form.media_type
+                schema = self.error_schema(form, code)
+                value = self.filled(form.body, subject_of_error(example["value"], status))
+            if schema not in schemas[media_type]:
+                schemas[media_type].append(schema)
+            examples[media_type][code] = {**example, "value": value}
+        contents = {}
+        for media_type, found in schemas.items():
+            schema = found[0] if len(found) == 1 else {"anyOf": found}
+            contents[media_type] = {"schema": schema, "examples": examples[media_type]}
+        return contents
+
+    def common_headers(self, errors: list[Error]) -> Document:
+        """The fields of all errors; required are those that each has."""
+        fields = [self.header_fields(error.response, error.form) for error in errors]
+        headers: Document = {}
+        for each in fields:
+            headers |= each
+        for name, header in headers.items():
+            if any(name not in each for each in fields):
+                headers[name] = {**follow(header, self.headers), "required": False}
+        return headers
+
+    def error_schema(self, form: ResponseForm, code: str) -> Schema:
         """The component of the schema of an error: `Error`, or one that is named by its code."""
         schema = schema_of(form.body, self.like)
         words = code.title().replace("_", "")
@@ -315,46 +355,6 @@ class ObservedContract:
                 return ref_to(name)
         return schema
 
-    def merged_response(self, responses: list[Document]) -> Document:
-        descriptions = dict.fromkeys(each["description"] for each in responses)
-        response = {
-            **responses[0],
-            "description": " ".join(descriptions),
-            "headers": self.merged_headers(responses),
-            "content": self.merged_contents(responses),
-        }
-        if not all("x-stub-only" in each for each in responses):
-            response.pop("x-stub-only", None)
-        return response
-
-    def merged_headers(self, responses: list[Document]) -> Document:
-        """The fields of all responses; required are those that each has."""
-        headers: Document = {}
-        for response in responses:
-            headers |= response["headers"]
-        for name, header in headers.items():
-            if any(name not in response["headers"] for response in responses):
-                headers[name] = {**follow(header, self.headers), "required": False}
-        return headers
-
-    def merged_contents(self, responses: list[Document]) -> Document:
-        contents: Document = {}
-        for response in responses:
-            for media_type, added in response["content"].items():
-                content = contents.setdefault(media_type, {**added, "examples": {}})
-                content["examples"].update(added["examples"])
-                first = content["schema"]
-                other = added["schema"]
-                if first != other:
-                    schemas = [follow(each, self.components) for each in (first, other)]
-                    content["schema"] = merged(schemas)
-        return contents
-
 
 def ref_to(component: str) -> Schema:
     return {"$ref": f"#/components/schemas/{component}"}
-
-
-def media_type_of(form: Form) -> str:
-    media_type, _, _ = form.content_type.partition(";")
-    return media_type.strip().lower()

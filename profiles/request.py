@@ -1,14 +1,16 @@
 """Reads the request that creates a project, in the form of a profile."""
 
+import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from records import quoted
-from web.problems import FieldError
+from flask import request
+
+from web.documents import unknown_members
+from web.problems import FieldError, Problem
 from web.strict_json import read_json
 from web.validation import SERVER_MEMBERS, check_name, check_project, error_at, require_valid
 
-from ..documents import texts_of_members, unknown_members
 from .profile import Profile
 
 
@@ -19,7 +21,10 @@ def read_project(like: Profile, new_name: Callable[[], str], *, strict: bool) ->
     beside is returned by the bodies of the profile, and in our own form below `/_stub`, so that it
     cannot have the name of a member of ours.
     """
-    text, document = read_json(any_type=like.takes_any_type)
+    if not like.has_any_type and request.mimetype != like.request_type:
+        detail = f"Send `Content-Type: {like.request_type}`."
+        raise Problem(415, "unsupported_media_type", detail)
+    text, document = read_json(any_type=True)
     *path, last = like.path_of_name
     holder = holder_of(document, path)
     is_unnamed = holder.get(last) is None
@@ -33,19 +38,9 @@ def read_project(like: Profile, new_name: Callable[[], str], *, strict: bool) ->
         require_valid(error_at("is not in the contract (--strict)", *place) for place in unknown)
     if not like.has_own_request and not is_unnamed:
         return name, text
-    members = texts_at(text, path) if holder else {}
-    for own in (last, *SERVER_MEMBERS):
-        members.pop(own, None)
-    members["name"] = quoted(name)
-    sent = ", ".join(f"{quoted(key)}: {value}" for key, value in members.items())
-    return name, f"{{{sent}}}"
-
-
-def texts_at(text: str, path: list[str]) -> dict[str, str]:
-    """The texts of the members of the object at a path."""
-    for name in path:
-        text = texts_of_members(text)[name]
-    return texts_of_members(text)
+    reserved = (last, *SERVER_MEMBERS)
+    sent = {key: value for key, value in holder.items() if key not in reserved}
+    return name, json.dumps({**sent, "name": name})
 
 
 def holder_of(document: Any, path: list[str]) -> dict[str, Any]:

@@ -1,24 +1,24 @@
 """The responses of a service: a store whose records have its bodies, and what else is its own."""
 
-from collections.abc import Iterable, Mapping
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple, Protocol
 
-from flask import Response, g
+from flask import Request, Response, g, request
 from werkzeug.http import HTTP_STATUS_CODES
-from werkzeug.urls import iri_to_uri
 
-from records import Deployment, Project, ProjectList
+from records import Deployment, Project, ProjectList, Timeline
 from store import Store
 from web.problems import MAX_REASONS, reasons
 
-from ..store import Records
-from ..timelines import TimelineFor, rest_of_timeline
-from .bodies import Compiler, Fill, Subject
-from .markers import names_below, places_of_projects
-from .profile import Form, Profile
+from .bodies import BASE, ITEMS, Body, Compiler, Fill, Subject, escaped, percent_encoded
+from .markers import IDS, markers_below, places_of_projects
+from .profile import Profile, ResponseForm
 
-LOCATIONS = ("location", "content-location")  # header fields, which Werkzeug would encode, too
+LOOPBACK = re.compile(r"(::ffff:)?127(\.[0-9]+){3}|::1")  # addresses
+
 
 # The contract's own forms, for what a profile leaves out.
 OWN_PROJECT = {
@@ -26,9 +26,9 @@ OWN_PROJECT = {
     "created_at": "{project.created_at}",
     "latest_deployment_id": "{deployment.id}",
 }
-OWN_LIST = Form({"projects": [OWN_PROJECT]})
-OWN_CREATION = Form(OWN_PROJECT)
-OWN_DEPLOYMENT = Form(
+OWN_LIST = ResponseForm({"projects": [OWN_PROJECT]})
+OWN_CREATION = ResponseForm(OWN_PROJECT)
+OWN_DEPLOYMENT = ResponseForm(
     {
         "id": "{deployment.id}",
         "project_id": "{project.id}",
@@ -38,45 +38,78 @@ OWN_DEPLOYMENT = Form(
 )
 
 
-class Reply(NamedTuple):
-    """What is compiled of a form."""
+def base_of(received: Request) -> str:
+    """The scheme and the authority under which the client called the stub.
 
-    status: int | None
-    content_type: str
-    headers: dict[str, Fill]
-    fill: Fill
+    A proxy on loopback, which has taken the request by HTTPS, says so.
+    """
+    environ = received.environ
+    scheme = received.scheme
+    forwarded = environ.get("HTTP_X_FORWARDED_PROTO")
+    if forwarded in ("http", "https") and LOOPBACK.fullmatch(environ.get("REMOTE_ADDR", "")):
+        scheme = forwarded
+    return f"{scheme}://{environ.get('HTTP_HOST') or received.host}"
+
+
+class FillBody(Protocol):
+    """What fills a body."""
+
+    def fill(self, subject: Subject) -> str: ...
+
+
+class Reply:
+    """The response of a form, compiled."""
+
+    def __init__(self, like: Profile, form: ResponseForm, body: FillBody | None = None) -> None:
+        compiler = Compiler(like)
+        self.status = form.status
+        self._content_type = form.content_type
+        self._headers: dict[str, Fill] = {}
+        for name, value in form.headers.items():
+            self._headers[name] = compiler.field(value)
+        self._body = body or Body(like, form.body)
 
     def body(self, subject: Subject) -> bytes:
-        return f"{self.fill(subject)}\n".encode()
+        """The body, in which `BASE` stands for the address of the stub."""
+        return self._body.fill(subject).encode()
 
     def dress(self, response: Response, subject: Subject) -> None:
+        """Give a response what the form has beside a body."""
         if self.status is not None:
             response.status_code = self.status
-        response.headers["Content-Type"] = self.content_type
-        for name, fill in self.headers.items():
+        self.add_headers(response, subject)
+
+    def add_headers(self, response: Response, subject: Subject) -> None:
+        headers = response.headers
+        if headers.get("Content-Length") == "0":
+            headers.pop("Content-Type", None)
+        else:
+            headers["Content-Type"] = self._content_type
+        for name, fill in self._headers.items():
             value = fill(subject)
-            is_url = name.lower() in LOCATIONS
-            response.headers[name] = iri_to_uri(value) if is_url else value
+            if BASE in value:
+                value = value.replace(BASE, percent_encoded(base_of(request)))
+            headers[name] = value
 
 
-def compile_reply(compiler: Compiler, form: Form, fill: Fill | None = None) -> Reply:
-    fields = {name: compiler.field(value) for name, value in form.headers.items()}
-    fill_body = fill or compiler.body(form.body)
-    return Reply(form.status, form.content_type, fields, fill_body)
+def addressed(body: bytes) -> bytes:
+    """A body with the address of the stub, as the client of this request calls it."""
+    mark = BASE.encode()
+    if mark not in body:
+        return body
+    return body.replace(mark, escaped(base_of(request)).encode())
 
 
-def compile_project(compiler: Compiler, body: Any) -> Fill:
-    """What fills the form of a project; the contract's own has all that a client sent."""
-    if body is not OWN_PROJECT:
-        return compiler.body(body, has_sent=True)
-    fill_own = compiler.body(OWN_PROJECT)
+class OwnProject:
+    """Fills the contract's own form of a project, which has all that a client sent."""
 
-    def fill(subject: Subject) -> str:
-        members = fill_own(subject).removesuffix("}")
-        sent = subject["sent"].strip().removeprefix("{")
-        return f"{members}, {sent.lstrip()}"
+    def __init__(self, like: Profile) -> None:
+        self._own = Body(like, OWN_PROJECT)
 
-    return fill
+    def fill(self, subject: Subject) -> str:
+        members = self._own.fill(subject).strip().removesuffix("}")
+        text = subject["text"].strip().removeprefix("{").lstrip()
+        return f"{members}, {text}\n"
 
 
 class Responses:
@@ -84,26 +117,35 @@ class Responses:
 
     def __init__(self, like: Profile) -> None:
         self.like = like
-        compiler = Compiler(like)
         listed = like.form("list") or OWN_LIST
-        created = like.form("create") or OWN_CREATION
+        created = like.form("create")
         deployment = like.form("deployment") or OWN_DEPLOYMENT
-
-        items = array_of_projects(listed.body)
-        (item,) = items
-        self._fill_item = compile_project(compiler, item)
+        around, item = without_items(listed.body)
+        self._item: FillBody = Body(like, item, null="null\n")
+        if listed is OWN_LIST:
+            self._item = OwnProject(like)
         self.item_needs_deployment = needs("deployment", item)
         self.deployment_needs_project = needs("project", [deployment.body, deployment.headers])
-        self._errors = {}
-        for code, form in like.error_forms.items():
-            self._errors[code] = compile_reply(compiler, form)
-        fill_list = compiler.body(listed.body, items)
-        fill_created = compile_project(compiler, created.body)
+        creation = Reply(like, created) if created else Reply(like, OWN_CREATION, OwnProject(like))
         self.replies = {
-            "listProjects": compile_reply(compiler, listed, fill_list),
-            "createProject": compile_reply(compiler, created, fill_created),
-            "getDeployment": compile_reply(compiler, deployment),
+            "listProjects": Reply(like, listed, Body(like, around)),
+            "createProject": creation,
+            "getDeployment": Reply(like, deployment),
         }
+        self._errors = {code: Reply(like, form) for code, form in like.error_forms.items()}
+
+    def subject_of(self, project: Project) -> dict[str, Any]:
+        """A project, and the id of its latest deployment."""
+        subject = {
+            "project.id": project.id,
+            "project.name": project.name,
+            "project.created_at": project.created_at,
+            "deployment.id": project.latest_deployment_id,
+            "text": project.sent,
+        }
+        if self.like.replaceable:
+            subject["sent"] = json.loads(project.sent)
+        return subject
 
     def subject_of_list(
         self, projects: Iterable[Project], deployments: Mapping[str, Deployment], now: datetime
@@ -117,9 +159,11 @@ class Responses:
             listing |= {"first.id": ordered[0].id, "last.id": ordered[-1].id}
         items = []
         for project in ordered:
+            subject = listing | self.subject_of(project)
             deployment = deployments.get(project.latest_deployment_id)
-            subject = listing | subject_of(project, deployment, now)
-            items.append(self._fill_item(subject))
+            if deployment:
+                subject |= subject_of_deployment(deployment, deployment.status(now))
+            items.append(self._item.fill(subject)[:-1])
         return {**listing, "items": ", ".join(items)}
 
     def dress_error(
@@ -132,11 +176,19 @@ class Responses:
         reply = self._errors.get(problem["code"]) or self._errors.get("default")
         if reply is None:
             return
-        if is_requested:
-            reply = reply._replace(status=None)
-        subject = subject_of_error(problem, reply.status or response.status_code)
-        response.set_data(reply.body(subject))
-        reply.dress(response, subject)
+        if reply.status is not None and not is_requested:
+            response.status_code = reply.status
+        subject = subject_of_error(problem, response.status_code)
+        response.set_data(addressed(reply.body(subject)))
+        reply.add_headers(response, subject)
+
+
+def subject_of_deployment(deployment: Deployment, status: str) -> dict[str, Any]:
+    return {
+        "deployment.id": deployment.id,
+        "deployment.status": status,
+        "deployment.created_at": deployment.created_at,
+    }
 
 
 def subject_of_error(problem: Mapping[str, Any], status: int) -> Subject:
@@ -153,35 +205,26 @@ def subject_of_error(problem: Mapping[str, Any], status: int) -> Subject:
     }
 
 
-def array_of_projects(body: Any) -> list[Any]:
-    """The array in the body of a list whose one item is the form of each project."""
-    found = body
-    for name in next(places_of_projects(body)):
-        found = found[name]
-    items: list[Any] = found
-    return items
+def without_items(body: Any) -> tuple[Any, Any]:
+    """The body of a list with `ITEMS` in place of the array of projects, and its one item."""
+    path = next(places_of_projects(body))
+
+    def replace(value: Any, names: tuple[str | int, ...]) -> Any:
+        if not names:
+            return ITEMS
+        first, *rest = names
+        return {**value, first: replace(value[first], tuple(rest))}
+
+    array = body
+    for name in path:
+        array = array[name]
+    return replace(body, path), array[0]
 
 
 def needs(record: str, body: Any) -> bool:
     """Whether a body has more of the other record, a project or a deployment, than its id."""
-    prefix = f"{record}."
-    others = {*names_below(body)} - {f"{record}.id"}
-    return any(name.startswith(prefix) for name in others)
-
-
-def subject_of(project: Project, deployment: Deployment | None, now: datetime) -> dict[str, Any]:
-    """A project and its latest deployment, whose record is needed for more than its id."""
-    subject = {
-        "project.id": project.id,
-        "project.name": project.name,
-        "project.created_at": project.created_at,
-        "deployment.id": project.latest_deployment_id,
-        "sent": project.sent,
-    }
-    if deployment:
-        subject["deployment.status"] = deployment.status(now)
-        subject["deployment.created_at"] = deployment.created_at
-    return subject
+    names = {marker.name for marker in markers_below(body)} - IDS
+    return any(name.startswith(f"{record}.") for name in names)
 
 
 class ListedProjects(NamedTuple):
@@ -190,7 +233,7 @@ class ListedProjects(NamedTuple):
     It is that of `plain`, from `since` until a status changes, at `until`, if any will.
     """
 
-    representation: bytes
+    body: bytes
     subject: Subject
     plain: ProjectList
     since: datetime
@@ -199,6 +242,10 @@ class ListedProjects(NamedTuple):
     def holds(self, plain: ProjectList, now: datetime) -> bool:
         is_current = self.until is None or self.since <= now < self.until
         return self.plain is plain and is_current
+
+    @property
+    def representation(self) -> bytes:
+        return addressed(self.body)
 
 
 class CreatedProject(NamedTuple):
@@ -218,17 +265,23 @@ class ReadDeployment(NamedTuple):
         return self.deployment.status(now)
 
     def representation(self, status: str) -> bytes:
-        subject = {
-            "project.id": self.deployment.project_id,
-            "deployment.id": self.deployment.id,
-            "deployment.status": status,
-            "deployment.created_at": self.deployment.created_at,
-        }
+        deployment = self.deployment
+        subject: dict[str, Any] = {"project.id": deployment.project_id}
         if self.project:
-            subject["project.name"] = self.project.name
-            subject["project.created_at"] = self.project.created_at
+            subject = self.responses.subject_of(self.project)
+        subject |= subject_of_deployment(deployment, status)
         g.subject = subject
-        return self.responses.replies["getDeployment"].body(subject)
+        return addressed(self.responses.replies["getDeployment"].body(subject))
+
+
+class Records(Protocol):
+    """The records of a store at one time."""
+
+    @property
+    def list(self) -> ProjectList: ...
+
+    @property
+    def deployments_by_id(self) -> dict[str, Deployment]: ...
 
 
 class RecordStore(Store, Protocol):
@@ -242,14 +295,17 @@ class LikeStore:
     """The store of a request, whose records have the bodies of a profile as their wire forms.
 
     It notes in `g.subject` what a body was filled with, for the header fields. The bodies of a list
-    are cached: this saves 95 % of the processor time of a list of 1,000.
+    are cached, without the address of the stub: this saves 95 % of the processor time of a list of
+    1,000.
     """
 
     _listed: ListedProjects | None = None  # cache
     _plain: ProjectList | None = None  # of which the next is the cache
     _by_id: dict[str, Project]
 
-    def __init__(self, store: RecordStore, responses: Responses, timeline_for: TimelineFor) -> None:
+    def __init__(
+        self, store: RecordStore, responses: Responses, timeline_for: Callable[[str], Timeline]
+    ) -> None:
         self.now = store.now
         self._store = store
         self._responses = responses
@@ -287,10 +343,11 @@ class LikeStore:
             project.created_at,
             self._timeline_for(name),
         )
-        subject = subject_of(project, made, self.now())
+        subject = self._responses.subject_of(project)
+        subject |= subject_of_deployment(made, made.status(self.now()))
         g.subject = subject
         body = self._responses.replies["createProject"].body(subject)
-        return CreatedProject(body)
+        return CreatedProject(addressed(body))
 
     def get_deployment(self, deployment_id: str) -> ReadDeployment | None:
         deployment = self._store.get_deployment(deployment_id)
@@ -313,9 +370,10 @@ def next_change(deployments: Iterable[Deployment], now: datetime) -> datetime | 
     """The time at which the status of one of these changes next, None if none will change."""
     seconds = []
     for deployment in deployments:
-        current, *_ = rest_of_timeline(deployment, now)
-        if current.seconds is not None:
-            seconds.append(current.seconds)
+        index, age = deployment.stage(now)
+        whole = deployment.timeline[index].seconds
+        if whole is not None:
+            seconds.append(round(whole - age, 6))
     if not seconds:
         return None
     return now + timedelta(seconds=min(seconds))

@@ -1,39 +1,42 @@
-"""Fills the bodies of a profile: JSON texts with slots, compiled once."""
+"""Fills the bodies of a profile: JSON texts with slots, compiled once for each status."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from datetime import datetime, timedelta
 from operator import itemgetter, methodcaller
 from typing import Any
 from urllib.parse import quote
 
 from records import quoted
+from web.schemas import is_valid
 
-from ..documents import texts_of_members
-from ..rules import is_valid
+from .ids import opaque_form
 from .markers import (
     CHOICE,
     NAME,
+    TIMES,
     Marker,
     is_choice,
     names_below,
-    plain,
+    objects_below,
+    resolve,
     split,
-    values_below,
     whole_marker,
 )
-from .profile import EPOCH, Profile
+from .profile import Profile
 from .schema import schema_of
+from .times import OURS, milliseconds, time_form
 
-NO_ARRAY = object()  # in the place of an array of projects
-MILLISECOND = timedelta(milliseconds=1)
+ITEMS = object()  # stands in the body of a list for the array of projects
+BASE = "\0"
+"""Stands in a text for `{base}`: JSON and header fields have no such character."""
+
 PRINTABLE = "".join(map(chr, range(0x20, 0x7F)))
-
 
 Subject = Mapping[str, Any]
 """What a body is filled from: of each marker the value, by its name; what is missing is null.
 
-`sent` is the JSON of what a client sent, `items` that of the projects of a list, without brackets.
+`sent` has what a client sent beside the name, `items` the JSON of the projects of a list, without
+brackets.
 """
 
 Fill = Callable[[Subject], str]
@@ -57,55 +60,77 @@ def joined(pieces: Iterable[Piece]) -> Fill:
     return fill
 
 
-class Compiler:
-    """Compiles the bodies and header fields of a profile."""
+class Body:
+    """A body, compiled for each status when it is first filled with that.
 
-    def __init__(self, like: Profile) -> None:
+    `null` is the text of null, which is no body of a response.
+    """
+
+    def __init__(self, like: Profile, value: Any, null: str = "") -> None:
         self._like = like
+        self._value = value
+        self._null = null
+        self._words = words_of_choices(value)
+        self._fills: dict[str, Fill] = {}
 
-    def body(self, value: Any, items: Any = NO_ARRAY, *, has_sent: bool = False) -> Fill:
-        """Compile a body. `items` is the array in it that has a project for each item.
+    def fill(self, subject: Subject) -> str:
+        word = subject.get("deployment.status", "")
+        if word not in self._words:
+            word = ""
+        fill = self._fills.get(word)
+        if fill is None:
+            fill = self._compile(word)
+            self._fills[word] = fill
+        return fill(subject)
 
-        With `has_sent`, what a client sent replaces constants beside the first name.
-        """
-        beside = find_beside_name(value) if has_sent else None
-        return joined(self._pieces(value, items, beside))
+    def _compile(self, word: str) -> Fill:
+        value = resolve(self._value, word)
+        if value is None:
+            return lambda subject: self._null
+        compiler = Compiler(self._like, find_beside_name(value))
+        return joined([*compiler.pieces(value), "\n"])
+
+
+class Compiler:
+    """Compiles a value of a profile. What a client sent replaces constants in `beside`."""
+
+    def __init__(self, like: Profile, beside: Any = None) -> None:
+        self._like = like
+        self._beside = beside
 
     def field(self, value: str) -> Fill:
         """Compile the value of a header field; what is not ASCII in it is percent-encoded."""
         return joined(self._text(value, percent_encoded))
 
-    def _pieces(self, value: Any, items: Any, beside: Any) -> Iterable[Piece]:
-        if isinstance(value, str):
-            yield from self._string(value)
-        elif value is items:
+    def pieces(self, value: Any) -> Iterable[Piece]:
+        if value is ITEMS:
             yield from ("[", itemgetter("items"), "]")
+        elif isinstance(value, str):
+            yield from self._string(value)
         elif isinstance(value, list):
             yield "["
             for index, each in enumerate(value):
                 yield ", " if index else ""
-                yield from self._pieces(each, items, beside)
+                yield from self.pieces(each)
             yield "]"
-        elif is_choice(value):
-            yield self._choice(value[CHOICE], beside)
         elif isinstance(value, dict):
             yield "{"
             for index, (name, each) in enumerate(value.items()):
                 yield ", " if index else ""
-                yield f"{quoted(plain(name))}: "
-                if value is beside and name != "name" and is_constant(each):
-                    yield self._replaceable(plain(name), each)
+                yield f"{quoted(name)}: "
+                if value is self._beside and name in self._like.replaceable and is_constant(each):
+                    yield self._replaceable(name, each)
                 else:
-                    yield from self._pieces(each, items, beside)
+                    yield from self.pieces(each)
             yield "}"
         else:
             yield json.dumps(value)
 
     def _string(self, text: str) -> Iterable[Piece]:
         """A string: a marker alone has the value and its type, inside others it has its text."""
-        name = whole_marker(text)
-        if name:
-            read_value = self._value(name)
+        marker = whole_marker(text)
+        if marker and marker.name != "base":
+            read_value = self._value(marker)
             yield lambda subject: quoted(read_value(subject))
         else:
             yield from ('"', *self._text(text, escaped), '"')
@@ -113,60 +138,50 @@ class Compiler:
     def _text(self, text: str, spell: Callable[[object], str]) -> Iterable[Piece]:
         """A text with markers, each part of it spelled; of null there is nothing."""
         for piece in split(text):
-            if isinstance(piece, Marker):
-                yield converted(self._value(piece.name), spell, none="")
-            else:
+            if isinstance(piece, str):
                 yield spell(piece)
-
-    def _choice(self, words: dict[str, Any], beside: Any) -> Piece:
-        # Each body has an object beside the name of its own, if the name is in this choice.
-        found = {word: find_beside_name(each) for word, each in words.items()}
-        is_here = beside is not None and any(each is beside for each in found.values())
-        fills = {}
-        for word, each in words.items():
-            inner = found[word] if is_here else beside
-            fills[word] = joined(self._pieces(each, NO_ARRAY, inner))
-        fill_others = fills.pop("")
-
-        def fill(subject: Subject) -> str:
-            status = subject.get("deployment.status", "")
-            fill_word = fills.get(status, fill_others)
-            return fill_word(subject)
-
-        return fill
+            elif piece.name == "base":
+                yield BASE
+            else:
+                yield converted(self._value(piece), spell, none="")
 
     def _replaceable(self, name: str, constant: Any) -> Piece:
         """A constant that what a client sent replaces, if it is of its type."""
-        own = self.body(constant)({})
+        own = json.dumps(constant)
         schema = schema_of(constant, self._like)
 
         def fill(subject: Subject) -> str:
-            sent = subject["sent"]
-            if f'"{name}"' not in sent:
+            sent = subject.get("sent", {}).get(name)
+            if sent is None or not is_valid(sent, schema):
                 return own
-            text = texts_of_members(sent).get(name, "null")
-            value = json.loads(text)
-            if value is None or not is_valid(value, schema):
-                return own
-            return text
+            return json.dumps(sent)
 
         return fill
 
-    def _value(self, name: str) -> ReadValue:
+    def _value(self, marker: Marker) -> ReadValue:
         """What reads the value of a marker from a subject."""
-        name, _, unit = name.partition(":")
+        name, form = marker
         read_value: ReadValue = methodcaller("get", name)
-        if name.endswith(".created_at"):
-            return converted(read_value, self._speller(unit))
+        if name in TIMES:
+            return converted(read_value, speller_of(form))
+        if form == "text":
+            return converted(read_value, str)
+        if form:
+            return converted(read_value, opaque_form(form).make_second)
         kind = "deployments" if name.startswith("deployment.") else "projects"
         if name.endswith(".id") and self._like.has_integers(kind):
             return converted(read_value, as_number)
         return read_value
 
-    def _speller(self, unit: str) -> Callable[[datetime], Any]:
-        if unit == "s":
-            return lambda moment: milliseconds(moment) // 1000
-        return milliseconds if unit == "ms" else self._like.times.spell
+
+def speller_of(form: str) -> Callable[[Any], Any]:
+    """What spells a time in the form that a marker has."""
+    if form == "s":
+        return lambda moment: milliseconds(moment) // 1000
+    if form == "ms":
+        return milliseconds
+    found = time_form(form) or OURS
+    return found.spell
 
 
 def converted(read_value: ReadValue, convert: Callable[[Any], Any], none: Any = None) -> ReadValue:
@@ -177,12 +192,6 @@ def converted(read_value: ReadValue, convert: Callable[[Any], Any], none: Any = 
         return none if value is None else convert(value)
 
     return read
-
-
-def milliseconds(moment: datetime) -> int:
-    """Since 1970."""
-    age = moment - EPOCH
-    return age // MILLISECOND
 
 
 def as_number(text: str) -> int | str:
@@ -203,12 +212,21 @@ def percent_encoded(value: object) -> str:
 
 def is_constant(value: Any) -> bool:
     """Whether a member can be replaced: it has no marker, and a type, which null has not."""
-    return value is not None and not any(names_below(value))
+    return value is not None and not names_below(value)
+
+
+def words_of_choices(value: Any) -> set[str]:
+    """The statuses for which a value has something of its own."""
+    words: set[str] = set()
+    for each in objects_below(value):
+        if is_choice(each):
+            words.update(each[CHOICE])
+    return words
 
 
 def find_beside_name(value: Any) -> dict[str, Any] | None:
     """The first object of a body in which a member is the name of the project."""
-    for _, each in values_below(value):
-        if isinstance(each, dict) and NAME in each.values():
+    for each in objects_below(value):
+        if NAME in each.values():
             return each
     return None

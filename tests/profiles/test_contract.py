@@ -10,11 +10,11 @@ from flask.testing import FlaskClient
 from jsonschema_rs import Draft202012Validator
 from openapi_spec_validator import validate
 
+from profiles.profile import Profile
 from stub.grease.axes import AXES
-from stub.like.profile import Profile
 from tests.conftest import Clock, make_stub
 from tests.contract import CREATED
-from tests.stub.like.conftest import (
+from tests.profiles.conftest import (
     SERVICES,
     STATUS,
     client_of,
@@ -53,6 +53,9 @@ def assert_declared(document: Any, responses: Any, response: Any) -> None:
     for name, header in declared["headers"].items():
         required = resolved(document, header).get("required")
         assert name in response.headers or not required, name
+    if not response.data:
+        assert "content" not in declared
+        return
     schema = declared["content"][response.mimetype.lower()]["schema"]
     whole = {**schema, "components": document["components"]}
     Draft202012Validator(whole, validate_formats=True).validate(json.loads(response.data))
@@ -65,7 +68,8 @@ def session(client: FlaskClient, service: Profile) -> list[tuple[str, str, Any]]
     created = client.post(projects, json=sent)
     found = [("post", projects, created), ("get", projects, client.get(projects))]
     deployment_id = quote(deployment_of(client, "Shop"), safe="")
-    client.put("/_stub/deployments/alone", json={"status": "failed"})
+    word = [*service.words, "failed"][0]
+    client.put("/_stub/deployments/alone", json={"status": word})
     for each in (deployment_id, "alone", "none"):
         found += [("get", deployments, client.get(f"/v1/deployments/{each}"))]
     anonymous = {"Authorization": "Bearer x"}
@@ -145,6 +149,7 @@ def test_errors_move_to_their_status_and_the_server_keeps_its_own() -> None:
     assert [*get["403"]["content"]["application/json"]["examples"]] == ["token_invalid"]
     assert [*get["401"]["content"]["application/json"]["examples"]] == ["token_missing"]
     assert [*get["413"]["content"]] == ["application/json", "application/problem+json"]
+    assert get["413"]["x-codes"] == ["body_too_large"]
     post = document["paths"]["/v1/projects"]["post"]["responses"]
     assert "422" not in post
     bad = post["400"]["content"]["application/json"]
@@ -152,9 +157,10 @@ def test_errors_move_to_their_status_and_the_server_keeps_its_own() -> None:
     assert [*document["x-elsewhere"]] == ["401", "403", "404", "405"]
 
 
-def test_errors_of_one_status_and_media_type_have_one_schema() -> None:
+def test_errors_of_one_status_have_any_of_their_schemas() -> None:
     mixed: Any = {"invalid_body": {"status": 400, "body": {"d": None, "e": 1}}}
     mixed["malformed_json"] = {"body": {"d": "x"}}
+    mixed["unknown_query"] = {"body": None}
     cloud = {"default": {"body": {"errors": [{"message": "{error.detail}"}], "code": None}}}
     for errors in (mixed, cloud, {"default": {"body": None}}):
         service = profile(errors=errors)
@@ -162,10 +168,18 @@ def test_errors_of_one_status_and_media_type_have_one_schema() -> None:
         assert_session_declared(service)
         greased = client_of(like(service, grease=AXES, grease_seed=3))
         assert session(greased, service)
+    post = contract_of(profile(errors=mixed))["paths"]["/v1/projects"]["post"]
+    bad = post["responses"]["400"]["content"]["application/json"]
+    refs = [each["$ref"].rpartition("/")[2] for each in bad["schema"]["anyOf"]]
+    assert refs == ["Error", "InvalidBodyError"]
+    client = client_of(like(profile(errors=mixed), grease=("members",)))
+    rejected: Any = client.post("/v1/projects", json=[]).json
+    assert len(rejected) > 2  # each of them varies
 
 
 def test_what_has_its_own_status_comes_before_what_moved_there() -> None:
-    errors: Any = {"token_invalid": {"status": 404, "body": 1, "headers": {"cache-control": "x"}}}
+    wrong = {"status": 404, "body": 1, "headers": {"cache-control": "x"}}
+    errors: Any = {"token_invalid": {**wrong, "content_type": "application/problem+json"}}
     errors["default"] = {"body": {"a": "{error.code}"}, "content_type": "Application/JSON"}
     service = profile(errors=errors)
     client = client_of(like(service, grease=("members",)))
@@ -178,20 +192,58 @@ def test_what_has_its_own_status_comes_before_what_moved_there() -> None:
 
 
 def test_a_part_that_the_profile_lacks_is_the_contracts_own() -> None:
-    own = contract_of(profile(times={"offset": "Z", "digits": 0, "case": "upper"}))
-    created = own["components"]["schemas"]["Project"]["properties"]["created_at"]
-    assert created["x-origin"] == SEEN
-    for document in (contract_of(profile()), own):
-        name = document["components"]["schemas"]["Project"]["properties"]["name"]
-        assert "chosen" in name["x-origin"]
-        assert str(CREATED) in document["paths"]["/v1/projects"]["post"]["responses"]
-    numbers = contract_of(profile(ids={"projects": {"integers": True}}))["components"]["schemas"]
+    document = contract_of(profile())
+    name = document["components"]["schemas"]["Project"]["properties"]["name"]
+    assert "chosen" in name["x-origin"]
+    assert str(CREATED) in document["paths"]["/v1/projects"]["post"]["responses"]
+    numbers = contract_of(profile(ids={"projects": 7040}))["components"]["schemas"]
     assert numbers["Project"]["properties"]["id"]["type"] == "integer"
-    schemas = contract_of(profile(list={"body": [{"title": "{project.name}"}]}))["components"][
-        "schemas"
-    ]
+    listed = contract_of(profile(list={"body": [{"title": "{project.name}"}]}))
+    schemas = listed["components"]["schemas"]
     assert "title" in schemas["ListedProject"]["properties"]
     assert "name" in schemas["Project"]["properties"]
+
+
+def test_a_response_without_a_body_has_no_content() -> None:
+    service = profile(
+        create={"status": 202, "body": None}, deployment={"body": None}, content_type="a/b"
+    )
+    document = contract_of(service)
+    validate(document)
+    post = document["paths"]["/v1/projects"]["post"]
+    assert not {"content", "links"} & post["responses"]["202"].keys()
+    assert [*post["requestBody"]["content"]] == ["a/b"]
+    assert_session_declared(service)
+
+
+def test_a_marker_has_the_type_of_its_value() -> None:
+    body = {
+        "at": "{deployment.created_at:2026-01-05T09:00:00+01:00}",
+        "on": "{deployment.created_at:2026-01-05 09:00:00}",
+        "ms": "{deployment.created_at:ms}",
+        "id": "{deployment.id}",
+        "text": "{deployment.id:text}",
+        "uid": "{deployment.id:pod-1}",
+        "of": "{project.id:text}",
+        "done": {STATUS: {"A": True}},
+        "all": {STATUS: {"A": 1, "B": 2}},
+    }
+    statuses = {"run": ["A", "B"]}
+    service = profile(deployment={"body": body}, ids={"deployments": 1}, statuses=statuses)
+    deployment = contract_of(service)["components"]["schemas"]["Deployment"]
+    known = deployment["properties"]
+    assert [known[name].get("format") for name in ("at", "on")] == ["date-time", None]
+    types = {name: known[name].get("type") for name in body}
+    assert types == {
+        "at": "string", "on": "string", "ms": "integer", "id": "integer", "text": "string",
+        "uid": "string", "of": None, "done": "boolean", "all": "integer",
+    }  # fmt: skip
+    assert [each["type"] for each in known["of"]["anyOf"]] == ["string", "null"]
+    assert {*body} - {*deployment["required"]} == {"done"}
+    errors = {"default": {"body": {"status": "{error.status:text}"}}}
+    schemas = contract_of(profile(errors=errors))["components"]["schemas"]
+    assert schemas["Error"]["properties"]["status"]["type"] == "string"
+    assert_session_declared(profile(deployment={"body": body}, errors=errors, statuses=statuses))
 
 
 def test_a_value_of_several_types_has_them_all() -> None:
@@ -200,7 +252,8 @@ def test_a_value_of_several_types_has_them_all() -> None:
         "of": [{"b": 1, "c": 2}, {"c": 0.5, "d": None}],
         "e": {CHOICE: {"": {}, "queued": {"f": 1}}},
     }  # fmt: skip
-    document = contract_of(profile(deployment={"body": body}))
+    words = {"run": ["queued", "building"]}
+    document = contract_of(profile(deployment={"body": body}, statuses=words))
     known = document["components"]["schemas"]["Deployment"]["properties"]
     assert [each["type"] for each in known["a"]["anyOf"]] == ["null", "string", "object"]
     assert [each["type"] for each in known["c"]["items"]["anyOf"]] == ["integer", "string"]
@@ -236,9 +289,8 @@ def test_grease_varies_records_at_any_depth_and_draws_no_form_of_the_service() -
 
 
 def test_a_greased_time_has_neither_the_digits_nor_the_offset_of_the_service() -> None:
-    body = {"created": "{deployment.created_at}", "status": STATUS}
-    times = {"digits": 6, "offset": "+00:00", "case": "upper"}
-    client = client_of(like(profile(deployment={"body": body}, times=times), grease=("times",)))
+    body = {"created": "{deployment.created_at:2026-01-05T09:00:00.000000+00:00}"}
+    client = client_of(like(profile(deployment={"body": body}), grease=("times",)))
     client.put("/_stub/deployments/d", json={"status": "failed"})
     for seed in range(40):
         client.put("/_stub/grease", json={"axes": ["times"], "seed": seed})
@@ -248,7 +300,7 @@ def test_a_greased_time_has_neither_the_digits_nor_the_offset_of_the_service() -
 
 
 def test_ids_that_a_profile_leaves_out_are_those_of_the_plain_contract() -> None:
-    known = contract_of(profile(ids={"deployments": {"integers": True}}))["components"]["schemas"]
+    known = contract_of(profile(ids={"deployments": 7040}))["components"]["schemas"]
     plain = client_of(make_stub()).get("/openapi.json").json["components"]["schemas"]
     project = known["Project"]["properties"]
     assert project["id"] == plain["Project"]["properties"]["id"]

@@ -6,7 +6,7 @@ from typing import Any
 from flask import Flask
 from flask.testing import FlaskClient
 
-from stub.like.profile import Profile, make_profile
+from profiles.profile import Profile, make_profile
 from stub.seed import sample_of
 from tests.conftest import TOKEN, Clock, make_stub
 from tests.services import DOCUMENTS

@@ -1,0 +1,321 @@
+"""What is wrong in a profile: first by its schema, then what a schema cannot say."""
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from functools import cache, lru_cache
+from itertools import islice
+from typing import Any
+
+from web.documents import path_of
+from web.files import read_file
+from web.problems import FieldError
+from web.schemas import Schema, errors_of, resolved
+from web.validation import error_at
+
+from .ids import id_form, opaque_form
+from .markers import (
+    ALL,
+    CHOICE,
+    IDS,
+    NAME,
+    OF_ERRORS,
+    OF_LISTS,
+    OF_RECORDS,
+    RECORD,
+    TIMES,
+    Marker,
+    Path,
+    is_choice,
+    markers_below,
+    markers_in,
+    places_of_name,
+    places_of_projects,
+    values_below,
+)
+from .statuses import MAX_STATUSES, Statuses, first_choice, statuses_of
+from .times import time_form
+
+MAX_BYTES = 1024 * 1024  # of a document
+MAX_ERRORS = 100
+MAX_LISTED = 10  # statuses in a message
+
+GONE = {
+    "/times": "is gone: write an example of a time in the marker, such as "
+    "{project.created_at:2026-01-05T09:00:00.000Z}",
+    "/statuses/ended": "is gone: the last status of `run` stays",
+    "/create/any_type": "is gone: the Content-Type of a request may be any, unless "
+    "`errors.unsupported_media_type` stands in the profile",
+}
+"""What to write in place of members that a profile had before."""
+
+
+@cache
+def schemas() -> dict[str, Schema]:
+    """The schema of a profile, and its parts by name, without `$ref`."""
+    profile = json.loads(read_file("profiles/profile.json"))
+    named: dict[str, Schema] = {**profile["$defs"], "profile": profile}
+    return {name: resolved(schema, named) for name, schema in named.items()}
+
+
+def errors_in(profile: Any) -> list[FieldError]:
+    """The errors of a profile, or the first of them."""
+    found = list(islice(errors_of(profile, schemas()["profile"]), MAX_ERRORS))
+    errors = [error._replace(detail=GONE.get(error.pointer, error.detail)) for error in found]
+    if not isinstance(profile, dict):
+        return errors
+    valid = copied(profile)
+    for error in errors:
+        remove(valid, path_of(error.pointer))
+    places = [error.pointer for error in errors]
+    for error in contradictions(valid, has_statuses=not has_error("/statuses", places)):
+        if len(errors) == MAX_ERRORS:
+            break
+        if not has_error(error.pointer, places):
+            errors.append(error)
+    return errors
+
+
+def has_error(place: str, places: list[str]) -> bool:
+    """Whether one of the places of errors is this one, or inside of it."""
+    return any(f"{each}/".startswith(f"{place}/") for each in places)
+
+
+def copied(value: Any, levels: int = 4) -> Any:
+    """A copy of an object, and of those in it, as deep as the places of errors of the schema."""
+    if not levels or not isinstance(value, dict):
+        return value
+    return {name: copied(each, levels - 1) for name, each in value.items()}
+
+
+def remove(document: dict[str, Any], path: list[str]) -> None:
+    """Remove what is at a path, if anything is; with an item goes its array."""
+    name, *rest = path
+    inner = document.get(name)
+    if rest and isinstance(inner, dict):
+        remove(inner, rest)
+    else:
+        document.pop(name, None)
+
+
+def contradictions(profile: dict[str, Any], *, has_statuses: bool) -> Iterator[FieldError]:
+    """What a schema cannot say of a profile, each part of which is valid or left out.
+
+    Without `has_statuses` those of a choice are not checked.
+    """
+    parts: dict[str, Any] = defaultdict(dict, profile)
+    statuses = None
+    if has_statuses:
+        statuses = statuses_of(profile)
+        yield from check_statuses(profile, statuses)
+    yield from check_record(profile)
+    bodies = Bodies(statuses, has_record="record" in profile)
+    if "record" in profile:
+        yield from bodies.check(profile["record"], ("record",), OF_RECORDS)
+    yield from bodies.check_list(parts["list"])
+    creation = parts["create"]
+    yield from bodies.check_form(creation, ("create",), OF_RECORDS | {"record"})
+    if "request" in creation:
+        yield from check_request(creation["request"])
+    yield from bodies.check_form(parts["deployment"], ("deployment",), OF_RECORDS | {"record"})
+    errors = parts["errors"]
+    for code, form in errors.items():
+        yield from bodies.check_form(form, ("errors", code), OF_ERRORS)
+        if "body" not in form and "default" not in errors:
+            yield error_at("is required, as there is no `default`", "errors", code, "body")
+    for kind, example in parts["ids"].items():
+        yield from check_id(kind, example)
+
+
+def check_id(kind: str, example: str | int) -> Iterator[FieldError]:
+    try:
+        id_form(example, kind)
+    except ValueError as error:
+        yield error_at(str(error), "ids", kind)
+
+
+def check_statuses(profile: dict[str, Any], statuses: Statuses) -> Iterator[FieldError]:
+    """The errors of the statuses that a profile names, or of those that its first choice has."""
+    place: Path = ("statuses",)
+    if "statuses" in profile:
+        for index, word in enumerate(statuses.others):
+            if word in statuses.run:
+                yield error_at("is in `run` already", *place, "others", index)
+    else:
+        place, _ = first_choice(profile)
+        for word in statuses.run:
+            for error in errors_of(word, schemas()["word"]):
+                yield error_at(f"{word!r}, a status of a choice, {error.detail}", *place)
+    if len(statuses.words) > MAX_STATUSES:
+        yield error_at(f"must have at most {MAX_STATUSES} statuses", *place)
+
+
+def check_record(profile: dict[str, Any]) -> Iterator[FieldError]:
+    """Whether the bodies are small enough, in which the record may stand repeatedly."""
+    if "record" not in profile:
+        return
+    bodies = [profile.get(name, {}).get("body") for name in ("list", "create", "deployment")]
+    count = len([marker for marker in markers_below(bodies) if marker.name == "record"])
+    if count * len(json.dumps(profile["record"])) > MAX_BYTES:
+        detail = f"stands in {count} places: the bodies would have over {MAX_BYTES} bytes"
+        yield error_at(detail, "record")
+
+
+class Bodies:
+    """Checks bodies; `statuses` are those of a choice, None if they are not known."""
+
+    def __init__(self, statuses: Statuses | None, *, has_record: bool) -> None:
+        self.statuses = statuses
+        self.has_record = has_record
+        self.projects: Path | None = None  # the array that has the form of the projects
+        self.skipped: set[Path] = set()  # other arrays of projects
+
+    def check_form(
+        self, form: dict[str, Any], path: Path, allowed: set[str]
+    ) -> Iterator[FieldError]:
+        seen = set()
+        for name, value in form.get("headers", {}).items():
+            place = (*path, "headers", name)
+            lower = name.lower()
+            if lower in seen:
+                yield error_at("stands twice, as case does not count", *place)
+            seen.add(lower)
+            yield from self.check_text(value, place, allowed - {"record"})
+        if "body" in form:
+            yield from self.check(form["body"], (*path, "body"), allowed)
+
+    def check_list(self, form: dict[str, Any]) -> Iterator[FieldError]:
+        if "body" in form:
+            path = ("list", "body")
+            arrays = [(*path, *place) for place in places_of_projects(form["body"])]
+            if not arrays:
+                detail = "must have an array with one item, in which markers of a project stand"
+                yield error_at(detail, *path)
+                form = {name: value for name, value in form.items() if name != "body"}
+            for other in arrays[1:]:
+                yield error_at("is a second array of projects: there is one beside it", *other)
+            self.projects = arrays[0] if arrays else None
+            self.skipped = set(arrays[1:])
+        yield from self.check_form(form, ("list",), OF_LISTS)
+
+    def check(
+        self, value: Any, path: Path, allowed: set[str], *, is_member: bool = False
+    ) -> Iterator[FieldError]:
+        """The errors of a value in a body; a choice that is a member may be left out."""
+        if isinstance(value, str):
+            yield from self.check_text(value, path, allowed)
+        elif isinstance(value, list):
+            yield from self.check_items(value, path, allowed)
+        elif is_choice(value):
+            yield from self.check_choice(value, path, allowed, is_member=is_member)
+        elif isinstance(value, dict):
+            for name, item in value.items():
+                inner = (*path, name)
+                if markers_in(name):
+                    yield error_at("no marker can stand in a name", *inner)
+                if isinstance(item, str | list | dict):
+                    yield from self.check(item, inner, allowed, is_member=True)
+
+    def check_items(self, items: list[Any], path: Path, allowed: set[str]) -> Iterator[FieldError]:
+        if path in self.skipped:
+            return
+        if path == self.projects:
+            allowed = OF_RECORDS | OF_LISTS | {"record"}
+            if len(items) != 1:
+                yield error_at("must have one item, the form of each project", *path)
+        for index, item in enumerate(items):
+            if isinstance(item, str | list | dict):
+                yield from self.check(item, (*path, index), allowed)
+
+    def check_choice(
+        self, value: dict[str, Any], path: Path, allowed: set[str], *, is_member: bool
+    ) -> Iterator[FieldError]:
+        words = value[CHOICE]
+        place = (*path, CHOICE)
+        if "deployment.status" not in allowed:
+            yield error_at("no choice by the status can stand here", *place)
+        elif len(value) > 1:
+            yield error_at("must be alone in its object, as it is a choice", *place)
+        elif not isinstance(words, dict):
+            yield error_at('must be an object: a value for each word, and for ""', *place)
+        else:
+            if not is_member and not self.has_all(words):
+                detail = 'needs a value for "", which is each other word: only a member can be'
+                yield error_at(f"{detail} left out", *place)
+            for word, item in words.items():
+                if word and self.statuses and word not in self.statuses.words:
+                    detail = f"is no status: there are {listed(self.statuses.words)}"
+                    yield error_at(detail, *place, word)
+                yield from self.check(item, (*place, word), allowed, is_member=is_member)
+
+    def has_all(self, words: dict[str, Any]) -> bool:
+        """Whether a choice has a value for each status."""
+        if "" in words or self.statuses is None:
+            return True
+        return words.keys() >= set(self.statuses.words)
+
+    def check_text(self, text: str, path: Path, allowed: set[str]) -> Iterator[FieldError]:
+        for marker in markers_in(text):
+            detail = self.error_of(marker, text, allowed)
+            if detail:
+                yield error_at(detail, *path)
+
+    def error_of(self, marker: Marker, text: str, allowed: set[str]) -> str | None:
+        """What is wrong with a marker in a text."""
+        if marker.name not in ALL:
+            return f"{marker} is no marker: {there_are(allowed)}"
+        if marker.name not in allowed:
+            return f"{marker} cannot stand here: {there_are(allowed)}"
+        if marker.name == "record" and text != RECORD:
+            return "{record} stands alone, for a value"
+        if marker.name == "record" and not self.has_record:
+            return "{record} needs the member `record` of the profile"
+        if marker.name == "deployment.status" and self.statuses == Statuses():
+            return f"{marker} needs `statuses`, or a choice: the profile has no status"
+        return error_of_form(marker)
+
+
+@lru_cache(maxsize=1024)
+def error_of_form(marker: Marker) -> str | None:
+    """What is wrong with what follows the colon of a marker."""
+    name, form = marker
+    if name in TIMES:
+        if form in ("", "s", "ms") or time_form(form):
+            return None
+        return f"{marker}: write s, ms, or an example of a time, such as 2026-01-05T09:00:00.000Z"
+    if form in ("", "text"):
+        return None
+    if name not in IDS:
+        return f"{marker}: only text can follow this colon"
+    try:
+        opaque_form(form)
+    except ValueError as error:
+        return f"{marker}: {form} {error}"
+    errors = errors_of(form, schemas()["id"])
+    return next((f"{marker}: {error.detail}" for error in errors), None)
+
+
+def there_are(names: Iterable[str]) -> str:
+    return "there are " + " ".join(f"{{{name}}}" for name in sorted(names))
+
+
+def listed(words: tuple[str, ...]) -> str:
+    shown = ", ".join(words[:MAX_LISTED])
+    return f"{shown}, …" if len(words) > MAX_LISTED else shown
+
+
+def check_request(request: dict[str, Any]) -> Iterator[FieldError]:
+    """The errors of the example of a request, in which the name stands once."""
+    path = ("create", "request")
+    places = places_of_name(request)
+    if not places:
+        yield error_at(f"must have the text {NAME} once, inside of objects alone", *path)
+    for place in places[1:]:
+        yield error_at(f"{NAME} stands there already", *path, *place)
+    for place, value in values_below(request):
+        texts = value if isinstance(value, dict) else [value]
+        for text in texts:
+            if isinstance(text, str) and markers_in(text) and place not in places:
+                at = (*place, text) if isinstance(value, dict) else place
+                detail = f"must have no marker: only {NAME} stands in a request, once and alone"
+                yield error_at(detail, *path, *at)

@@ -1,0 +1,171 @@
+"""A profile: the responses of a service as it writes them, with markers for what varies.
+
+It is a JSON document; profile.json beside this file is its schema.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from web.documents import explained, names_around
+from web.files import content_of
+from web.problems import FieldError, InvalidBody
+from web.strict_json import MAX_DEPTH, parse_json
+from web.validation import pointer, require_valid
+
+from .check import MAX_BYTES, errors_in
+from .ids import Derived, Form, Numbers, Opaque, id_form
+from .markers import DEFAULT_REQUEST, RECORD, names_below, places_of_name, replaced
+from .statuses import statuses_of
+
+DEPTH = MAX_DEPTH + 4  # a body may be as deep as that of a request, inside of its form
+DROPPED = {
+    "strict-transport-security", "alt-svc", "expect-ct", "nel", "report-to", "set-cookie",
+}  # fmt: skip
+"""Header fields that outlive a response: behind HTTPS one of these would lock `localhost`."""
+
+JSON = "application/json"
+DEFAULT_CREATION: dict[str, Any] = {"request": DEFAULT_REQUEST, "unique": True, "optional": False}
+
+
+class ResponseForm(NamedTuple):
+    """The form of a response: its body with markers, and what differs from the contract's own."""
+
+    body: Any
+    content_type: str = JSON
+    headers: Mapping[str, str] = {}
+    status: int | None = None
+
+    @property
+    def media_type(self) -> str:
+        media_type, _, _ = self.content_type.partition(";")
+        return media_type.strip().lower()
+
+
+class Profile:
+    """A profile without errors; `file` is the name of the one that it was read from."""
+
+    def __init__(self, document: dict[str, Any], file: str = "") -> None:
+        self.document = document
+        self.file = file
+        self.observed_at: str = document["observed_at"]
+        self.warnings: list[str] = []  # of a person who writes a profile
+        parts: dict[str, Any] = defaultdict(dict, document)
+        self.ids: dict[str, Form] = {}  # by the kind of record
+        for kind, example in parts["ids"].items():
+            self.ids[kind] = id_form(example, kind)
+        self.is_newest_first: bool = parts["list"].get("order") == "newest first"
+        # The statuses of a new deployment, those that do not end it, and all.
+        statuses = statuses_of(document)
+        self.run = statuses.run
+        self.running = list(statuses.run[:-1])
+        self.words = statuses.words
+        self._read_forms(parts)
+        self._read_request(parts["create"])
+        self.warnings += self._find_missing()
+
+    def _read_forms(self, parts: dict[str, Any]) -> None:
+        self._forms: dict[str, ResponseForm] = {}
+        for name in ("list", "create", "deployment"):
+            if name in self.document:
+                self._forms[name] = self._read_form(parts[name], name)
+        errors = parts["errors"]
+        default = errors.get("default", {})
+        self.error_forms: dict[str, ResponseForm] = {}
+        for code, part in errors.items():
+            self.error_forms[code] = self._read_form({**default, **part}, f"errors/{code}")
+
+    def _read_form(self, part: dict[str, Any], place: str) -> ResponseForm:
+        body = part["body"]
+        if "record" in self.document and not place.startswith("errors/"):
+            body = replaced(body, RECORD, self.document["record"])
+        headers = {}
+        for name, value in part.get("headers", {}).items():
+            if name.lower() in DROPPED:
+                at = f"/{place}{pointer('headers', name)}"
+                self.warnings.append(f"{at} is left out: clients would keep it for this host")
+            else:
+                headers[name] = value
+        content_type = part.get("content_type", self.document.get("content_type", JSON))
+        status = part.get("status")
+        return ResponseForm(body, content_type, headers, None if status is None else int(status))
+
+    def _read_request(self, part: dict[str, Any]) -> None:
+        """Read the example of the request that creates a project, and where in it the name is."""
+        creation = DEFAULT_CREATION | part
+        self.has_own_request = "request" in part
+        self.request: dict[str, Any] = creation["request"]
+        self.has_unique_names: bool = creation["unique"]
+        self.has_optional_name: bool = creation["optional"]
+        (place,) = places_of_name(self.request)
+        self.path_of_name = [str(name) for name in place]
+        *path, last = self.path_of_name
+        self.names_of_request = names_around(self.request, path)
+        holder = self.request
+        for name in path:
+            holder = holder[name]
+        # The members beside the name that a client may set in the bodies.
+        self.replaceable = {*holder} - {last, "name"}
+        self.request_type = JSON
+        form = self.form("create")
+        if form:
+            self.request_type = form.media_type
+        self.has_any_type = "unsupported_media_type" not in self.document.get("errors", {})
+
+    def _find_missing(self) -> Iterator[str]:
+        """What a client may need, and the bodies do not show."""
+        deployment = self.form("deployment")
+        if deployment and "deployment.status" not in names_below(deployment.body):
+            yield "/deployment/body has no {deployment.status}"
+        form = self.form("create")
+        if form and not self._shows_deployment(form):
+            yield "/create shows no way to the deployment: no {deployment.id} in body or headers"
+
+    def _shows_deployment(self, form: ResponseForm) -> bool:
+        names = names_below([form.body, form.headers])
+        own = self.ids.get("deployments")
+        is_same = isinstance(own, Derived) and own.is_same
+        return "deployment.id" in names or (is_same and "project.id" in names)
+
+    def form(self, name: str) -> ResponseForm | None:
+        """The form of `list`, `create` or `deployment`; None for the contract's own."""
+        return self._forms.get(name)
+
+    def error_form(self, code: str) -> ResponseForm | None:
+        """The form of the errors of a code; None for the contract's own."""
+        return self.error_forms.get(code) or self.error_forms.get("default")
+
+    def has_integers(self, kind: str) -> bool:
+        """Whether the ids of this kind are numbers; those of deployments may be the projects'."""
+        form = self.ids.get(kind)
+        if isinstance(form, Derived) and form.is_same:
+            return self.has_integers("projects")
+        return isinstance(form, Numbers)
+
+    def has_opaque_ids(self, kind: str) -> bool:
+        """Whether nothing can be read from the ids of this kind."""
+        return isinstance(self.ids.get(kind), Opaque | None)
+
+
+def lacking(like: Profile) -> list[str]:
+    """The parts that a profile lacks, which are as the contract says."""
+    parts = ("list", "create", "deployment", "errors", "ids")
+    lacks = [name for name in parts if name not in like.document]
+    return lacks if like.words else ["statuses", *lacks]
+
+
+def make_profile(document: Any, file: str = "") -> Profile:
+    """The profile of a JSON value, or `InvalidBody` with its first errors."""
+    require_valid(errors_in(document))
+    return Profile(document, file)
+
+
+def read_profile(path: Path) -> Profile:
+    """The profile of a file. Raises `ValueError` with all errors and their places."""
+    with explained(path):
+        data = content_of(path)
+        if len(data) > MAX_BYTES:
+            raise InvalidBody([FieldError("", f"must have at most {MAX_BYTES} bytes")])
+        _, document = parse_json(data, DEPTH)
+        return make_profile(document, path.name)

@@ -1,0 +1,180 @@
+"""The JSON schema of a body with markers."""
+
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import Any
+
+from .markers import CHOICE, IDS, TIMES, Marker, is_choice, whole_marker
+from .profile import Profile
+from .times import OURS, time_form
+
+Schema = dict[str, Any]
+
+NULL = {"type": "null"}
+INTEGER = {"type": "integer"}
+NUMBER = {"type": "number"}
+STRING = {"type": "string"}
+TYPES: dict[type, Schema] = {
+    type(None): NULL,
+    bool: {"type": "boolean"},
+    int: INTEGER,
+    float: NUMBER,
+}
+PROSE = {"type": "string", "x-grease": ["error-text"]}
+TIME = {"type": "string", "format": "date-time", "x-grease": ["times", "times-odd"]}
+OF_MARKERS: dict[str, Schema] = {
+    "count": INTEGER,
+    "error.status": INTEGER,
+    "error.title": PROSE,
+    "error.detail": PROSE,
+}
+"""Of what a marker stands for; what is not here is a string."""
+
+
+def schema_of(value: Any, like: Profile, *, is_deployment: bool = False) -> Schema:
+    """The schema of a body of a profile: in that of a deployment, its project may be missing."""
+    return Schemas(like, is_deployment).of([value])
+
+
+def observed_by(like: Profile) -> Schema:
+    """The origin in the schema of what was observed."""
+    return {"x-origin": {"observed": like.observed_at}}
+
+
+@dataclass(frozen=True)
+class Schemas:
+    """Makes the schemas of the values in a body.
+
+    `x-origin` says that they were observed; `x-grease` says how a part may vary, and `x-part` whose
+    ids a part has.
+    """
+
+    like: Profile
+    is_deployment: bool
+
+    def of(self, values: list[Any]) -> Schema:
+        """The schema of a value that is one of these."""
+        values = without_choices(values)
+        types = set(map(type, values))
+        found = [schema for each, schema in TYPES.items() if each in types]
+        texts = {value for value in values if isinstance(value, str)}
+        for text in sorted(texts):
+            found += [schema for schema in self.of_text(text) if schema not in found]
+        if NUMBER in found and INTEGER in found:
+            found.remove(INTEGER)
+        arrays = [value for value in values if isinstance(value, list)]
+        objects = [value for value in values if isinstance(value, dict)]
+        if objects:
+            found.append(self.of_objects(objects))
+        if arrays:
+            found.append(self.of_arrays(arrays))
+        if len(found) > 1:
+            return self.seen({"anyOf": [self.seen(each) for each in found]})
+        # Generators cannot read a type for null alone.
+        return self.seen({} if found == [NULL] else found[0])
+
+    def of_text(self, text: str) -> list[Schema]:
+        """The schemas of what a text stands for."""
+        marker = whole_marker(text)
+        if marker is None:
+            return [STRING]
+        record, _, _ = marker.name.partition(".")
+        is_of_deployment = record == "project" and self.is_deployment
+        if record in ("first", "last") or is_of_deployment:  # there may be none
+            return [self.of_marker(marker), NULL]
+        return [self.of_marker(marker)]
+
+    def seen(self, schema: Schema) -> Schema:
+        return observed_by(self.like) | schema
+
+    def of_arrays(self, values: list[list[Any]]) -> Schema:
+        items = [item for value in values for item in value]
+        return {"type": "array", "items": self.of(items) if items else {}}
+
+    def of_objects(self, values: list[dict[str, Any]]) -> Schema:
+        """An object that has the members of one of these."""
+        members: dict[str, list[Any]] = defaultdict(list)
+        for value in values:
+            for name, each in value.items():
+                members[name].append(each)
+        properties = {}
+        required = []
+        for name, found in members.items():
+            properties[name] = self.of(found)
+            if len(found) == len(values) and not any(map(self.may_be_missing, found)):
+                required.append(name)
+        axes = ["members", "member-order"]
+        if any("x-running" in each for each in properties.values()):
+            axes.append("status-values")
+        return {
+            "type": "object",
+            "required": required,
+            "properties": properties,
+            "additionalProperties": True,
+            "x-grease": axes,
+        }
+
+    def may_be_missing(self, value: Any) -> bool:
+        """Whether a member with this value is left out with some statuses."""
+        if not is_choice(value):
+            return False
+        words = value[CHOICE]
+        has_all = "" in words or words.keys() >= set(self.like.words)
+        return not has_all or any(map(self.may_be_missing, words.values()))
+
+    def of_marker(self, marker: Marker) -> Schema:
+        """The schema of what a marker stands for."""
+        name, form = marker
+        if name in TIMES:
+            return schema_of_time(form)
+        if form and name == "error.status":
+            return STRING
+        if name == "deployment.status":
+            return self.status()
+        kind = "deployments" if name.startswith("deployment.") else "projects"
+        if name in ("first.id", "last.id") or name in IDS:
+            return self.id(kind, form)
+        return STRING if form and name == "count" else OF_MARKERS.get(name, STRING)
+
+    def id(self, kind: str, form: str) -> Schema:
+        if form not in ("", "text"):
+            return STRING  # a second id, which does not vary by itself
+        if self.like.has_integers(kind):
+            return STRING if form else INTEGER
+        if self.like.has_opaque_ids(kind):
+            return STRING | {"x-grease": ["ids", "ids-encoded"], "x-part": kind}
+        return STRING
+
+    def status(self) -> Schema:
+        schema: Schema = STRING | status_texts(self.like)
+        if self.is_deployment:
+            schema["x-origin"] = {"fixed": "§3"}
+        return schema
+
+
+def without_choices(values: list[Any]) -> list[Any]:
+    """The values, with those of the choices among them in their place."""
+    found = []
+    for value in values:
+        if isinstance(value, dict) and CHOICE in value:
+            found += without_choices([*value[CHOICE].values()])
+        else:
+            found.append(value)
+    return found
+
+
+def schema_of_time(form: str) -> Schema:
+    if form in ("s", "ms"):
+        return INTEGER
+    found = time_form(form) or OURS
+    return TIME if found.is_of_rfc3339 else STRING
+
+
+def status_texts(like: Profile) -> Schema:
+    """The words of a profile in the schema of a status. The set may grow."""
+    known = ", ".join(f"`{word}`" for word in like.words)
+    return {
+        "description": f"Known are {known}. The set may grow.",
+        "examples": list(like.words),
+        "x-running": like.running,
+    }

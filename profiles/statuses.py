@@ -1,0 +1,50 @@
+"""The statuses of a profile: those that it names, or those of the first choice in its bodies."""
+
+from typing import Any, NamedTuple
+
+from .markers import CHOICE, Path, names_below, objects_below
+
+MAX_STATUSES = 100
+
+
+class Statuses(NamedTuple):
+    """The statuses of a new deployment, of which the last one stays, and the others."""
+
+    run: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        return (*self.run, *self.others)
+
+
+def statuses_of(profile: dict[str, Any]) -> Statuses:
+    """The statuses of a profile; none if no part of it has any."""
+    if "statuses" in profile:
+        part = profile["statuses"]
+        return Statuses(tuple(part["run"]), tuple(part.get("others", ())))
+    _, words = first_choice(profile)
+    return Statuses(words)
+
+
+def first_choice(profile: dict[str, Any]) -> tuple[Path, tuple[str, ...]]:
+    """The words of the first choice: of the deployment, the creation, or the list; and which."""
+    for name in ("deployment", "create", "list"):
+        body = profile.get(name, {}).get("body")
+        found = words_in(body)
+        if found:
+            return (name, "body"), found
+        if "record" in names_below(body):
+            found = words_in(profile.get("record"))
+            if found:
+                return ("record",), found
+    return (), ()
+
+
+def words_in(value: Any) -> tuple[str, ...]:
+    """The statuses that the first choice in a value names."""
+    for each in objects_below(value):
+        words = each.get(CHOICE)
+        if isinstance(words, dict) and any(words):
+            return tuple(word for word in words if word)
+    return ()

@@ -1,0 +1,54 @@
+"""The times of a service, which are written like an example."""
+
+import re
+from datetime import datetime, timedelta
+from typing import NamedTuple
+
+from web.times import parse_time, spell_time
+
+EPOCH = datetime.fromisoformat("1970-01-01T00:00:00+00:00")
+MILLISECOND = timedelta(milliseconds=1)
+
+_EXAMPLE = re.compile(
+    r"(\d{4}-\d\d-\d\d)([Tt ])(\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?([Zz]|[+-]\d\d:?\d\d)?", re.ASCII
+)
+
+
+class TimeForm(NamedTuple):
+    """How a service writes times, of a precision of milliseconds."""
+
+    separator: str = "T"
+    digits: int = 3
+    offset: str = "Z"  # as it is written, "" for none
+
+    def spell(self, moment: datetime) -> str:
+        if self.offset:
+            return spell_time(moment, self.digits, self.offset, self.separator)
+        return spell_time(moment, self.digits, "Z", self.separator).removesuffix("Z")
+
+    @property
+    def is_of_rfc3339(self) -> bool:
+        has_colon = len(self.offset) in (1, 6)
+        return self.separator != " " and has_colon
+
+
+OURS = TimeForm()
+
+
+def time_form(example: str) -> TimeForm | None:
+    """The form of a time, None for a text that is none."""
+    match = _EXAMPLE.fullmatch(example)
+    if match is None:
+        return None
+    date, separator, time, fraction, offset = match.groups(default="")
+    zone = offset or "Z"
+    if len(zone) == 5:
+        zone = f"{zone[:3]}:{zone[3:]}"
+    if parse_time(f"{date}T{time}{zone}") is None:
+        return None
+    return TimeForm(separator, len(fraction), offset)
+
+
+def milliseconds(moment: datetime) -> int:
+    """Since 1970."""
+    return (moment - EPOCH) // MILLISECOND

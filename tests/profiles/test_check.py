@@ -1,0 +1,227 @@
+"""An invalid profile is rejected with all its errors, each at its place."""
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema_rs import Draft202012Validator
+
+from profiles.check import MAX_BYTES, errors_in, schemas
+from profiles.profile import DEPTH, Profile
+from tests.contract import V1
+from tests.profiles.conftest import DATE, NAME, STATUS, client_of, like
+from tests.program import not_started, run
+from tests.services import DOCUMENTS
+from web.strict_json import parse_json
+
+ITEM = {"id": "{project.id}"}
+WORDS = {"run": ["queued"]}
+
+
+def in_list(body: Any) -> dict[str, Any]:
+    return {"list": {"body": body}}
+
+
+def in_deployment(body: Any, **more: Any) -> dict[str, Any]:
+    return {"statuses": WORDS, "deployment": {"body": body, **more}}
+
+
+def request(example: Any) -> dict[str, Any]:
+    return {"create": {"body": 1, "request": example}}
+
+
+def ids(projects: Any = 1, deployments: Any = 1) -> dict[str, Any]:
+    return {"ids": {"projects": projects, "deployments": deployments}}
+
+
+# What is added to a valid profile, and the places of the errors.
+INVALID: list[tuple[dict[str, Any], str]] = [
+    ({"observed_at": "2026-02-29"}, "/observed_at"),
+    ({"creation_status": 200, "x/y": 1, "list": [], "create": {"body": {}, "request": []}},
+     "/creation_status /x~1y /list /create/request"),
+    ({"list": {}, "create": {"status": 204, "optional": "yes", "unique": 0}},
+     "/list/body /create/status /create/body /create/optional /create/unique"),
+    (in_list({"projects": []}), "/list/body"),
+    (in_list(None), "/list/body"),
+    (in_list({"projects": [ITEM, ITEM]}), "/list/body/projects"),
+    (in_list({"a": [ITEM], "b": [ITEM]}), "/list/body/b"),
+    (in_list({"a": [{"id": "{project.nope}"}], "b": NAME}), "/list/body/a/0/id /list/body/b"),
+    ({"list": {"body": [ITEM], "order": "by name"}}, "/list/order"),
+    (in_deployment({"a": ["{count}"], "x{project.id}": 1}),
+     "/deployment/body/a/0 /deployment/body/x{project.id}"),
+    (in_deployment([{STATUS: {"queued": [{STATUS: {"other": 1}}]}}]),
+     f"/deployment/body/0/{STATUS}/queued/0/{STATUS} "
+     f"/deployment/body/0/{STATUS}/queued/0/{STATUS}/other"),
+    (in_deployment({STATUS: {"": 1}, "x": 1}), f"/deployment/body/{STATUS}"),
+    (in_deployment({STATUS: 1}), f"/deployment/body/{STATUS}"),
+    (in_deployment([{STATUS: {"": "{error.code}", "ready": 2}}]),
+     f"/deployment/body/0/{STATUS}/ready /deployment/body/0/{STATUS}/"),
+    (in_deployment(1, headers={"Content-Length": "1", "X": "a\nb", "x": "{count}"}),
+     "/deployment/headers/Content-Length /deployment/headers/X /deployment/headers/x"),
+    (in_deployment(1, headers={"Y-a": "1", "y-A": "1", "access-control-max-age": "1"}),
+     "/deployment/headers/y-A /deployment/headers/access-control-max-age"),
+    (in_deployment(1, content_type="json"), "/deployment/content_type"),
+    (in_deployment(1, content_type="text/plain\n"), "/deployment/content_type"),
+    ({"content_type": "json"}, "/content_type"),
+    (in_deployment(["{project.created_at:2026-02-30T09:00:00Z}", "{project.created_at:text}",
+                    "{deployment.created_at:2026-01-05}", "{project.created_at:"
+                    "2026-01-05T09:00:00.1234567890Z}", "{project.created_at:5}"]),
+     " ".join(f"/deployment/body/{index}" for index in range(5))),
+    (in_deployment(["{project.id:prj_}", "{deployment.id:a b}", "{project.name:x}", "{base:x}"]),
+     " ".join(f"/deployment/body/{index}" for index in range(4))),
+    ({"deployment": {"body": [STATUS, "is {deployment.status:text}"]}},
+     "/deployment/body/0 /deployment/body/1"),
+    ({"record": {"a": "{record}", "b": "{count}"}}, "/record/a /record/b"),
+    (in_deployment("{record}"), "/deployment/body"),
+    ({"record": 1, "create": {"body": ["a {record}"], "headers": {"X": "{record}"}}},
+     "/create/body/0 /create/headers/X"),
+    ({"record": "x" * 2**19, "create": {"body": ["{record}"] * 3}}, "/record"),
+    (request({"a": [NAME]}), "/create/request /create/request/a/0"),
+    (request({"a": NAME, "b": {"c": NAME}}), "/create/request/b/c"),
+    (request({"a": NAME, "b": "{project.id}", "{count}": 1, "c": "{base}", "d": "{record}"}),
+     "/create/request/b /create/request/{count} /create/request/c /create/request/d"),
+    ({"errors": {"teapot": {"body": 1}, "default": {"body": 1, "status": 400}}},
+     "/errors/teapot /errors/default/status"),
+    ({"errors": {"not_found": {"body": [NAME, {STATUS: {"": 1}}], "status": 200}}},
+     f"/errors/not_found/status /errors/not_found/body/0 /errors/not_found/body/1/{STATUS}"),
+    ({"errors": {"not_found": {"status": 410}}}, "/errors/not_found/body"),
+    ({"statuses": {"run": []}, "deployment": {"body": {STATUS: {"": 1, "x": 2}}}},
+     "/statuses/run"),
+    ({"statuses": {"run": ["a", "a"]}}, "/statuses/run"),
+    ({"statuses": {"run": ["a"], "others": ["a"]}}, "/statuses/others/0"),
+    ({"statuses": {"run": ["a\u0007", "b" * 65, ""]}},
+     "/statuses/run/0 /statuses/run/1 /statuses/run/2"),
+    ({"statuses": {"run": [str(number) for number in range(60)],
+                   "others": [str(number) for number in range(60, 120)]}}, "/statuses"),
+    ({"deployment": {"body": {STATUS: {"a\u0007": 1}}}},
+     "/deployment/body"),
+    (ids("prj_", ""), "/ids/projects /ids/deployments"),
+    (ids("é1", {"slug": True}), "/ids/projects /ids/deployments"),
+    (ids("{project.name}-{project.name}", "{project.id}{project.name}"),
+     "/ids/projects /ids/deployments"),
+    (ids("{base}1", "{project.x}"), "/ids/projects /ids/deployments"),
+    (ids("{project.id}", "{record}{count}"), "/ids/projects /ids/deployments"),
+    (ids(True, 1.5), "/ids/projects /ids/deployments"),
+    ({"times": {"digits": 3}, "statuses": {"run": ["a"], "ended": "a"},
+      "create": {"body": 1, "any_type": True}}, "/times /statuses/ended /create/any_type"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_a_valid_profile_has_no_error(name: str) -> None:
+    Draft202012Validator(schemas()["profile"]).validate(DOCUMENTS[name])
+    assert errors_in(DOCUMENTS[name]) == []
+
+
+@pytest.mark.parametrize(("more", "places"), INVALID)
+def test_each_error_is_told_at_its_place(more: dict[str, Any], places: str) -> None:
+    errors = errors_in({"observed_at": DATE, **more})
+    assert sorted(error.pointer for error in errors) == sorted(places.split()), errors
+
+
+def test_a_choice_takes_the_words_of_the_profile() -> None:
+    statuses = {"run": ["A", "b c"], "others": ["D"]}
+    choice = {"deployment": {"body": {STATUS: {"A": 1, "b c": 2, "D": 3, "": 4}}}}
+    assert errors_in({"observed_at": DATE, "statuses": statuses, **choice}) == []
+
+
+def test_what_is_gone_is_told_with_what_to_write() -> None:
+    gone = {"times": 1, "statuses": {"run": ["a"], "ended": "a"}}
+    details = [error.detail for error in errors_in({"observed_at": DATE, **gone})]
+    assert "the last status of `run` stays" in details[1]
+    assert "{project.created_at:2026-01-05T09:00:00.000Z}" in details[0]
+    (wrong,) = errors_in({"observed_at": DATE, "ids": {"projects": {"integers": True}}})
+    assert "such as prj_5f2c9a4be1d07c36" in wrong.detail
+
+
+# Large profiles; the places of the errors that some of them have.
+LARGE: dict[str, tuple[Any, int]] = {
+    "items": (in_deployment([1] * 500_000), 0),
+    "objects": (in_deployment([{f"m{number}": number} for number in range(60_000)]), 0),
+    "levels": (in_deployment(json.loads("[" * 30 + "1," * 400_000 + "1" + "]" * 30)), 0),
+    "nested": (in_deployment(json.loads("[" * 32 + "]" * 32)), 0),
+    "markers": (in_deployment(["{project.id:7f3c}"] * 50_000), 0),
+    "braces": (in_deployment("{project." * 100_000), 0),
+    "statuses": ({"statuses": {"run": [str(number) for number in range(60_000)]}}, 1),
+    "words": (in_deployment([{STATUS: {"": 1, "wrong": 2}}] * 20_000), 100),
+    "choices": (in_deployment({f"m{number}": {STATUS: {"queued": 1}} for number in range(20_000)}),
+                0),
+    "members": ({f"m{number}": 1 for number in range(60_000)}, 100),
+    "errors": (in_deployment(["{count}"] * 90_000), 100),
+    "records": ({"record": "x" * 500_000, "create": {"body": ["{record}"] * 40_000}}, 1),
+    "header": (in_deployment(1, headers={"X": "a" * 1_000_000}), 1),
+    "media type": ({"content_type": "a/b" + ";a=b" * 250_000 + "!\n"}, 1),
+    "id": (ids("a" * 1_000_000), 1),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_a_large_profile_is_read_in_time_and_has_its_first_errors(name: str) -> None:
+    document, count = LARGE[name]
+    document = {"observed_at": DATE, **document}
+    data = json.dumps(document, separators=(",", ":")).encode()
+    assert len(data) <= MAX_BYTES, len(data)
+    started = time.process_time()
+    parse_json(data, DEPTH)
+    errors = errors_in(document)
+    if not errors:
+        client_of(like(Profile(document)))
+    spent = time.process_time() - started
+    assert len(errors) == count
+    assert sum(len(error.detail) for error in errors) < 100_000
+    assert spent < 2, spent
+
+
+def test_the_codes_of_errors_are_those_of_the_contract() -> None:
+    responses = [*V1.components["responses"].values()]
+    for _, _, operation in V1.operations():
+        responses += [each for each in operation["responses"].values() if "content" in each]
+    codes = set()
+    for response in responses:
+        for content in response["content"].values():
+            codes |= {name for name, each in content["examples"].items() if "code" in each["value"]}
+    known = schemas()["profile"]["properties"]["errors"]["properties"]
+    assert {*known} - {"default"} == codes
+
+
+@pytest.mark.process
+def test_the_program_starts_with_a_file_or_says_what_is_wrong_in_it(tmp_path: Path) -> None:
+    file = tmp_path / "service.json"
+    file.write_text(json.dumps(DOCUMENTS["kernel"]), "utf-8")
+    seed = {"deployments": [{"id": "one", "status": "in_progress"}]}
+    (tmp_path / "seed").write_text(json.dumps(seed), "utf-8")
+    (tmp_path / "states").write_text(json.dumps({"a failure": seed}), "utf-8")
+    files = ("--seed", f"{tmp_path}/seed", "--states", f"{tmp_path}/states")
+    for words in (files, ()):
+        done = run(*words, env={"STUB_LIKE": str(file)})
+        assert (done.status, f"responses are like {file}\n" in done.stderr) == (0, True)
+        assert "{deployment.status}" not in done.stderr
+    warned = {
+        "observed_at": DATE,
+        "create": {"body": {"id": "{project.id}"}, "headers": {"Set-Cookie": "a=b", "X": "1"}},
+        "deployment": {"body": {"id": 1}},
+    }
+    file.write_text(json.dumps(warned), "utf-8")
+    told = run("--like", str(file)).stderr
+    for place in (
+        "/create/headers/Set-Cookie is left out",
+        "/deployment/body has no {deployment.status}",
+        "/create shows no way to the deployment",
+    ):
+        assert f"warning: {file}: {place}" in told
+    for text, reasons in (
+        ('{"observed_at": "x", "list": {"body": [{"a": "{project.x}"}]}}',
+         ["/observed_at: must be a date", "/list/body/0/a: {project.x} is no marker"]),
+        ("[" * 10_000 + "]" * 10_000, ["levels deep"]),
+        ("[]", ["the document: must be a JSON object"]),
+        ("{", ["line 1, column 2"]),
+        (f'{{"x": "{"x" * 4_000_000}"}}', ["the document: must have at most 1048576 bytes"]),
+    ):  # fmt: skip
+        file.write_text(text, "utf-8")
+        told = not_started("--like", str(file))
+        for reason in reasons:
+            assert f"{file}: " in told, told
+            assert reason in told, told
+    assert "No such file" in not_started("--like", str(tmp_path / "none"))
