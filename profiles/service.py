@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Protocol
 
 from flask import Request, Response, g, request
 from werkzeug.http import HTTP_STATUS_CODES
+from werkzeug.urls import iri_to_uri
 
 from records import Deployment, Project, ProjectList, Timeline
 from store import Store
@@ -19,6 +20,8 @@ from .profile import Profile, ResponseForm
 
 LOOPBACK = re.compile(r"(::ffff:)?127(\.[0-9]+){3}|::1")  # addresses
 
+
+LOCATIONS = ("location", "content-location")  # header fields, which Werkzeug encodes, too
 
 # The contract's own forms, for what a profile leaves out.
 OWN_PROJECT = {
@@ -89,7 +92,8 @@ class Reply:
             value = fill(subject)
             if BASE in value:
                 value = value.replace(BASE, percent_encoded(base_of(request)))
-            headers[name] = value
+            is_url = name.lower() in LOCATIONS
+            headers[name] = iri_to_uri(value) if is_url else value
 
 
 def addressed(body: bytes) -> bytes:
