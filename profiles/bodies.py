@@ -15,9 +15,12 @@ from .markers import (
     NAME,
     TIMES,
     Marker,
+    Path,
     is_choice,
+    markers_in,
     names_below,
     objects_below,
+    places_of_projects,
     resolve,
     split,
     whole_marker,
@@ -54,8 +57,14 @@ def joined(pieces: Iterable[Piece]) -> Fill:
         else:
             compiled.append(piece)
 
+    constants = [piece if isinstance(piece, str) else "" for piece in compiled]
+    slots = [(index, piece) for index, piece in enumerate(compiled) if not isinstance(piece, str)]
+
     def fill(subject: Subject) -> str:
-        return "".join([piece if isinstance(piece, str) else piece(subject) for piece in compiled])
+        texts = constants.copy()
+        for index, fill_slot in slots:
+            texts[index] = fill_slot(subject)
+        return "".join(texts)
 
     return fill
 
@@ -105,6 +114,10 @@ class Compiler:
     def pieces(self, value: Any) -> Iterable[Piece]:
         if value is ITEMS:
             yield from ("[", itemgetter("items"), "]")
+            return
+        text = json.dumps(value, default=lambda items: NAME)
+        if not markers_in(text):
+            yield text
         elif isinstance(value, str):
             yield from self._string(value)
         elif isinstance(value, list):
@@ -123,8 +136,6 @@ class Compiler:
                 else:
                     yield from self.pieces(each)
             yield "}"
-        else:
-            yield json.dumps(value)
 
     def _string(self, text: str) -> Iterable[Piece]:
         """A string: a marker alone has the value and its type, inside others it has its text."""
@@ -230,3 +241,19 @@ def find_beside_name(value: Any) -> dict[str, Any] | None:
         if NAME in each.values():
             return each
     return None
+
+
+def without_items(body: Any, array: Any) -> tuple[Any, Any]:
+    """The body of a list with another array in place of that of the projects, and its one item."""
+
+    def replace(value: Any, path: Path) -> Any:
+        if not path:
+            return array
+        name, *rest = path
+        return {**value, name: replace(value[name], tuple(rest))}
+
+    path = next(places_of_projects(body))
+    found = body
+    for name in path:
+        found = found[name]
+    return replace(body, path), found[0]

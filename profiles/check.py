@@ -38,6 +38,7 @@ from .times import time_form
 
 MAX_BYTES = 1024 * 1024  # of a document
 MAX_ERRORS = 100
+MAX_ERROR = 64 * 1024  # bytes of the body of an error, which the contract has often
 MAX_LISTED = 10  # statuses in a message
 
 GONE = {
@@ -121,6 +122,8 @@ def contradictions(profile: dict[str, Any], *, has_statuses: bool) -> Iterator[F
     errors = parts["errors"]
     for code, form in errors.items():
         yield from bodies.check_form(form, ("errors", code), OF_ERRORS)
+        if len(json.dumps(form.get("body"))) > MAX_ERROR:
+            yield error_at(f"must have at most {MAX_ERROR} bytes", "errors", code, "body")
         if "body" not in form and "default" not in errors:
             yield error_at("is required, as there is no `default`", "errors", code, "body")
     for kind, example in parts["ids"].items():
@@ -312,6 +315,8 @@ def check_request(request: dict[str, Any]) -> Iterator[FieldError]:
         yield error_at(f"must have the text {NAME} once, inside of objects alone", *path)
     for place in places[1:]:
         yield error_at(f"{NAME} stands there already", *path, *place)
+    if len([*markers_below(request)]) == len(places):
+        return
     for place, value in values_below(request):
         texts = value if isinstance(value, dict) else [value]
         for text in texts:

@@ -9,16 +9,9 @@ from web.documents import follow
 from web.routing import CREATED
 from web.validation import pointer
 
-from .bodies import BASE, Body, Subject
+from .bodies import BASE, Body, without_items
 from .ids import Derived
-from .markers import (
-    CHOICE,
-    NAME,
-    places_of_name,
-    places_of_projects,
-    values_below,
-    whole_marker,
-)
+from .markers import CHOICE, NAME, places_of_projects, replaced, values_below, whole_marker
 from .profile import Profile, ResponseForm
 from .schema import Schema, observed_by, schema_of, status_texts
 from .service import subject_of_error
@@ -71,6 +64,7 @@ class ObservedContract:
         self.headers: Document = components["headers"]
         self.responses: Document = components["responses"]
         self.own_responses = dict(self.responses)
+        self.errors: dict[tuple[str, int], tuple[Schema, Any]] = {}  # by code and status
 
     def change(self) -> None:
         info = self.document["info"]
@@ -129,11 +123,12 @@ class ObservedContract:
             return
         # The contract's own project stays where only the list has another form.
         name = "Project" if "create" in like.document else "ListedProject"
-        schema = schema_of(form.body, like)
-        listed = schema
+        around, item = without_items(form.body, [])
+        self.components[name] = schema_of(item, like)
+        schema = schema_of(around, like)
+        listed: Any = schema
         for member in next(places_of_projects(form.body)):
-            listed = listed["properties"][member]
-        self.components[name] = listed["items"]
+            listed = listed.get("properties", {}).get(member, {})
         listed["items"] = ref_to(name)
         listed["x-grease"] = ["list-order"]
         listed["description"] = "Newest first." if like.is_newest_first else "Oldest first."
@@ -214,39 +209,27 @@ class ObservedContract:
         body = operation["requestBody"]
         if like.has_own_request:
             properties = own["properties"]
-            schema = self.request_schema(example, properties["name"])
+            schema = self.request_schema(example, like.path_of_name, properties["name"])
             self.components["ProjectInput"] = schema
             body.update(self.seen)
         elif like.has_optional_name:
             own.update(self.seen)
             own["required"] = []
-        value = self.filled(example, {"project.name": EXAMPLE_NAME})
+        value = replaced(example, NAME, EXAMPLE_NAME)
         content = body["content"]["application/json"]
         content["examples"] = {"observed": {"value": value}}
         body["content"] = {like.request_type: content}
 
-    def filled(self, body: Any, subject: Subject) -> Any:
-        return json.loads(Body(self.like, body).fill(subject).replace(BASE, EXAMPLE_BASE))
-
-    def request_schema(self, example: Any, name: Schema) -> Schema:
-        """The schema of a request: required is the way to the name alone."""
-        if example == NAME:
+    def request_schema(self, example: Any, path: list[str], name: Schema) -> Schema:
+        """The schema of a request: required is the path to the name alone."""
+        if not path:
             return name
-        if not isinstance(example, dict):
-            return schema_of(example, self.like)
-        properties = {}
-        required = []
-        for key, each in example.items():
-            properties[key] = self.request_schema(each, name)
-            if places_of_name({key: each}) and not self.like.has_optional_name:
-                required.append(key)
-        return {
-            "type": "object",
-            "required": required,
-            "properties": properties,
-            "additionalProperties": True,
-            **self.seen,
-        }
+        first, *rest = path
+        schema = schema_of({**example, first: ""}, self.like)
+        properties = schema.setdefault("properties", {})
+        properties[first] = self.request_schema(example[first], rest, name)
+        schema["required"] = [] if self.like.has_optional_name else [first]
+        return schema
 
     # Errors
 
@@ -323,8 +306,7 @@ class ObservedContract:
                 continue
             else:
                 media_type = form.media_type
-                schema = self.error_schema(form, code)
-                value = self.filled(form.body, subject_of_error(example["value"], status))
+                schema, value = self.described(code, status, example["value"], form)
             if schema not in schemas[media_type]:
                 schemas[media_type].append(schema)
             examples[media_type][code] = {**example, "value": value}
@@ -345,15 +327,23 @@ class ObservedContract:
                 headers[name] = {**follow(header, self.headers), "required": False}
         return headers
 
-    def error_schema(self, form: ResponseForm, code: str) -> Schema:
-        """The component of the schema of an error: `Error`, or one that is named by its code."""
-        schema = schema_of(form.body, self.like)
-        words = code.title().replace("_", "")
-        for name in ("Error", f"{words}Error"):
-            known = self.components.setdefault(name, schema)
-            if known == schema:
-                return ref_to(name)
-        return schema
+    def described(
+        self, code: str, status: int, problem: Document, form: ResponseForm
+    ) -> tuple[Schema, Any]:
+        """The component of the schema of an error, and an example. It is `Error`, or one that is
+        named by the code.
+        """
+        if (code, status) not in self.errors:
+            schema = schema_of(form.body, self.like)
+            words = code.title().replace("_", "")
+            name = "Error"
+            if self.components.setdefault(name, schema) != schema:
+                name = f"{words}Error"
+                self.components[name] = schema
+            text = Body(self.like, form.body).fill(subject_of_error(problem, status))
+            example = json.loads(text.replace(BASE, EXAMPLE_BASE))
+            self.errors[code, status] = ref_to(name), example
+        return self.errors[code, status]
 
 
 def ref_to(component: str) -> Schema:

@@ -169,8 +169,12 @@ def has_project(value: Any) -> bool:
 def places_of_name(request: Any) -> list[Path]:
     """The paths in a request, through objects alone, at which the name stands."""
     found = []
-    for path, value in values_below(request):
-        is_in_array = any(isinstance(step, int) for step in path)
-        if value == NAME and not is_in_array:
+    waiting: list[tuple[Path, Any]] = [((), request)]
+    while waiting:
+        path, value = waiting.pop()
+        if value == NAME:
             found.append(path)
+        elif isinstance(value, dict):
+            inner = [each for each in value.items() if isinstance(each[1], str | dict)]
+            waiting += [((*path, name), each) for name, each in reversed(inner)]
     return found

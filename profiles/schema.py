@@ -10,6 +10,7 @@ from .times import OURS, time_form
 
 Schema = dict[str, Any]
 
+MAX_MEMBERS = 10_000  # of a body, which are described: more are data
 NULL = {"type": "null"}
 INTEGER = {"type": "integer"}
 NUMBER = {"type": "number"}
@@ -33,7 +34,7 @@ OF_MARKERS: dict[str, Schema] = {
 
 def schema_of(value: Any, like: Profile, *, is_deployment: bool = False) -> Schema:
     """The schema of a body of a profile: in that of a deployment, its project may be missing."""
-    return Schemas(like, is_deployment).of([value])
+    return Schemas(like, is_deployment, observed_by(like)).of([value])
 
 
 def observed_by(like: Profile) -> Schema:
@@ -41,7 +42,7 @@ def observed_by(like: Profile) -> Schema:
     return {"x-origin": {"observed": like.observed_at}}
 
 
-@dataclass(frozen=True)
+@dataclass
 class Schemas:
     """Makes the schemas of the values in a body.
 
@@ -51,19 +52,29 @@ class Schemas:
 
     like: Profile
     is_deployment: bool
+    origin: Schema
+    room: int = MAX_MEMBERS
 
     def of(self, values: list[Any]) -> Schema:
         """The schema of a value that is one of these."""
-        values = without_choices(values)
-        types = set(map(type, values))
-        found = [schema for each, schema in TYPES.items() if each in types]
-        texts = {value for value in values if isinstance(value, str)}
+        objects: list[dict[str, Any]] = []
+        arrays: list[list[Any]] = []
+        texts: set[str] = set()
+        others: set[type] = set()
+        for value in without_choices(values):
+            if isinstance(value, dict):
+                objects.append(value)
+            elif isinstance(value, list):
+                arrays.append(value)
+            elif isinstance(value, str):
+                texts.add(value)
+            else:
+                others.add(type(value))
+        found = [schema for each, schema in TYPES.items() if each in others]
         for text in sorted(texts):
             found += [schema for schema in self.of_text(text) if schema not in found]
         if NUMBER in found and INTEGER in found:
             found.remove(INTEGER)
-        arrays = [value for value in values if isinstance(value, list)]
-        objects = [value for value in values if isinstance(value, dict)]
         if objects:
             found.append(self.of_objects(objects))
         if arrays:
@@ -85,7 +96,7 @@ class Schemas:
         return [self.of_marker(marker)]
 
     def seen(self, schema: Schema) -> Schema:
-        return observed_by(self.like) | schema
+        return self.origin | schema
 
     def of_arrays(self, values: list[list[Any]]) -> Schema:
         items = [item for value in values for item in value]
@@ -93,6 +104,9 @@ class Schemas:
 
     def of_objects(self, values: list[dict[str, Any]]) -> Schema:
         """An object that has the members of one of these."""
+        self.room -= sum(map(len, values))
+        if self.room < 0:
+            return {"type": "object", "additionalProperties": True}
         members: dict[str, list[Any]] = defaultdict(list)
         for value in values:
             for name, each in value.items():
@@ -154,12 +168,11 @@ class Schemas:
 
 def without_choices(values: list[Any]) -> list[Any]:
     """The values, with those of the choices among them in their place."""
+    if not any(isinstance(value, dict) and CHOICE in value for value in values):
+        return values
     found = []
     for value in values:
-        if isinstance(value, dict) and CHOICE in value:
-            found += without_choices([*value[CHOICE].values()])
-        else:
-            found.append(value)
+        found += without_choices([*value[CHOICE].values()]) if is_choice(value) else [value]
     return found
 
 

@@ -14,8 +14,18 @@ from records import Deployment, Project, ProjectList, Timeline
 from store import Store
 from web.problems import MAX_REASONS, reasons
 
-from .bodies import BASE, ITEMS, Body, Compiler, Fill, Subject, escaped, percent_encoded
-from .markers import IDS, markers_below, places_of_projects
+from .bodies import (
+    BASE,
+    ITEMS,
+    Body,
+    Compiler,
+    Fill,
+    Subject,
+    escaped,
+    percent_encoded,
+    without_items,
+)
+from .markers import IDS, is_choice, markers_below
 from .profile import Profile, ResponseForm
 
 LOOPBACK = re.compile(r"(::ffff:)?127(\.[0-9]+){3}|::1")  # addresses
@@ -71,6 +81,7 @@ class Reply:
         for name, value in form.headers.items():
             self._headers[name] = compiler.field(value)
         self._body = body or Body(like, form.body)
+        self._may_be_empty = form.body is None or is_choice(form.body)
 
     def body(self, subject: Subject) -> bytes:
         """The body, in which `BASE` stands for the address of the stub."""
@@ -84,10 +95,9 @@ class Reply:
 
     def add_headers(self, response: Response, subject: Subject) -> None:
         headers = response.headers
-        if headers.get("Content-Length") == "0":
-            headers.pop("Content-Type", None)
-        else:
-            headers["Content-Type"] = self._content_type
+        headers["Content-Type"] = self._content_type
+        if self._may_be_empty and not response.get_data():
+            del headers["Content-Type"]
         for name, fill in self._headers.items():
             value = fill(subject)
             if BASE in value:
@@ -124,7 +134,7 @@ class Responses:
         listed = like.form("list") or OWN_LIST
         created = like.form("create")
         deployment = like.form("deployment") or OWN_DEPLOYMENT
-        around, item = without_items(listed.body)
+        around, item = without_items(listed.body, ITEMS)
         self._item: FillBody = Body(like, item, null="null\n")
         if listed is OWN_LIST:
             self._item = OwnProject(like)
@@ -207,22 +217,6 @@ def subject_of_error(problem: Mapping[str, Any], status: int) -> Subject:
         "error.detail": "; ".join(details[:MAX_REASONS]),
         "error.status": status,
     }
-
-
-def without_items(body: Any) -> tuple[Any, Any]:
-    """The body of a list with `ITEMS` in place of the array of projects, and its one item."""
-    path = next(places_of_projects(body))
-
-    def replace(value: Any, names: tuple[str | int, ...]) -> Any:
-        if not names:
-            return ITEMS
-        first, *rest = names
-        return {**value, first: replace(value[first], tuple(rest))}
-
-    array = body
-    for name in path:
-        array = array[name]
-    return replace(body, path), array[0]
 
 
 def needs(record: str, body: Any) -> bool:

@@ -2,6 +2,7 @@
 
 import re
 from datetime import datetime, timedelta
+from functools import lru_cache
 from typing import NamedTuple
 
 from web.times import parse_time, spell_time
@@ -21,6 +22,7 @@ class TimeForm(NamedTuple):
     digits: int = 3
     offset: str = "Z"  # as it is written, "" for none
 
+    @lru_cache(maxsize=1024)  # noqa: B019  # a few forms, which are not freed
     def spell(self, moment: datetime) -> str:
         if self.offset:
             return spell_time(moment, self.digits, self.offset, self.separator)

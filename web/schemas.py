@@ -42,12 +42,7 @@ def resolved(part: Any, named: dict[str, Schema]) -> Any:
 
 
 def errors_of(value: Any, rules: Schema, *path: str | int) -> Iterator[FieldError]:
-    """What in a value contradicts the rules, which are a schema; the value stands at the path.
-
-    Any value keeps rules that are empty: what is in it is not looked at.
-    """
-    if not rules:
-        return
+    """What in a value contradicts the rules, which are a schema; the value stands at the path."""
     keyword = broken_keyword(value, rules)
     if keyword:
         yield error_at(reason_of(keyword, rules), *path)

@@ -136,20 +136,30 @@ def test_what_is_gone_is_told_with_what_to_write() -> None:
     assert "such as prj_5f2c9a4be1d07c36" in wrong.detail
 
 
-# Large profiles; the places of the errors that some of them have.
+def numbered(count: int, value: Any = 1) -> dict[str, Any]:
+    return {f"m{number}": value for number in range(count)}
+
+
+HUNDRED = [str(number) for number in range(100)]
+CODES = [*schemas()["profile"]["properties"]["errors"]["properties"]]
+# Large profiles, and the number of the errors that are told.
 LARGE: dict[str, tuple[Any, int]] = {
     "items": (in_deployment([1] * 500_000), 0),
     "objects": (in_deployment([{f"m{number}": number} for number in range(60_000)]), 0),
     "levels": (in_deployment(json.loads("[" * 30 + "1," * 400_000 + "1" + "]" * 30)), 0),
     "nested": (in_deployment(json.loads("[" * 32 + "]" * 32)), 0),
     "markers": (in_deployment(["{project.id:7f3c}"] * 50_000), 0),
+    "names": (in_list([numbered(40_000, NAME)]), 0),
     "braces": (in_deployment("{project." * 100_000), 0),
+    "request": (request({"a": NAME, **numbered(40_000, [{"b": {}}])}), 0),
     "statuses": ({"statuses": {"run": [str(number) for number in range(60_000)]}}, 1),
     "words": (in_deployment([{STATUS: {"": 1, "wrong": 2}}] * 20_000), 100),
-    "choices": (in_deployment({f"m{number}": {STATUS: {"queued": 1}} for number in range(20_000)}),
-                0),
-    "members": ({f"m{number}": 1 for number in range(60_000)}, 100),
+    "choices": ({"statuses": {"run": HUNDRED},
+                 "deployment": {"body": numbered(25_000, {STATUS: {"1": 1}})}}, 0),
+    "members": (numbered(60_000), 100),
     "errors": (in_deployment(["{count}"] * 90_000), 100),
+    "named errors": ({"errors": {code: {"body": [numbered(4_500)]} for code in CODES}}, 0),
+    "an error": ({"errors": {"default": {"body": [1] * 500_000}}}, 1),
     "records": ({"record": "x" * 500_000, "create": {"body": ["{record}"] * 40_000}}, 1),
     "header": (in_deployment(1, headers={"X": "a" * 1_000_000}), 1),
     "media type": ({"content_type": "a/b" + ";a=b" * 250_000 + "!\n"}, 1),
