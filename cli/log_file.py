@@ -71,7 +71,7 @@ def open_private(path: str, flags: int) -> int:
 def members_of(response: Response, redactor: Redactor) -> dict[str, Any]:
     """The current request and its response, with tokens masked."""
     context = vars(g._get_current_object())
-    tenant, _, world = world_name(context).rpartition("/")
+    tenant, world = world_name(context)
     members = {**NOTHING, "tenant": redactor.text(tenant), "world": redactor.text(world)}
     if "entry" in context:
         document = context["entry"].document(context["number"])

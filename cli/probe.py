@@ -111,7 +111,7 @@ class Probe:
         self.log = log
         self.make_app = make_app
         self.plain_app = make_app(failures=Failures())
-        self.worlds: stub.Worlds = self.plain_app.extensions["worlds"]
+        self.common: stub.Common = self.plain_app.extensions["worlds"].common
         self.app: Flask | None = self.plain_app
         self.plain: ProbeRun | None = None
         self.axes: list[ProbeRun] = []
@@ -149,12 +149,12 @@ class Probe:
 
     def _fail(self, name: str) -> None:
         """Run the command once, and let each operation meet the failure."""
-        failures = Failures(name, self.worlds.options.failures)
+        failures = Failures(name, self.common.options.failures)
         run = self._run(name, self.make_app(failures=failures))
         run.failures = failures
         show(run)
         wait_for_end(failures)
-        failures.settle(self.worlds.contract.operation_ids, is_broken=run.breaks)
+        failures.settle(self.common.contract.operation_ids, is_broken=run.breaks)
         self.failures.append(run)
 
     def _try_axis(self, name: str) -> None:
@@ -179,7 +179,7 @@ class Probe:
         A client that stops at its first break hides the parts that come later.
         """
         name = axis.name
-        parts = self.worlds.parts.by_axis[name]
+        parts = self.common.parts.by_axis[name]
         run = axis
         while run.breaks and self._try_parts(axis, run.parts):
             broken = axis.broken_parts
@@ -219,7 +219,7 @@ class Probe:
         run = self._execute(name, app)
         if self.command.signal:
             raise KeyboardInterrupt
-        self._observe(run, app.extensions["worlds"])
+        self._observe(run, app.extensions["worlds"].common)
         sentence = run.sentence()
         if not self.plain and run.status == 0:
             sentence += plan(self.settings)
@@ -255,13 +255,13 @@ class Probe:
             return None
         limit = max(HANG_SECONDS, HANG_FACTOR * self.plain.seconds)
         if name == STALLED:
-            limit += Failures.stall * len(self.worlds.contract.operation_ids)
+            limit += Failures.stall * len(self.common.contract.operation_ids)
         return limit
 
-    def _observe(self, run: ProbeRun, worlds: stub.Worlds) -> None:
+    def _observe(self, run: ProbeRun, common: stub.Common) -> None:
         """Note what a run called, and what its axis varied."""
-        plain = self.worlds.coverage
-        coverage = worlds.coverage
+        plain = self.common.coverage
+        coverage = common.coverage
         if plain.is_called and not coverage.is_called:
             run.result = NOT_RUN
         called = coverage.called()
@@ -271,14 +271,14 @@ class Probe:
             counts = coverage.document()["grease"]
             run.varied = counts[axis]
             run.first, run.world_names = coverage.varied(axis)
-            run.parts = worlds.parts.varied_by(axis)
+            run.parts = common.parts.varied_by(axis)
 
     def findings(self) -> Iterator[stub.Finding]:
         """What the tests depend on, by part or axis; and what the client did after failures."""
         for axis in self.axes:
             broken = axis.broken_parts
             for part in broken:
-                origin = self.worlds.parts.origin(part)
+                origin = self.common.parts.origin(part)
                 what = f"{axis.name} of {part}"
                 yield dependency(axis.alone[part], what, f"; {origin}")
             if axis.breaks_whole:
@@ -290,7 +290,7 @@ class Probe:
     @property
     def not_run(self) -> list[str]:
         """The axes and the failures whose run sent no request; `plain` if not even that did."""
-        if self.is_complete and not self.worlds.coverage.is_called:
+        if self.is_complete and not self.common.coverage.is_called:
             return ["plain"]
         runs = self.axes + self.failures
         return [run.name for run in runs if run.result == NOT_RUN]

@@ -114,7 +114,7 @@ class Serving:
         app = runner.app if runner else self.app
         if app:
             worlds: stub.Worlds = app.extensions["worlds"]
-            worlds.rejections.count(*rejected)
+            worlds.common.rejections.count(*rejected)
 
     def notes(self, url: str, port: int) -> Iterator[str]:
         """What the start says on stderr: how to call the program, and what is unusual."""
@@ -134,7 +134,7 @@ class Serving:
         if least != most:
             yield f"delays are random: --delay {least}-{most} --ids-seed {settings.delay_seed}"
         if settings.like:
-            like = self.app.extensions["worlds"].like
+            like = self.app.extensions["worlds"].common.like
             for warning in like.warnings:
                 yield f"warning: {settings.like}: {warning}"
             line = f"responses are like {settings.like}"

@@ -13,4 +13,5 @@ from .faults import MAX_DELAY
 from .grease.axes import ADVICE, MAX_SEED, TIER_1, UnknownPart, parse_axes
 from .options import Options
 from .verdict import KINDS, Finding, Verdict, judge, parse_kinds
-from .worlds import World, Worlds
+from .world import Common, World
+from .worlds import Worlds

@@ -11,6 +11,7 @@ from web.routing import raw_target
 
 from .paths import is_control_path
 from .redaction import Redactor, cut, printable
+from .tokens import WorldName
 
 STARTED = "stub.started"  # in the environ: when a request began, by `time.perf_counter()`
 REJECTED = (400, 415, 422)
@@ -37,10 +38,10 @@ def milliseconds_since(started: float) -> float:
     return (time.perf_counter() - started) * 1000
 
 
-def world_name(context: Mapping[str, Any]) -> str:
-    """The full name of the world that a request is for, or of the one that it meant."""
+def world_name(context: Mapping[str, Any]) -> WorldName:
+    """The world that a request is for, or the one that it meant."""
     visit = context.get("store")
-    name: str = visit.name if visit else context.get("intended_world_name", "")
+    name: WorldName = visit.name if visit else context.get("intended_world", WorldName())
     return name
 
 

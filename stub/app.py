@@ -13,6 +13,7 @@ from flask.typing import ResponseReturnValue
 from app import create_app
 from auth import Unauthorized
 from profiles.contract import observed
+from profiles.profile import Profile
 from profiles.request import read_project
 from store import Clock, NewId, random_id, utc_now
 from web.files import read_file
@@ -27,6 +28,7 @@ from .options import Options
 from .routes import controls
 from .steps import Steps
 from .tokens import hint_of
+from .world import Common
 from .worlds import Worlds
 
 OPEN_PATHS = {
@@ -56,7 +58,7 @@ def create_stub(
     delayed responses.
     """
     contract = observed(read_file("openapi.json"), options.like)
-    worlds = Worlds(options, contract, clock, new_id)
+    worlds = Worlds(Common(options, contract, clock, new_id))
     cors = Cors(options.cors_origins)
 
     def is_open(request: Request) -> bool:
@@ -72,7 +74,8 @@ def create_stub(
     app.register_blueprint(console.console)
     app.add_url_rule("/llms.txt", "guide", show_guide)
     if options.like:
-        app.view_functions["v1.create_project"] = partial(create_project_like, worlds)
+        create = partial(create_project_like, options.like, strict=options.strict)
+        app.view_functions["v1.create_project"] = create
     app.register_error_handler(Unauthorized, partial(explain_rejection, worlds))
     app.log_exception = partial(log_masked, worlds)  # type: ignore[method-assign]
     add_steps(app, Steps(worlds, sleep), cors, options.log)
@@ -101,23 +104,22 @@ def add_steps(
 def explain_rejection(worlds: Worlds, rejection: Unauthorized) -> ResponseReturnValue:
     """Note the world that a rejected request meant, and say what the stub knows of the mistake."""
     header = request.environ.get("HTTP_AUTHORIZATION", "")
-    g.intended_world_name = worlds.tokens.intended_world(header)
+    g.intended_world = worlds.tokens.intended_world(header)
     rejection.description = f"{rejection.description}{hint_of(header)}{explain_preflight()}"
     return respond(rejection)
 
 
-def create_project_like(worlds: Worlds) -> ResponseReturnValue:
+def create_project_like(like: Profile, *, strict: bool) -> ResponseReturnValue:
     """The creation of a project in the form of a profile."""
-    assert worlds.like
     new_name = partial(g.store.world.ids, "project")
-    name, sent = read_project(worlds.like, new_name, strict=worlds.options.strict)
+    name, sent = read_project(like, new_name, strict=strict)
     project = g.store.create_project(name, sent)
     return project.representation, CREATED, JSON
 
 
 def log_masked(worlds: Worlds, exc_info: Any) -> None:
     """Log the traceback of an unexpected exception without tokens."""
-    logger.error("%s", worlds.redactor.text("".join(traceback.format_exception(*exc_info))))
+    logger.error("%s", worlds.common.redactor.text("".join(traceback.format_exception(*exc_info))))
 
 
 def show_guide() -> ResponseReturnValue:

@@ -9,7 +9,7 @@ from web.routing import OPERATIONS
 from .contract import Contract
 from .entry import Entry
 from .grease.axes import AXES
-from .tenants import prefix_of
+from .tokens import WorldName
 
 MAX_KINDS = 1000  # of a tenant
 OTHERS = "others"
@@ -45,7 +45,8 @@ class Coverage:
         self._used: Counter[tuple[str, str]] = Counter()
         self._varied: defaultdict[str, dict[str, None]] = defaultdict(dict)
 
-    def count(self, world: str, number: int, entry: Entry) -> None:
+    def count(self, world: WorldName, number: int, entry: Entry) -> None:
+        """Count a request of a world, whose name is masked."""
         path = entry.environ["PATH_INFO"]
         with self._lock:
             if path.startswith(OPERATIONS):
@@ -56,14 +57,14 @@ class Coverage:
                     what = OTHERS
                 count = counts.get(what, 0)
                 if kind in WITH_FIRST and count == 0:
-                    self._first[kind, what] = first_of(world, number, entry)
+                    self._first[kind, what] = first_of(str(world), number, entry)
                 if kind == "grease":
-                    self._varied[what][world] = None
+                    self._varied[what][str(world)] = None
                 counts[what] = count + 1
 
-    def _has_room(self, kind: str, world: str) -> bool:
+    def _has_room(self, kind: str, world: WorldName) -> bool:
         """Whether the tenant of a world may be the first to show one more of a kind."""
-        shown = (kind, prefix_of(world))
+        shown = (kind, world.tenant)
         self._used[shown] += 1
         return self._used[shown] <= self._room[kind]
 

@@ -44,6 +44,7 @@ class Entry(NamedTuple):
     redactor: Redactor
     tokens: Tokens  # those of its time, which stay masked as long as the entry is there
     size: int
+    started: float  # by `time.perf_counter()`
     time: datetime
     ms: float
     status: int
@@ -177,6 +178,7 @@ def describe(
         redactor,
         redactor.tokens,
         ENTRY_SIZE + len(texts) + len(received) + len(sent),
+        environ[STARTED],
         time,
         0 if is_frozen else (perf_counter() - environ[STARTED] + outcome.delay) * 1000,
         response.status_code,

@@ -2,10 +2,8 @@
 
 import re
 from collections import deque
-from collections.abc import Callable, Collection, Sequence
-from heapq import heapify, heapreplace
+from collections.abc import Callable, Collection
 from itertools import islice
-from operator import attrgetter
 from threading import Lock, RLock
 from typing import Any
 
@@ -57,6 +55,10 @@ class Journal:
             self.dropped += 1
             return entry.size
 
+    def snapshot(self) -> list[tuple[int, Entry]]:
+        with self.lock:
+            return list(self.entries)
+
     def document(
         self,
         operation: str | None = None,
@@ -100,12 +102,9 @@ class Journal:
 
 
 class JournalMemory:
-    """The memory that the entries of all journals may take, which tenants share.
+    """The memory that the entries of all journals may take. `most` is in bytes."""
 
-    `journals` returns those of each tenant. `most` is in bytes.
-    """
-
-    def __init__(self, most: int, journals: Callable[[], list[list[Journal]]]) -> None:
+    def __init__(self, most: int, journals: Callable[[], list[Journal]]) -> None:
         self._most = most
         self._journals = journals
         self._lock = Lock()
@@ -121,38 +120,19 @@ class JournalMemory:
                 self._kept = self._drop_down_to(self._most * 15 // 16)
 
     def _drop_down_to(self, most: int) -> int:
-        """Drop entries of the largest journal of the tenant that keeps most, again and again.
-
-        Returns the bytes that are kept then.
-        """
-        tenants = [JournalSizes(each) for each in self._journals()]
-        kept = sum(each.kept for each in tenants)
-        while kept > most:
-            largest = max(tenants, key=attrgetter("kept"))
-            dropped = largest.drop()
-            if not dropped:  # a request has cleared the journals meanwhile
-                return sum(each.kept for each in tenants)
-            kept -= dropped
+        """Drop the oldest entries of all journals; return the bytes that are kept then."""
+        journals = self._journals()
+        kept = sum(journal.size for journal in journals)
+        by_age = sorted(
+            (entry.started, index)
+            for index, journal in enumerate(journals)
+            for _, entry in journal.snapshot()
+        )
+        for _, index in by_age:
+            if kept <= most:
+                break
+            kept -= journals[index].drop()
         return kept
-
-
-class JournalSizes:
-    """The journals of a tenant by their sizes, as a heap of which the largest is the first."""
-
-    def __init__(self, journals: Sequence[Journal]) -> None:
-        self._heap = [(-each.size, index, each) for index, each in enumerate(journals)]
-        heapify(self._heap)
-        self.kept = sum(each.size for each in journals)
-
-    def drop(self) -> int:
-        """Drop the oldest entry of the largest journal; return the bytes that it kept."""
-        if not self._heap:
-            return 0
-        _, index, journal = self._heap[0]
-        dropped = journal.drop()
-        heapreplace(self._heap, (-journal.size, index, journal))
-        self.kept -= dropped
-        return dropped
 
 
 def read_filters(query: MultiDict[str, str], operations: Collection[str]) -> dict[str, Any]:

@@ -14,12 +14,12 @@ from web.validation import error_at, require_valid, under
 
 from . import rules
 from .seed import Seed, SeedProject, check_seed, id_to_text, seed_project
-from .worlds import SetUp, World, Worlds
+from .world import Common, SetUp, World
 
 Values = dict[str, str]
 Params = dict[str, Any]
 Change = Callable[[World], Values]
-Check = Callable[[Worlds, Params], Iterable[FieldError]]
+Check = Callable[[Common, Params], Iterable[FieldError]]
 
 MAX_SET_UPS = 20  # of a world, that a teardown can take back
 
@@ -51,17 +51,17 @@ def read_query() -> dict[str, Any]:
     return document
 
 
-def find_state(worlds: Worlds, name: str, params: Params) -> Change:
+def find_state(common: Common, name: str, params: Params) -> Change:
     """What sets up the state of this name, a built-in one or a team's own, once its params are
     checked. Each may be set up repeatedly.
     """
-    own = worlds.options.states
+    own = common.options.states
     if name in own:
         return partial(set_up, name, params, partial(add_seed, own[name]))
     if name in BUILT_IN:
         check, change = BUILT_IN[name]
         checked = dict(params)
-        require_valid(under(["params"], check(worlds, checked)))
+        require_valid(under(["params"], check(common, checked)))
         return partial(set_up, name, params, partial(change, checked))
     known = ", ".join(f'"{each}"' for each in [*BUILT_IN, *own])
     detail = f"No provider state has this name. These are known: {known}."
@@ -167,22 +167,22 @@ def a_deployment(params: Params, world: World) -> Values:
 # The checks of params, all of which are optional. The ids of a profile may be numbers.
 
 
-def check_none(worlds: Worlds, params: Params) -> Iterator[FieldError]:
+def check_none(common: Common, params: Params) -> Iterator[FieldError]:
     for name in params:
         yield error_at("is not a known parameter", name)
 
 
-def check_project(worlds: Worlds, params: Params) -> Iterator[FieldError]:
-    id_to_text(params, "id", "projects", worlds.like)
+def check_project(common: Common, params: Params) -> Iterator[FieldError]:
+    id_to_text(params, "id", "projects", common.like)
     document = {"projects": [{"name": "any", **params}]}
-    for error in check_seed(document, worlds.like):
+    for error in check_seed(document, common.like):
         yield FieldError(error.pointer.removeprefix("/projects/0"), error.detail)
 
 
-def check_deployment(worlds: Worlds, params: Params) -> Iterator[FieldError]:
-    id_to_text(params, "id", "deployments", worlds.like)
-    id_to_text(params, "project_id", "projects", worlds.like)
-    yield from rules.check(params, "DeploymentParams", worlds.words)
+def check_deployment(common: Common, params: Params) -> Iterator[FieldError]:
+    id_to_text(params, "id", "deployments", common.like)
+    id_to_text(params, "project_id", "projects", common.like)
+    yield from rules.check(params, "DeploymentParams", common.words)
 
 
 BUILT_IN: dict[str, tuple[Check, Callable[[Params, World], Values]]] = {

@@ -26,9 +26,10 @@ from .pact import find_state, read_change, take_back
 from .paths import CONTROLS, is_control_path
 from .seed import SEED_DEPTH, id_to_text, make_seed, write_seed
 from .store import UnknownProject
-from .tenants import TooManyWorlds
+from .tokens import WorldName
 from .verdict import KINDS, Verdict, parse_kinds
-from .worlds import Visit, World, Worlds
+from .world import Common, World
+from .worlds import TooManyWorlds, Visit, Worlds
 
 MAX_SEED_BYTES = 64 * 1024 * 1024  # bytes
 
@@ -37,6 +38,11 @@ controls = Blueprint("stub", __name__, url_prefix=CONTROLS.rstrip("/"))
 
 def all_worlds() -> Worlds:
     return cast("Worlds", current_app.extensions["worlds"])
+
+
+def common() -> Common:
+    """What all worlds have in common."""
+    return all_worlds().common
 
 
 def open_world() -> World:
@@ -74,7 +80,7 @@ def no_content() -> Response:
 
 def contract() -> ResponseReturnValue:
     """The contract of the controls, in which the statuses of a profile are valid, too."""
-    words = all_worlds().words
+    words = common().words
     if not words:
         return read_file("stub/openapi.json"), 200, JSON
     document = json.loads(read_file("stub/openapi.json"))
@@ -83,13 +89,11 @@ def contract() -> ResponseReturnValue:
 
 
 def reset() -> Response:
-    worlds = all_worlds()
     seed = None
     if request.get_data():
         text, document = read_json(MAX_SEED_BYTES, SEED_DEPTH)
-        seed = make_seed(text, document, worlds.like)
-    name = g.store.name
-    worlds.tenant(name).reset(name, seed)
+        seed = make_seed(text, document, common().like)
+    all_worlds().reset(g.store.name, seed)
     return no_content()
 
 
@@ -98,7 +102,7 @@ def free_worlds() -> Response:
     if query is None:
         detail = "Send `?idle=SECONDS`, with 1 to 9 digits."
         raise Problem(400, "unknown_query", detail)
-    all_worlds().tenant(g.store.name).free(int(query[1]))
+    all_worlds().free(g.store.name.tenant, int(query[1]))
     return no_content()
 
 
@@ -109,10 +113,10 @@ def show_state() -> ResponseReturnValue:
 
 def put_deployment(deployment_id: str) -> ResponseReturnValue:
     _, document = read_json()
-    worlds = all_worlds()
-    id_to_text(document, "project_id", "projects", worlds.like)
+    shared = common()
+    id_to_text(document, "project_id", "projects", shared.like)
     of_path = under(("id",), rules.check(deployment_id, "Id"))
-    of_body = rules.check(document, "DeploymentInput", worlds.words)
+    of_body = rules.check(document, "DeploymentInput", shared.words)
     require_valid([*of_path, *of_body])
     store = open_world().store
     timeline = rules.read_timeline(document)
@@ -151,7 +155,7 @@ def remove_faults(fault_id: str | None = None) -> Response:
 
 def switch_grease() -> ResponseReturnValue:
     document = read_input("GreaseInput")
-    by_axis = all_worlds().parts.by_axis
+    by_axis = common().parts.by_axis
     require_valid(check_grease(document, by_axis))
     grease = open_world().grease.change(document, by_axis)
     return json_response(grease.document())
@@ -167,7 +171,7 @@ def change_state() -> ResponseReturnValue:
     if not state:
         return json_response({})
     take = partial(take_back, state, params)
-    change = take if is_teardown else find_state(all_worlds(), state, params)
+    change = take if is_teardown else find_state(common(), state, params)
     try:
         return json_response(change(open_world()))
     except (StoreFull, TooManyWorlds):  # no 5xx, which the verifier would repeat for two minutes
@@ -183,12 +187,12 @@ def health() -> ResponseReturnValue:
 
 
 def ready() -> ResponseReturnValue:
-    all_worlds().open("").clock.change(0, freeze=None)  # which a store on a server writes
+    all_worlds().open(WorldName()).clock.change(0, freeze=None)  # which a store on a server writes
     return json_response({"status": "ok"})
 
 
 def list_worlds() -> ResponseReturnValue:
-    return json_response(all_worlds().tenant(g.store.name).document())
+    return json_response(all_worlds().document(g.store.name.tenant))
 
 
 def show_clock() -> ResponseReturnValue:
@@ -207,14 +211,14 @@ def show_grease() -> ResponseReturnValue:
 
 
 def show_profile() -> ResponseReturnValue:
-    like = all_worlds().like
+    like = common().like
     if like is None:
         return json_response({"profile": None, "lacks": []})
     return json_response({"profile": like.document, "lacks": lacking(like)})
 
 
 def list_requests() -> ResponseReturnValue:
-    filters = read_filters(request.args, all_worlds().contract.operation_ids)
+    filters = read_filters(request.args, common().contract.operation_ids)
     return json_response(open_world().journal.document(**filters))
 
 
@@ -233,7 +237,7 @@ def show_verdict() -> ResponseReturnValue:
         raise Problem(400, "unknown_query", f"{error}.") from None
     world = open_world()
     unused = world.unused_faults()
-    redactor = all_worlds().redactor
+    redactor = common().redactor
     allowed = query.getlist("allow")
     verdict = Verdict(world.coverage, unused, (), redactor, kinds, allowed)
     return json_response(verdict.gate())

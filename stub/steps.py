@@ -17,10 +17,10 @@ from .coverage import first_of
 from .entry import describe, request_name
 from .faults import Fault, stall
 from .grease.responses import vary
-from .journal import JournalMemory
 from .outcome import Outcome, decide
 from .paths import is_recorded
-from .worlds import World, Worlds
+from .world import World
+from .worlds import Worlds
 
 
 def bound(proxy: Any) -> Any:
@@ -37,9 +37,9 @@ class Steps:
     def __init__(self, worlds: Worlds, sleep: Callable[[float], None]) -> None:
         self.worlds = worlds
         self.sleep = sleep
-        self.options = worlds.options
+        self.common = worlds.common
+        self.options = worlds.common.options
         self.delays = Random(self.options.delay_seed)
-        self.memory = JournalMemory(self.options.journal_bytes, worlds.journals)
 
     def enter_world(self) -> None:
         """Open the world of the request."""
@@ -55,7 +55,7 @@ class Steps:
         context = bound(g)
         faults = context.world.faults
         failures = self.options.failures
-        outcome = decide(received, faults, self.worlds.contract, failures, context.store.name)
+        outcome = decide(received, faults, self.common.contract, failures, str(context.store.name))
         context.outcome = outcome
         return outcome.response
 
@@ -65,14 +65,14 @@ class Steps:
         path = received.environ["PATH_INFO"]
         if not is_recorded(path) or is_preflight(received):
             return response
-        worlds = self.worlds
+        common = self.common
         context = vars(bound(g))
         outcome: Outcome | None = context.get("outcome")
         if outcome is None:  # the request was rejected
-            outcome = Outcome(worlds.contract.operation(received))
+            outcome = Outcome(common.contract.operation(received))
         world = self._world_of(context)
-        if worlds.responses:
-            dress(response, context, worlds.responses, outcome)
+        if common.responses:
+            dress(response, context, common.responses, outcome)
         failures = self.options.failures
         attempt = outcome.attempt
         if failures and attempt:
@@ -83,15 +83,15 @@ class Steps:
             self._vary(response, received, world, outcome)
         if outcome.fault:
             apply_fault(outcome.fault, response, received, outcome)
-        entry = describe(received, response, context, outcome, world.clock, worlds.redactor)
+        entry = describe(received, response, context, outcome, world.clock, common.redactor)
         number = world.record(entry)
-        log_name = request_name(world.name, number)
+        log_name = request_name(str(world.shown), number)
         context.update(entry=entry, number=number, log_name=log_name, log_notes=notes_of(outcome))
-        self.memory.add(entry.size)
+        self.worlds.memory.add(entry.size)
         closed_after = self._wait(received, outcome)
         if failures and attempt:
             if outcome.fault:
-                attempt.first = first_of(world.name, number, entry)
+                attempt.first = first_of(str(world.shown), number, entry)
             failures.end(attempt, closed_after)
         return response
 
@@ -111,7 +111,7 @@ class Steps:
         fault = outcome.fault
         if fault and (fault.body is not None or fault.drop):
             return
-        axes = vary(response, grease, ids, self.worlds.parts, outcome.operation, received)
+        axes = vary(response, grease, ids, self.common.parts, outcome.operation, received)
         if axes and self.options.announces_grease:
             response.headers["Stub-Grease"] = f"seed={grease.seed}; axes={','.join(axes)}"
         outcome.axes = axes

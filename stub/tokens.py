@@ -16,16 +16,28 @@ EMPTY = "a name has no token behind its `=`: is a variable empty?"
 WORLD_RULE = "the name of a world has 1 to 64 of A-Z a-z 0-9 _ -"
 
 
+class WorldName(NamedTuple):
+    """The name of a world: that of its tenant, empty for the tokens without a name, and its own,
+    empty for a main world. As text: `team-a/job-1`, `job-1`, `team-a/`, or nothing.
+    """
+
+    tenant: str = ""
+    world: str = ""
+
+    @property
+    def main(self) -> "WorldName":
+        """The main world of the tenant."""
+        return WorldName(self.tenant)
+
+    def __str__(self) -> str:
+        return f"{self.tenant}/{self.world}" if self.tenant else self.world
+
+
 class Token(NamedTuple):
     """A valid token. A named one is good for the worlds of the tenant of that name alone."""
 
     value: str
     tenant: str
-
-    @property
-    def prefix(self) -> str:
-        """What the full names of its worlds begin with: `team-a/`, or nothing without a name."""
-        return f"{self.tenant}/" if self.tenant else ""
 
 
 def is_empty(text: str) -> bool:
@@ -58,49 +70,51 @@ class Tokens:
         read = [read_token(each) for each in texts]
         if any(each.tenant for each in read) and any(map(is_empty, texts)):
             raise ValueError(EMPTY)
-        prefixes: dict[str, str] = {}
-        for token in read:
-            other = prefixes.setdefault(token.value, token.prefix)
-            if other != token.prefix:
-                first = other.rstrip("/") or "one without a name"
-                second = token.tenant or "one without a name"
+        tenants: dict[str, str] = {}  # by token
+        for value, tenant in read:
+            other = tenants.setdefault(value, tenant)
+            if other != tenant:
+                first = other or "one without a name"
+                second = tenant or "one without a name"
                 raise ValueError(f"two names have the same token: {first} and {second}")
-        if any(each.tenant in prefixes for each in read):
+        if any(each.tenant in tenants for each in read):
             raise ValueError("a name is a token: names are shown, tokens are not")
-        for value in prefixes:
+        for value in tenants:
             shorter, _, world = value.rpartition(".")
-            if shorter in prefixes and WORLD.fullmatch(world):
+            if shorter in tenants and WORLD.fullmatch(world):
                 raise ValueError(
                     "one token would also be a world of another, as `a.b` is world `b` of token "
                     "`a`: rename one"
                 )
-        self._prefixes = prefixes
+        self._tenants = tenants
 
-    def world_of(self, token: str) -> str | None:
-        """The full name of the world that a token is for; None if the token is invalid.
-
-        It is the name of the world behind that of the tenant, as in `job-1` and `team-a/job-1`;
-        for the main world of a tenant `team-a/`, or nothing.
-        """
-        prefix = self._prefix_of(token)
-        if prefix is not None:
-            return prefix
+    def world_of(self, token: str) -> WorldName | None:
+        """The name of the world that a token is for; None if the token is invalid."""
+        tenant = self._tenant_of(token)
+        if tenant is not None:
+            return WorldName(tenant)
         token, _, world = token.rpartition(".")
         if not WORLD.fullmatch(world):
             return None
-        prefix = self._prefix_of(token)
-        return None if prefix is None else prefix + world
+        tenant = self._tenant_of(token)
+        return None if tenant is None else WorldName(tenant, world)
 
-    def intended_world(self, header: str) -> str:
-        """The full name of the world of a valid token in a malformed header, else nothing."""
+    def intended_world(self, header: str) -> WorldName:
+        """The world of a valid token in a malformed header; the main one of the tokens without a
+        name, if there is no such token.
+        """
         # A token may end with a "=", and a world may follow.
         tokens = re.findall(rf"{B64TOKEN.pattern}(?:\.{WORLD.pattern})?", header)
-        return next(filter(None, map(self.world_of, tokens)), "")
+        for token in tokens:
+            name = self.world_of(token)
+            if name and name != WorldName():
+                return name
+        return WorldName()
 
-    def _prefix_of(self, token: str) -> str | None:
-        """What the names of a token's worlds begin with; None if the token is unknown."""
+    def _tenant_of(self, token: str) -> str | None:
+        """The tenant of a token; None if the token is unknown."""
         # Compares with every token, so that the time reveals nothing.
-        found = [prefix for known, prefix in self._prefixes.items() if is_same(token, known)]
+        found = [tenant for known, tenant in self._tenants.items() if is_same(token, known)]
         return found[0] if found else None
 
 

@@ -96,12 +96,16 @@ def judge(
 
     `more` are findings that the requests alone do not show.
     """
-    tenants = worlds.tenants()
-    unused = [fault for tenant in tenants for fault in tenant.unused_faults()]
-    dropped = sum(tenant.dropped() for tenant in tenants)
-    rejections = worlds.rejections.counted()
+    common = worlds.common
     return Verdict(
-        worlds.coverage, unused, rejections, worlds.redactor, fail_on, allowed, more, dropped
+        common.coverage,
+        worlds.unused_faults(),
+        common.rejections.counted(),
+        common.redactor,
+        fail_on,
+        allowed,
+        more,
+        worlds.dropped(),
     )
 
 

@@ -1,201 +1,205 @@
-"""Worlds: each has a store, a clock, ids, faults, a journal, a coverage, and is replaced whole."""
+"""The worlds of a stub, and a request's visit to one of them."""
 
-import json
-from collections.abc import Mapping, Sequence
-from datetime import datetime, timedelta
-from typing import Any, NamedTuple, Protocol, cast
-from uuid import uuid4
+from collections import deque
+from contextlib import suppress
+from datetime import datetime
+from threading import Lock
+from typing import Any
 
-from profiles.ids import Form
-from profiles.service import LikeStore, Responses
-from records import STATUSES
-from store import Clock, NewId
+from store import StoreUnavailable
+from web.problems import Problem
 
-from .clock import MAX_ADVANCE, WorldClock
-from .contract import Contract
-from .coverage import Coverage
-from .entry import Entry
-from .faults import Fault, Faults
-from .grease.axes import Parts, Switch, read_grease
-from .ids import Ids
-from .journal import Journal
-from .options import Options
-from .redaction import Redactor
-from .rejections import Rejections
+from .faults import Fault
+from .journal import JournalMemory
 from .seed import Seed
-from .store import Records, WorldStore
-from .tenants import Tenant, prefix_of
-from .timelines import timelines_of
-from .tokens import Tokens, read_token
+from .tokens import Tokens, WorldName
+from .world import Common, World
+
+MAX_WORLDS = 1000  # of a tenant, beside its main one
+MAX_UNUSED_FAULTS = 1000  # of the worlds that have ended
 
 
-class SharedStores(Protocol):
-    """What the stub needs of the stores of records that several programs share."""
-
-    least_idle: float
-    """Seconds: a world that was used more recently is one that is used."""
-
-    def share_clock(
-        self, real: Clock, frozen_at: datetime | None, max_advance: timedelta, *, world: str
-    ) -> Any:
-        """The clock of a world, with the methods of `WorldClock`."""
-
-    def worlds(self, prefix: str) -> dict[str, int]:
-        """The number of projects of each world with records, by the full names of a tenant."""
-
-    def free(self, world: str, idle: float) -> None:
-        """Remove the records of a world, unless a program has used them in so many seconds, or in
-        `least_idle`.
-        """
-
-
-class SetUp(NamedTuple):
-    """A provider state that was set up, and the records of before."""
-
-    name: str
-    params: dict[str, Any]
-    before: Records
+class TooManyWorlds(Problem):
+    """507: there is no room for another world."""
 
 
 class Worlds:
-    """The worlds of a stub by name, each made on its first use, and what they share.
+    """The worlds by name, each made on its first use.
 
-    Raises `ValueError` for an invalid token, and for an unknown part.
+    Raises `ValueError` for an invalid token.
     """
 
-    def __init__(self, options: Options, contract: bytes, clock: Clock, new_id: NewId) -> None:
-        self.options = options
-        self.clock = clock
-        self.tokens = Tokens(options.tokens)
-        self.redactor = options.redactor or Redactor()
-        self.redactor.replace([read_token(each).value for each in options.tokens])
-        self.like = options.like
-        self.responses: Responses | None = None
-        self.words: tuple[str, ...] = ()
-        run: Sequence[str] = STATUSES
-        id_forms: Mapping[str, Form] = {}
-        names = None
-        if self.like:
-            self.responses = Responses(self.like)
-            self.words = self.like.words
-            run = self.like.run or STATUSES
-            id_forms = self.like.ids
-            names = self.like.names_of_request
-        self.contract = Contract(json.loads(contract), names)
-        self.parts = Parts(self.contract)
-        self.grease = read_grease(options.grease, options.grease_seed, self.parts.by_axis)
-        # Of all worlds, also of those that have ended.
-        self.coverage = Coverage(self.contract)
-        self.rejections = Rejections(self.redactor)
-        # The ids and the records that all worlds start with.
-        self.ids = Ids(new_id, options.ids_seed, id_forms, Switch(self.grease))
-        self.timeline_for = timelines_of(options.pace, run, options.outcomes)
-        now = options.freeze or clock()
-        self.records = options.seed.records(now, self.ids, self.timeline_for)
-        self.shared: SharedStores | None = None
-        if hasattr(options.new_store, "share_clock"):
-            self.shared = cast(SharedStores, options.new_store)
-        self._tenants: dict[str, Tenant] = {}  # by the prefix of their worlds
+    def __init__(self, common: Common) -> None:
+        self.common = common
+        self.tokens = Tokens(common.options.tokens)
+        self.memory = JournalMemory(common.options.journal_bytes, self._journals)
+        self._clock = common.clock
+        self._stores = common.shared
+        self._lock = Lock()
+        self._worlds: dict[WorldName, World] = {}
+        # Of the worlds that have ended.
+        self._unused_faults: deque[tuple[str, Fault]] = deque(maxlen=MAX_UNUSED_FAULTS)
+        self._dropped = 0
 
     def authenticate(self, token: str) -> "Visit | None":
-        """What a token opens: its world; None for an unknown token."""
+        """What a token opens: a visit to its world; None for an unknown token."""
         name = self.tokens.world_of(token)
         return None if name is None else Visit(name, self)
 
-    def tenant(self, world: str) -> Tenant:
-        """The tenant of a world."""
-        prefix = prefix_of(world)
-        found = self._tenants.get(prefix)
-        return found or self._tenants.setdefault(prefix, Tenant(prefix, self))
+    def open(self, name: WorldName) -> World:
+        """The world of that name, made on first use. Raises `TooManyWorlds`."""
+        world = self._worlds.get(name)
+        if world is None:
+            with self._lock:
+                removed = self._make_room_for(name)
+                world = self._find_or_make(name)
+            self._forget(removed)
+        world.used_at = self._clock()
+        return world
 
-    def tenants(self) -> list[Tenant]:
-        """The tenants that have sent a request."""
-        return [*self._tenants.values()]
+    def intended(self, name: WorldName) -> World:
+        """The world that a rejected request meant; its tenant's main one if that needs the end of
+        another.
+        """
+        world = self._worlds.get(name)
+        if world is None:
+            with self._lock:
+                world = self._find_or_make(name if self._has_room_for(name) else name.main)
+        world.used_at = self._clock()
+        return world
 
-    def open(self, name: str) -> "World":
-        """The world of that full name, made on first use. Raises `TooManyWorlds`."""
-        return self.tenant(name).open(name)
+    def reset(self, name: WorldName, seed: Seed | None) -> None:
+        """Replace a world by one of the seed, or by one as at the start.
 
-    def intended(self, name: str) -> "World":
-        """The world that a rejected request meant; its tenant's main one if there is no room."""
-        return self.tenant(name).open_if_room(name)
+        A named world without a seed is removed, and made anew on its next use. Raises
+        `TooManyWorlds` if a seed is for one more world.
+        """
+        if seed is not None:
+            with self._lock:
+                self._forget(self._make_room_for(name))
+        # Made without the lock, since a large seed takes time.
+        world = World(name, self.common)
+        world.store.reset(world.records_of(seed) if seed is not None else None)
+        removed = None
+        with self._lock:
+            if seed is not None:
+                removed = self._make_room_for(name)
+            self._remove(name)
+            if seed is not None or name == name.main:
+                self._worlds[name] = world
+        self._forget(removed)
 
-    def new_world(self, name: str) -> "World":
-        """A world as at the start, which its tenant does not have yet."""
-        return World(name, self)
-
-    def new_clock(self, world: str) -> Any:
-        """The clock of a new world, which the programs of a shared store have together."""
-        frozen_at = self.options.freeze
-        if self.shared:
-            return self.shared.share_clock(self.clock, frozen_at, MAX_ADVANCE, world=world)
-        return WorldClock(self.clock, frozen_at)
-
-    def new_store(self, name: str, clock: Any, ids: Ids) -> WorldStore:
-        options = self.options
-        more = {"world": name} if self.shared else {}
-        store: WorldStore = options.new_store(
-            clock,
-            ids,
-            timeline_for=self.timeline_for,
-            max_projects=options.max_projects,
-            records=self.records,
-            unique_names=self.like is None or self.like.has_unique_names,
-            **more,
-        )
-        return store
-
-    def journals(self) -> list[list[Journal]]:
-        """The journals of each tenant."""
-        return [[world.journal for world in tenant.worlds()] for tenant in self.tenants()]
-
-
-class World:
-    """A world between two resets. A request stays in the one that it entered."""
-
-    def __init__(self, name: str, worlds: Worlds) -> None:
-        # Masked, as a name may be a token.
-        prefix = prefix_of(name)
-        self.tenant = worlds.redactor.text(prefix.removesuffix("/"))
-        self.short_name = worlds.redactor.text(name.removeprefix(prefix))
-        self.name = f"{self.tenant}/{self.short_name}" if prefix else self.short_name
-        self.used_at = worlds.clock()
-        self.instance = uuid4().hex  # of no other world, also after the program was started anew
-        self.coverage = Coverage(worlds.contract)
-        self._coverages = (self.coverage, worlds.coverage)
-        self.journal = Journal()
-        self.faults = Faults()
-        self.set_ups: list[SetUp] = []  # the latest ones of Pact, which a teardown takes back
-        self.grease = Switch(worlds.grease)
-        self.ids = worlds.ids.of_world(name, self.grease)
-        self.clock = worlds.new_clock(name)
-        self.timeline_for = worlds.timeline_for
-        self.store = worlds.new_store(name, self.clock, self.ids)
-        self.service: Any = self.store  # the store of the requests to /v1
-        if worlds.responses:
-            self.service = LikeStore(self.store, worlds.responses, self.timeline_for)
-
-    def records_of(self, seed: Seed) -> Records:
-        """New records of a seed, with ids of this world."""
-        return seed.records(self.clock(), self.ids, self.timeline_for)
+    def free(self, tenant: str, idle: float) -> None:
+        """Remove the worlds of a tenant that nobody has used for so many seconds, but not the main
+        one. With a shared store also those that other programs have left there.
+        """
+        if self._stores:
+            idle = max(idle, self._stores.least_idle)
+        with self._lock:
+            for name in self._named(tenant):
+                if self._is_idle(name, idle):
+                    self._remove(name)
+        if self._stores:
+            main = WorldName(tenant)
+            here = {str(name) for name in self._worlds}
+            for shared in self._stores.worlds(str(main)):
+                if shared != str(main) and shared not in here:
+                    self._stores.free(shared, idle)
 
     def unused_faults(self) -> list[tuple[str, Fault]]:
-        """The faults that no request has met, with the name of this world."""
-        return [(self.name, each) for each in self.faults.unused()]
+        """The faults that no request has met, each with its world; also of worlds that ended."""
+        with self._lock:
+            found = list(self._unused_faults)
+            for world in self._worlds.values():
+                found += world.unused_faults()
+            return found
 
-    def record(self, entry: Entry) -> int:
-        """Add a request to the journal and to the coverage in one step; return its number."""
-        with self.journal.lock:
-            number = self.journal.append(entry)
-            for coverage in self._coverages:
-                coverage.count(self.name, number, entry)
-            return number
+    def dropped(self) -> int:
+        """How many entries the journals dropped."""
+        with self._lock:
+            return self._dropped + sum(each.journal.dropped for each in self._worlds.values())
 
-    def recorded(self) -> tuple[int, int, dict[str, Any]]:
-        """The number of the oldest entry, the highest number, and the coverage of these."""
-        with self.journal.lock:
-            last = self.journal.last
-            return last - len(self.journal.entries) + 1, last, self.coverage.document()
+    def document(self, tenant: str) -> dict[str, Any]:
+        """The worlds of a tenant, the main one first, and the room of this process for more.
+
+        With a shared store also those that other programs have there, without their requests.
+        """
+        main = WorldName(tenant)
+        self.open(main)
+        with self._lock:
+            worlds = {str(name): each for name, each in self._worlds.items() if name.main == main}
+        projects = self._projects_of(worlds, str(main))
+        redactor = self.common.redactor
+        rows = []
+        for name in sorted(projects):
+            world = worlds.get(name)
+            row = {
+                "name": redactor.text(name.removeprefix(str(main))),
+                "projects": projects[name],
+                "requests": world.journal.last if world else 0,
+            }
+            rows.append(row)
+        return {"worlds": rows, "room": 1 + MAX_WORLDS - len(worlds)}
+
+    def _projects_of(self, worlds: dict[str, World], prefix: str) -> dict[str, int]:
+        """The number of projects of these worlds, and of those that a shared store has."""
+        if self._stores:
+            # A world without records there begins with those of the start.
+            at_start = len(self.common.records.projects)
+            return dict.fromkeys(worlds, at_start) | self._stores.worlds(prefix)
+        return {name: len(world.store.list_projects()) for name, world in worlds.items()}
+
+    def _journals(self) -> list[Any]:
+        return [world.journal for world in list(self._worlds.values())]
+
+    # The caller of these holds the lock.
+
+    def _named(self, tenant: str) -> list[WorldName]:
+        """The worlds of a tenant beside its main one."""
+        return [name for name in self._worlds if name.tenant == tenant and name != name.main]
+
+    def _find_or_make(self, name: WorldName) -> World:
+        world = self._worlds.get(name) or World(name, self.common)
+        self._worlds[name] = world
+        return world
+
+    def _has_room_for(self, name: WorldName) -> bool:
+        """Whether a world is there, or can be without the end of another."""
+        is_bound = name not in self._worlds and name != name.main
+        return not is_bound or len(self._named(name.tenant)) < MAX_WORLDS
+
+    def _make_room_for(self, name: WorldName) -> WorldName | None:
+        """Remove the world that is unused for longest if a new one needs room; return its name."""
+        if self._has_room_for(name):
+            return None
+        oldest = min(self._named(name.tenant), key=lambda each: self._worlds[each].used_at)
+        idle = self.common.options.world_idle
+        if not self._is_idle(oldest, idle):
+            period = "hour" if idle == 3600 else f"{idle:g} seconds"
+            detail = (
+                f"There are {MAX_WORLDS:,} worlds, and each was used in the last {period}. "
+                "Reset one that is no longer used, or send `DELETE /_stub/worlds?idle=SECONDS`."
+            )
+            raise TooManyWorlds(507, "too_many_worlds", detail)
+        self._remove(oldest)
+        return oldest
+
+    def _is_idle(self, name: WorldName, seconds: float) -> bool:
+        unused = self._clock() - self._worlds[name].used_at
+        return unused.total_seconds() >= seconds
+
+    def _remove(self, name: WorldName) -> None:
+        """Remove a world, if it is there, but for what the verdict of the run has of it."""
+        world = self._worlds.pop(name, None)
+        if world:
+            self._unused_faults.extend(world.unused_faults())
+            self._dropped += world.journal.dropped
+
+    def _forget(self, removed: WorldName | None) -> None:
+        """Free the records of a removed world in a shared store. There they expire anyway."""
+        if removed and self._stores:
+            with suppress(StoreUnavailable):
+                self._stores.free(str(removed), self.common.options.world_idle)
 
 
 class Visit:
@@ -207,8 +211,8 @@ class Visit:
     time: datetime
     _world: World | None = None
 
-    def __init__(self, name: str, worlds: Worlds) -> None:
-        self.name = name  # the full name of the world
+    def __init__(self, name: WorldName, worlds: Worlds) -> None:
+        self.name = name
         self._worlds = worlds
 
     @property

@@ -4,6 +4,7 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
+from stub.tokens import WorldName
 from tests.conftest import BEARER, TOKEN, client_of, make_stub
 from tests.contract import assert_problem
 
@@ -89,14 +90,14 @@ def test_an_app_is_not_made_with_an_invalid_token() -> None:
 
 def test_a_token_with_a_name_is_good_for_the_worlds_of_that_tenant() -> None:
     app = make_stub(tokens=["team-a=first==", "team-a=second", "team_b=third", "plain=="])
-    for token, full_name in (
-        ("first==", "team-a/"),
-        ("second.job", "team-a/job"),
-        ("third.job", "team_b/job"),
-        ("plain==", ""),
-        ("plain==.job", "job"),
+    for token, name in (
+        ("first==", ("team-a", "")),
+        ("second.job", ("team-a", "job")),
+        ("third.job", ("team_b", "job")),
+        ("plain==", ("", "")),
+        ("plain==.job", ("", "job")),
     ):
-        assert app.extensions["worlds"].tokens.world_of(token) == full_name
+        assert app.extensions["worlds"].tokens.world_of(token) == WorldName(*name)
     for token in ("team-a=first==", "first", "plain", "team-a"):
         assert_problem(client_of(app, f"Bearer {token}").get("/v1/projects"), 401, INVALID)
 

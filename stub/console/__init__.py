@@ -16,8 +16,8 @@ from records import Deployment, Project, timestamp
 from web.strict_json import JSON
 
 from ..grease.axes import TIER_1, Grease
-from ..routes import all_worlds, open_world
-from ..worlds import World, Worlds
+from ..routes import common, open_world
+from ..world import Common, World
 
 POLL_PATH = "/_stub/console"
 MEDIA_TYPES = {".html": "text/html", ".js": "text/javascript", ".css": "text/css"}
@@ -61,12 +61,12 @@ def static_file(file: str = "index.html") -> ResponseReturnValue:
 
 @console.get(POLL_PATH)
 def show_world() -> ResponseReturnValue:
-    document = view(open_world(), all_worlds())
+    document = view(open_world(), common())
     return f"{json.dumps(document, ensure_ascii=False)}\n".encode(errors="replace"), 200, JSON
 
 
-def view(world: World, worlds: Worlds) -> dict[str, Any]:
-    """What the page shows of a world, one of `worlds`; it reads the journal elsewhere.
+def view(world: World, common: Common) -> dict[str, Any]:
+    """What the page shows of a world, it reads the journal elsewhere.
 
     All statuses are those of one time, which is the time of the clock.
     """
@@ -78,17 +78,17 @@ def view(world: World, worlds: Worlds) -> dict[str, Any]:
         if deployment:
             newest.append((project, deployment))
     now, is_frozen = world.clock.reading()
-    like = worlds.like
-    statuses = dict.fromkeys(worlds.words or coverage["deployment_statuses"])
-    outcomes = worlds.options.outcomes
+    like = common.like
+    statuses = dict.fromkeys(common.words or coverage["deployment_statuses"])
+    outcomes = common.options.outcomes
     statuses.update(dict.fromkeys(status for _, status in outcomes))
     faults = beginning(world.faults.documents(), SHOWN_FAULTS)
     grease = world.grease.initial
     if not grease.parts:
         grease = Grease(dict.fromkeys(TIER_1, ()), grease.seed)
     return {
-        "tenant": world.tenant,
-        "world": world.short_name,
+        "tenant": world.shown.tenant,
+        "world": world.shown.world,
         "instance": world.instance,
         "clock": {"now": timestamp(now), "ahead": world.clock.advanced, "frozen": is_frozen},
         "projects": {

@@ -343,7 +343,7 @@ def test_worlds_are_listed_chosen_and_apart(page: Page, monkeypatch: pytest.Monk
             world.fill(name)
             world.press("Enter")
             expect(console.alert).to_contain_text("The world is invalid.")
-        monkeypatch.setattr("stub.tenants.MAX_WORLDS", 1)
+        monkeypatch.setattr("stub.worlds.MAX_WORLDS", 1)
         world.fill("more")
         world.press("Enter")
         expect(console.alert).to_contain_text("There is no room for another world.")

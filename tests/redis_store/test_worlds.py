@@ -159,7 +159,7 @@ def test_reads_renew_worlds_once_a_minute(programs: list[Flask], shared_redis: R
 def test_a_world_that_makes_room_is_freed_unless_another_program_uses_it(
     programs: list[Flask], shared_redis: RedisServer, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("stub.tenants.MAX_WORLDS", 1)
+    monkeypatch.setattr("stub.worlds.MAX_WORLDS", 1)
     control_client_of(programs[0], "one.a").post("/v1/projects", json={"name": "a"})
     assert_problem(
         control_client_of(programs[0], "one.b").get("/v1/projects"), 507, "too_many_worlds"

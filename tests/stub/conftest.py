@@ -26,7 +26,7 @@ def world(app: Flask) -> Clients:
 @pytest.fixture
 def full_app(app: Flask, monkeypatch: pytest.MonkeyPatch) -> Flask:
     """An app with as many worlds as there can be, here five: 0 to 4."""
-    monkeypatch.setattr("stub.tenants.MAX_WORLDS", 5)
+    monkeypatch.setattr("stub.worlds.MAX_WORLDS", 5)
     for number in range(5):
         assert control_client_of(app, f"dev-token.{number}").get("/v1/projects").status_code == 200
     return app
@@ -90,7 +90,7 @@ def logged_stub(**options: Any) -> tuple[Flask, list[str]]:
     lines: list[str] = []
 
     def log(response: Response) -> Response:
-        lines.append(line_of(response, worlds_of(app).redactor))
+        lines.append(line_of(response, worlds_of(app).common.redactor))
         return response
 
     app = make_stub(log=log, **options)

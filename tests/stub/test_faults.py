@@ -73,7 +73,7 @@ def test_faults_are_used_in_order_and_under_v1_alone(stub: FlaskClient) -> None:
 
 def test_faults_have_a_bound_and_unused_ones_have_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("stub.faults.MAX_FAULTS", 10)
-    monkeypatch.setattr("stub.tenants.MAX_UNUSED_FAULTS", 10)  # as many unused faults are kept
+    monkeypatch.setattr("stub.worlds.MAX_UNUSED_FAULTS", 10)  # as many unused faults are kept
     stub = control_client_of(make_stub())
     for _ in range(10):
         add(stub, status=503)

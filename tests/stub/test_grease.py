@@ -280,7 +280,7 @@ KINDS = {"id": "{}s", "project_id": "projects", "latest_deployment_id": "deploym
 
 
 def varied(app: Flask) -> set[tuple[str, str]]:
-    return {(axis, part) for axis in AXES for part in worlds_of(app).parts.varied_by(axis)}
+    return {(axis, part) for axis in AXES for part in worlds_of(app).common.parts.varied_by(axis)}
 
 
 def session(app: Flask) -> list[tuple[str, TestResponse]]:
@@ -381,7 +381,7 @@ def test_the_parts_are_those_of_the_contract() -> None:
     app = app_of(*AXES)
     session(app)
     assert varied(app) == {(axis, part) for axis in AXES for part in PARTS[axis]}
-    described = worlds_of(app).parts.described.values()
+    described = worlds_of(app).common.parts.described.values()
     assert not [each for each in described if "fixed" in each["x-origin"]]
 
 

@@ -55,7 +55,7 @@ def test_the_newest_entries_stay_and_the_numbers_continue(monkeypatch: pytest.Mo
 
 
 def test_the_journals_of_all_worlds_have_one_bound() -> None:
-    """The oldest entries of the largest world go first, and as few as needed."""
+    """The oldest entries of all worlds go first, and as few as needed."""
     app = make_stub(journal_bytes=400_000)
     small, large, ended = (control_client_of(app, f"dev-token.{name}") for name in "abc")
 
@@ -66,17 +66,18 @@ def test_the_journals_of_all_worlds_have_one_bound() -> None:
 
     use(ended, 10)
     ended.post("/_stub/reset")
-    kept = [use(small, 10), use(large, 100)]
+    assert use(small, 10)["dropped"] == 0
+    kept = [use(large, 100), use(small, 1)]
     counts = [len(each["requests"]) for each in kept]
-    dropped = kept[1]["dropped"]
-    assert (counts[0], kept[0]["dropped"]) == (10, 0)
-    assert counts[1] + dropped == 100
-    assert kept[1]["requests"][-1]["number"] == 100
+    assert (counts[1], kept[1]["dropped"]) == (1, 10)
+    assert counts[0] + kept[0]["dropped"] == 100
+    assert kept[0]["requests"][-1]["number"] == 100
     assert 250_000 < sum(counts) * 7_000 < 400_000  # bytes of the long header
+    dropped = sum(each["dropped"] for each in kept)
     for _ in range(2):  # also when the world has ended
         assert verdict_of(app).document(0)["dropped"] == dropped
         large.post("/_stub/reset")
-    assert use(small, 15)["dropped"] == 0  # as there is room now
+    assert use(small, 15)["dropped"] == 10  # as there is room now
 
 
 def test_an_incomplete_body_is_recorded_as_empty(stub: FlaskClient) -> None:

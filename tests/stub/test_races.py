@@ -74,7 +74,7 @@ def race_to_add_the_last_faults(app: Flask) -> None:
 
 def race_to_count_rejections(app: Flask) -> None:
     rejection = ("GET", "/", "", 400, "malformed_request", "Why.")
-    race(8 * [partial(worlds_of(app).rejections.count, *rejection)], "rejections")
+    race(8 * [partial(worlds_of(app).common.rejections.count, *rejection)], "rejections")
     document = verdict_of(app).document(0)
     assert [each["count"] for each in document["rejected_by_the_server"]] == [8]
 
@@ -94,7 +94,7 @@ def race_to_judge_a_world_that_ends(app: Flask) -> None:
     client.get("/v1/projects")
     client.post("/_stub/faults", json={"status": 503})
     for found in read_meanwhile(
-        lambda: verdict_of(app).document(0), lambda: client.post("/_stub/reset"), "tenants.py"
+        lambda: verdict_of(app).document(0), lambda: client.post("/_stub/reset"), "worlds.py"
     ):
         assert found["operations"]["listProjects"]["200"] == 1
         assert len(found["unused_faults"]) == 1
@@ -129,16 +129,16 @@ def race_into_a_new_world(app: Flask) -> None:
     for world in "abcd":
         client = control_client_of(app, f"dev-token.{world}")
         post = partial(client.post, "/v1/projects")
-        race([partial(post, json={"name": name}) for name in "abcdefgh"], "tenants")
+        race([partial(post, json={"name": name}) for name in "abcdefgh"], "worlds")
         assert sorted(names(client)) == [*"abcdefgh"]
 
 
 def race_for_the_last_world(app: Flask) -> None:
     """A rejected request counts in the world that it meant, or else in the main one."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("stub.tenants.MAX_WORLDS", 1)
+        patch.setattr("stub.worlds.MAX_WORLDS", 1)
         clients = [client_of(app, f"bearer dev-token.{world}") for world in "abcdefgh"]
-        responses = race([partial(each.get, "/v1/projects") for each in clients], "tenants")
+        responses = race([partial(each.get, "/v1/projects") for each in clients], "worlds")
         assert statuses(responses) == 8 * [401]
         worlds = control_client_of(app).get("/_stub/worlds").json["worlds"]
         assert [each["requests"] for each in worlds] == [7, 1]
@@ -169,9 +169,9 @@ RACES = [
     ("coverage", race_to_be_counted_by_the_run),
     ("journal", race_to_read_the_journal),
     ("clock", race_to_the_end_of_time),
-    ("tenants", race_into_a_new_world),
-    ("tenants", race_for_the_last_world),
-    ("tenants", race_to_judge_a_world_that_ends),
+    ("worlds", race_into_a_new_world),
+    ("worlds", race_for_the_last_world),
+    ("worlds", race_to_judge_a_world_that_ends),
     ("coverage", race_for_a_view),
     ("ids", race_for_the_number_of_an_id),
 ]

@@ -10,6 +10,7 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
+from stub.tokens import WorldName
 from tests.conftest import Clock, control_client_of, in_parallel, make_stub, names
 from tests.contract import CREATED, assert_problem
 from tests.stub.conftest import Clients, coverage, entries, verdict_of, worlds_of
@@ -81,7 +82,7 @@ def test_the_log_the_report_and_the_console_name_the_tenant(app: Flask) -> None:
 
 
 def test_each_tenant_has_room_of_its_own(of: Clients, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("stub.tenants.MAX_WORLDS", 2)
+    monkeypatch.setattr("stub.worlds.MAX_WORLDS", 2)
     for token in ("one.a", "one.b", "two.a"):
         assert names(of(token)) == []
     assert_problem(of("new-one.c").get("/v1/projects?own=1"), 507, "too_many_worlds")
@@ -92,7 +93,7 @@ def test_each_tenant_has_room_of_its_own(of: Clients, monkeypatch: pytest.Monkey
 
 @pytest.fixture
 def two_worlds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("stub.tenants.MAX_WORLDS", 2)
+    monkeypatch.setattr("stub.worlds.MAX_WORLDS", 2)
 
 
 @pytest.mark.usefixtures("two_worlds")
@@ -175,7 +176,7 @@ def test_nothing_of_a_removed_world_is_kept(app: Flask, clock: Clock, of: Client
 
     for remove in (reset, free, need_room):
         of("one.a").post("/v1/projects", json={"name": "a"})
-        world = weakref.ref(worlds_of(app).open("team-a/a"))
+        world = weakref.ref(worlds_of(app).open(WorldName("team-a", "a")))
         remove()
         gc.collect()  # werkzeug's requests refer to themselves
         assert world() is None
@@ -186,20 +187,6 @@ def test_what_is_to_be_freed_is_said(of: Clients) -> None:
     for query in ("", "?idle=", "?idle=-1", "?idle=1h", "?idle=1&idle=2", "?a=1"):
         assert_problem(of("one").delete(f"/_stub/worlds{query}"), 400, "unknown_query")
     assert listed(of("one")) == ["", "a"]
-
-
-def test_the_memory_of_the_journals_is_made_by_the_tenant_that_keeps_most() -> None:
-    app = make_stub(tokens=TOKENS, journal_bytes=400_000)
-
-    def use(token: str, count: int) -> Any:
-        client = control_client_of(app, token)
-        for _ in range(count):
-            client.get("/v1/projects", headers={"X-Long": 7000 * "x"})
-        return client.get("/_stub/requests?limit=0").json["dropped"]
-
-    assert use("one", 15) == 0  # the largest journal, but not the largest tenant
-    assert [use(f"two.{number}", 1) for number in range(60)]
-    assert use("one", 0) == 0
 
 
 def test_one_tenant_leaves_room_in_the_report_for_another(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -121,7 +121,7 @@ def test_a_finding_says_where_it_was_first_seen_and_what_to_do(app: Flask) -> No
     job = control_client_of(app, "dev-token.job-5")
     for document in ({"name": "x"}, {}, {"name": 1}, {"name": ""}):
         job.post("/v1/projects", json=document)
-    worlds_of(app).rejections.count("", "", "", 400, "malformed_request", "Send CRLF.")
+    worlds_of(app).common.rejections.count("", "", "", 400, "malformed_request", "Send CRLF.")
     verdict = verdict_of(app, ["unpromised", "rejected", "unused-faults"])
     advice = "correct the request; the contract does not allow it"
     assert [finding.line() for finding in verdict.findings] == [
@@ -165,7 +165,7 @@ def test_a_world_has_a_verdict_of_its_own(app: Flask) -> None:
 
 
 def test_requests_that_the_server_rejects_are_rejected_too(app: Flask) -> None:
-    count = worlds_of(app).rejections.count
+    count = worlds_of(app).common.rejections.count
     for status, code in ((400, "malformed_request"), (431, "headers_too_large")):
         for reason in ("Why.", "Other."):
             target = "/v1/dev-token?access_token=s"

@@ -1,0 +1,158 @@
+"""A world, which a reset replaces whole: a store, a clock, ids, faults, a journal, a coverage."""
+
+import json
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from typing import Any, NamedTuple, Protocol, cast
+from uuid import uuid4
+
+from profiles.ids import Form
+from profiles.service import LikeStore, Responses
+from records import STATUSES
+from store import Clock, NewId
+
+from .clock import MAX_ADVANCE, WorldClock
+from .contract import Contract
+from .coverage import Coverage
+from .entry import Entry
+from .faults import Fault, Faults
+from .grease.axes import Parts, Switch, read_grease
+from .ids import Ids
+from .journal import Journal
+from .options import Options
+from .redaction import Redactor
+from .rejections import Rejections
+from .seed import Seed
+from .store import Records, WorldStore
+from .timelines import timelines_of
+from .tokens import WorldName, read_token
+
+
+class SharedStores(Protocol):
+    """What the stub needs of the stores of records that several programs share."""
+
+    least_idle: float
+    """Seconds: a world that was used more recently is one that is used."""
+
+    def share_clock(
+        self, real: Clock, frozen_at: Any, max_advance: timedelta, *, world: str
+    ) -> Any:
+        """The clock of a world, with the methods of `WorldClock`."""
+
+    def worlds(self, prefix: str) -> dict[str, int]:
+        """The number of projects of each world with records, by the full names of a tenant."""
+
+    def free(self, world: str, idle: float) -> None:
+        """Remove the records of a world, unless a program has used them in so many seconds, or in
+        `least_idle`.
+        """
+
+
+class Common:
+    """What all worlds of a stub have in common. Raises `UnknownPart`, which is a `ValueError`."""
+
+    def __init__(self, options: Options, contract: bytes, clock: Clock, new_id: NewId) -> None:
+        self.options = options
+        self.clock = clock
+        self.redactor = options.redactor or Redactor()
+        self.redactor.replace([read_token(each).value for each in options.tokens])
+        self.like = options.like
+        self.responses: Responses | None = None
+        self.words: tuple[str, ...] = ()
+        run: Sequence[str] = STATUSES
+        id_forms: Mapping[str, Form] = {}
+        names = None
+        if self.like:
+            self.responses = Responses(self.like)
+            self.words = self.like.words
+            run = self.like.run or STATUSES
+            id_forms = self.like.ids
+            names = self.like.names_of_request
+        self.contract = Contract(json.loads(contract), names)
+        self.parts = Parts(self.contract)
+        self.grease = read_grease(options.grease, options.grease_seed, self.parts.by_axis)
+        # Of all worlds, also of those that have ended.
+        self.coverage = Coverage(self.contract)
+        self.rejections = Rejections(self.redactor)
+        # The ids and the records that all worlds start with.
+        self.ids = Ids(new_id, options.ids_seed, id_forms, Switch(self.grease))
+        self.timeline_for = timelines_of(options.pace, run, options.outcomes)
+        now = options.freeze or clock()
+        self.records = options.seed.records(now, self.ids, self.timeline_for)
+        self.shared: SharedStores | None = None
+        if hasattr(options.new_store, "share_clock"):
+            self.shared = cast(SharedStores, options.new_store)
+
+    def new_clock(self, world: str) -> Any:
+        """The clock of a new world, which the programs of a shared store have together."""
+        frozen_at = self.options.freeze
+        if self.shared:
+            return self.shared.share_clock(self.clock, frozen_at, MAX_ADVANCE, world=world)
+        return WorldClock(self.clock, frozen_at)
+
+    def new_store(self, world: str, clock: Any, ids: Ids) -> WorldStore:
+        options = self.options
+        more = {"world": world} if self.shared else {}
+        store: WorldStore = options.new_store(
+            clock,
+            ids,
+            timeline_for=self.timeline_for,
+            max_projects=options.max_projects,
+            records=self.records,
+            unique_names=self.like is None or self.like.has_unique_names,
+            **more,
+        )
+        return store
+
+
+class SetUp(NamedTuple):
+    """A provider state that was set up, and the records of before."""
+
+    name: str
+    params: dict[str, Any]
+    before: Records
+
+
+class World:
+    """A world between two resets. A request stays in the one that it entered."""
+
+    def __init__(self, name: WorldName, common: Common) -> None:
+        masked = map(common.redactor.text, name)  # as a name may be a token
+        self.shown = WorldName(*masked)
+        self.used_at = common.clock()
+        self.instance = uuid4().hex  # of no other world, also after the program was started anew
+        self.coverage = Coverage(common.contract)
+        self._coverages = (self.coverage, common.coverage)
+        self.journal = Journal()
+        self.faults = Faults()
+        self.set_ups: list[SetUp] = []  # the latest ones of Pact, which a teardown takes back
+        self.grease = Switch(common.grease)
+        self.ids = common.ids.of_world(str(name), self.grease)
+        self.clock = common.new_clock(str(name))
+        self.timeline_for = common.timeline_for
+        self.store = common.new_store(str(name), self.clock, self.ids)
+        self.service: Any = self.store  # the store of the requests to /v1
+        if common.responses:
+            self.service = LikeStore(self.store, common.responses, self.timeline_for)
+
+    def records_of(self, seed: Seed) -> Records:
+        """New records of a seed, with ids of this world."""
+        return seed.records(self.clock(), self.ids, self.timeline_for)
+
+    def unused_faults(self) -> list[tuple[str, Fault]]:
+        """The faults that no request has met, with the name of this world."""
+        return [(str(self.shown), each) for each in self.faults.unused()]
+
+    def record(self, entry: Entry) -> int:
+        """Add a request to the journal and to the coverage in one step; return its number."""
+        with self.journal.lock:
+            number = self.journal.append(entry)
+            for coverage in self._coverages:
+                coverage.count(self.shown, number, entry)
+            return number
+
+    def recorded(self) -> tuple[int, int, dict[str, Any]]:
+        """The number of the oldest entry, the highest number, and the coverage of these."""
+        with self.journal.lock:
+            last = self.journal.last
+            return last - len(self.journal.entries) + 1, last, self.coverage.document()
