@@ -10,7 +10,7 @@ App = Callable[..., Iterable[bytes]]  # of WSGI (PEP 3333)
 class RejectedRequest(NamedTuple):
     """A request that the server rejected, with what was read of it, and its response."""
 
-    method: str  # these three are empty if the head is malformed or too large
+    method: str  # these three are empty if the head was not read
     target: str  # as it was sent
     host: str  # the field Host, or the authority of the target
     status: int

@@ -24,13 +24,14 @@ class Echo:
             self.app.add_url_rule(rule, view_func=self.echo, methods=["GET", "POST"])
         self.app.add_url_rule("/gate", view_func=self.wait)
         self.app.add_url_rule("/on-purpose", view_func=self.wait_on_purpose)
-        self.app.add_url_rule("/close", view_func=self.close)
+        self.app.add_url_rule("/cut", view_func=self.cut)
         self.app.add_url_rule("/drop", view_func=self.drop)
         self.app.add_url_rule("/boom", view_func=self.boom)
 
     def echo(self, path: str = "") -> Response:
         texts = {k: v for k, v in request.environ.items() if isinstance(v, str)}
-        return jsonify(path=request.path, body=request.get_data(as_text=True), environ=texts)
+        body = request.get_data(as_text=True)[:99]
+        return jsonify(path=request.path, body=body, environ=texts)
 
     def wait(self) -> str:
         self.entered.release()
@@ -44,9 +45,9 @@ class Echo:
                 self.gate.wait(0.01)
         return "gone"
 
-    def close(self) -> str:
+    def cut(self) -> Response:
         request.environ["server.close"]()
-        return "last"
+        return Response([b"last"], headers={"Content-Length": "9"})
 
     def drop(self) -> str:
         request.environ["server.drop"]()
