@@ -132,8 +132,8 @@ def id_form(example: str | float, kind: str) -> Form:
         return opaque_form(example)
     for marker in markers[::2]:
         if marker not in MARKERS[kind]:
-            known = " ".join(f"{{{each}}}" for each in MARKERS[kind])
-            raise ValueError(f"{{{marker}}} cannot stand here: there is {known}")
+            known = " or ".join(f"{{{each}}}" for each in MARKERS[kind])
+            raise ValueError(f"{{{marker}}} cannot stand here, but {known}")
     if len(markers) > 2:
         raise ValueError("must have one marker at the most")
     marker, after = markers
