@@ -85,6 +85,7 @@ class Server:
             "max_request_body_size": MAX_BODY + 1,
             "inbuf_overflow": 2 * MAX_BODY,  # neither a request nor a response goes to the disk
             "outbuf_overflow": 2 * MAX_BODY,
+            "clear_untrusted_proxy_headers": False,  # the app gets the fields as they were sent
         }
         made = create_server(app, self.map, **settings)
         self.dispatcher = made.task_dispatcher
