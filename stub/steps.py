@@ -85,13 +85,13 @@ class Steps:
             apply_fault(outcome.fault, response, received, outcome)
         entry = describe(received, response, context, outcome, world.clock, common.redactor)
         number = world.record(entry)
-        log_name = request_name(str(world.shown), number)
+        log_name = request_name(world.name, number)
         context.update(entry=entry, number=number, log_name=log_name, log_notes=notes_of(outcome))
         self.worlds.memory.add(entry.size)
         closed_after = self._wait(received, outcome)
         if failures and attempt:
             if outcome.fault:
-                attempt.first = first_of(str(world.shown), number, entry)
+                attempt.first = first_of(world.name, number, entry)
             failures.end(attempt, closed_after)
         return response
 

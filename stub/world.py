@@ -119,6 +119,7 @@ class World:
     def __init__(self, name: WorldName, common: Common) -> None:
         masked = map(common.redactor.text, name)  # as a name may be a token
         self.shown = WorldName(*masked)
+        self.name = str(self.shown)  # of which the text is needed at each request
         self.used_at = common.clock()
         self.instance = uuid4().hex  # of no other world, also after the program was started anew
         self.coverage = Coverage(common.contract)
@@ -141,7 +142,7 @@ class World:
 
     def unused_faults(self) -> list[tuple[str, Fault]]:
         """The faults that no request has met, with the name of this world."""
-        return [(str(self.shown), each) for each in self.faults.unused()]
+        return [(self.name, each) for each in self.faults.unused()]
 
     def record(self, entry: Entry) -> int:
         """Add a request to the journal and to the coverage in one step; return its number."""
