@@ -5,11 +5,12 @@ import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from cli.log_file import LogFile
+from cli.log import LogFile
 from cli.reports import ReportFile
 from tests.conftest import ROOT
 from tests.contract import assert_problem
@@ -175,7 +176,9 @@ def test_a_new_file_with_requests_is_for_its_owner_alone(tmp_path: Path) -> None
     run("--report", str(report), "--log", str(log))
     assert report.stat().st_mode & 0o777 == log.stat().st_mode & 0o777 == 0o600
     log.rename(tmp_path / "moved")
-    LogFile(log).add("a line\n")
+    with closing(LogFile(log)) as file:
+        log.unlink()
+        file.add("a line\n")
     assert log.stat().st_mode & 0o777 == 0o600
 
 

@@ -6,12 +6,13 @@ import re
 import select
 import sys
 import threading
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from cli.log_file import LogFile
+from cli.log import LogFile
 from cli.stderr import background_stderr, say
 from records import timestamp
 from store import utc_now
@@ -144,14 +145,14 @@ def test_a_file_of_jsonl_has_an_object_for_each_request_with_the_names_of_the_jo
 def test_a_file_that_was_moved_or_truncated_goes_on(tmp_path: Path) -> None:
     path = tmp_path / "log"
     path.write_text("of another run\n")
-    log = LogFile(path)
-    log.add("1\n")
-    path.rename(tmp_path / "moved")
-    log.add("2\n")
-    assert (tmp_path / "moved").read_text("utf-8").endswith("Z 1\n")
-    assert path.read_text("utf-8").endswith("Z 2\n")
-    os.truncate(path, 0)
-    log.add("3\n")
+    with closing(LogFile(path)) as log:
+        log.add("1\n")
+        path.rename(tmp_path / "moved")
+        log.add("2\n")
+        assert (tmp_path / "moved").read_text("utf-8").endswith("Z 1\n")
+        assert path.read_text("utf-8").endswith("Z 2\n")
+        os.truncate(path, 0)
+        log.add("3\n")
     assert re.fullmatch(r"20\S+Z 3\n", path.read_text("utf-8"))
 
 
@@ -160,12 +161,12 @@ def test_lines_that_cannot_be_written_are_counted_and_break_no_request(
 ) -> None:
     folder = tmp_path / "logs"
     folder.mkdir()
-    log = LogFile(folder / "log")
-    folder.rename(tmp_path / "moved")
-    log.add("1\n")
-    log.add("2\n")
-    folder.mkdir()
-    log.add("3\n")
+    with closing(LogFile(folder / "log")) as log:
+        folder.rename(tmp_path / "moved")
+        log.add("1\n")
+        log.add("2\n")
+        folder.mkdir()
+        log.add("3\n")
     assert (folder / "log").read_text("utf-8").endswith(" 3\n")
     assert capsys.readouterr().err == (
         "warning: --log: No such file or directory: lines are lost until this ends\n"

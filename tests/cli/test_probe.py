@@ -68,13 +68,13 @@ def test_a_dependency_is_found_by_its_axis_and_its_part(tmp_path: Path, dependen
     axis, _, part = dependency.partition(" of ")
     also = {"ids": "ids-encoded", "times": "times-odd"}.get(axis)
     others = {also: results(report)[also]} if also else {}  # implied, if the spelling shows it
-    assert {*others.values()} <= {"passes", "implied"}
+    assert {*others.values()} <= {"passes", "no finding"}
     assert results(report) == {**dict.fromkeys(AXES, "passes"), **others, axis: "breaks"}
     assert [each["tier"] for each in report["probe"]["axes"]] == [*6 * [1], *7 * [2]]
     (broken,) = [each for each in report["probe"]["axes"] if each["axis"] == axis]
     assert [each["part"] for each in broken["parts"] if each["result"] == "breaks"] == [part]
     assert "it depends on this" in broken["output"]
-    if "implied" not in others.values():
+    if "no finding" not in others.values():
         # Plain, each axis, the break again, each part, and the other parts.
         assert number_of_runs(done.stderr) == 1 + 13 + 1 + len(broken["parts"]) + 1
 
@@ -165,11 +165,11 @@ CASES = {
             "; varied in the worlds a, b, c, d, e and 2 more\n",
         ],
     ),
-    "what does not break again is unstable": Case(
+    "what does not break again is no finding": Case(
         "call('/v1/projects')\nif name != 'plain' and is_first(name): sys.exit(3)\n",
-        {"members": "unstable", "headers": "unstable"},
+        {"members": "no finding", "headers": "no finding"},
         [],
-        ["probe: headers: unstable: no finding"],
+        ["probe: headers: no finding: it passed when it was repeated\n"],
     ),
     "what breaks in no part alone is its axis, and what sends no request is not run": Case(
         "if name == 'headers': sys.exit(9)\ncall('/v1/projects')\nsys.exit(name == 'members')",
@@ -206,9 +206,9 @@ CASES = {
         "p = call('/v1/projects', '{\"name\": \"x\"}')\n"
         "is_plain = re.fullmatch(r'[-0-9]+T[0-9:]+[.][0-9]{3}Z', t)\n"
         "sys.exit('%' in p['id'] or not is_plain)",
-        {"times": "breaks", "times-odd": "implied", "ids-encoded": "breaks"},
+        {"times": "breaks", "times-odd": "no finding", "ids-encoded": "breaks"},
         ["times of Deployment.created_at", "ids-encoded of projects"],
-        ["probe: times-odd: implied: no finding"],
+        ["probe: times-odd: no finding: times breaks in the same parts\n"],
     ),
 }
 
@@ -353,5 +353,8 @@ sys.exit(name != 'plain')
     finally:
         os.kill(int((tmp_path / "pid").read_text()), signal.SIGKILL)
     assert (done.status, report["findings"]) == (0, [])
-    assert results(report) == {"headers": "disturbed"}
+    assert results(report) == {"headers": "no finding"}
+    reason = "a process that a run left sent requests between two runs"
+    assert report["probe"]["axes"][0]["reason"] == reason
+    assert f"probe: headers: no finding: {reason}\n" in done.stderr
     assert "warning: a run left a process running, whose requests between " in done.stderr
