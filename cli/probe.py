@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from flask import Flask
 
 import stub
-from stub.failures import FAILURES, RETRY_AFTER, STALLED, UNAVAILABLE, Attempt, Failures
+from stub.failures import FAILURES, RETRY_AFTER, STALLED, UNAVAILABLE, Failures
 from stub.redaction import printable
 
 from .apps import NewApp, Served, worlds_of
@@ -192,6 +192,7 @@ class Probe:
         is_broken = run.end in (BREAKS, HANGS)
         failures.settle(self.worlds.contract.operation_ids, is_broken=is_broken)
         self.failures.append(run)
+        show_reason(run)
 
     def _try_axis(self, name: str) -> None:
         """Run the command with an axis; repeat a break, and find the parts that break."""
@@ -203,8 +204,7 @@ class Probe:
         if axis.breaks:
             self._narrow(axis)
             self._find_cause(axis)
-        if axis.result.reason:
-            say(f"probe: {name}: {NO_FINDING}: {axis.result.reason}\n")
+        show_reason(axis)
 
     def _narrow(self, axis: Run) -> None:
         """Try each part alone that was varied; then all but those found, until these pass.
@@ -348,24 +348,21 @@ def dependency(run: Run, what: str, origin: str = "") -> stub.Finding:
 
 def findings(failures: Failures) -> Iterator[stub.Finding]:
     """What the client did wrong after the failures of a run."""
+    is_outage = failures.name == UNAVAILABLE
     for operation, attempt in failures.met.items():
         what = f"{operation} after {failures.name}"
-        for kind, advice in mistakes(failures, attempt):
-            yield stub.Finding(kind, what, 1, advice, attempt.first)
-
-
-def mistakes(failures: Failures, attempt: Attempt) -> Iterator[tuple[str, str]]:
-    """The kinds of what the client did wrong after its request had failed, each with the reason."""
-    reaction = attempt.reaction
-    if reaction["again_after"]:
-        seconds = reaction["again_after"][0]
-        again = f"sent again after {seconds:.2f} s"
-        if failures.name != UNAVAILABLE and attempt.method == "POST":
-            yield "repeats", f"{again}, {PERFORMED} (RFC 9110 §9.2.2)"
-        if failures.name == UNAVAILABLE and seconds < RETRY_AFTER:
-            yield "hurries", f"{again}; Retry-After was {RETRY_AFTER} s (RFC 9110 §10.2.3)"
-    if reaction["waited"]:
-        yield "waits", f"no timeout within {failures.stall:g} s"
+        again_after = attempt.reaction["again_after"]
+        if again_after:
+            again = f"sent again after {again_after[0]:.2f} s"
+            if not is_outage and attempt.method == "POST":
+                advice = f"{again}, {PERFORMED} (RFC 9110 §9.2.2)"
+                yield stub.Finding("repeats", what, 1, advice, attempt.first)
+            if is_outage and again_after[0] < RETRY_AFTER:
+                advice = f"{again}; Retry-After was {RETRY_AFTER} s (RFC 9110 §10.2.3)"
+                yield stub.Finding("hurries", what, 1, advice, attempt.first)
+        if attempt.reaction["waited"]:
+            advice = f"no timeout within {failures.stall:g} s"
+            yield stub.Finding("waits", what, 1, advice, attempt.first)
 
 
 # What is shown
@@ -394,6 +391,12 @@ def show(run: Run) -> None:
         lines = run.output.splitlines()
         for line in lines[-SHOWN_LINES:]:
             say(f"  | {printable(line)}\n")
+
+
+def show_reason(run: Run) -> None:
+    word, reason = run.result
+    if reason:
+        say(f"probe: {run.name}: {word}: {reason}\n")
 
 
 def summary(probe: Probe) -> Iterator[str]:

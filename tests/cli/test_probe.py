@@ -349,12 +349,13 @@ if name == 'plain':
 sys.exit(name != 'plain')
 """
     try:
-        done, report = probe(tmp_path, "--", *script(code), axes="headers")
+        done, report = probe(tmp_path, "--", *script(code), axes="headers,unavailable")
     finally:
         os.kill(int((tmp_path / "pid").read_text()), signal.SIGKILL)
     assert (done.status, report["findings"]) == (0, [])
-    assert results(report) == {"headers": "no finding"}
     reason = "a process that a run left sent requests between two runs"
-    assert report["probe"]["axes"][0]["reason"] == reason
-    assert f"probe: headers: no finding: {reason}\n" in done.stderr
+    for each in report["probe"]["axes"] + report["probe"]["failures"]:
+        assert (each["result"], each["reason"]) == ("no finding", reason)
+    for name in ("headers", "unavailable"):
+        assert f"probe: {name}: no finding: {reason}\n" in done.stderr
     assert "warning: a run left a process running, whose requests between " in done.stderr
