@@ -4,7 +4,6 @@ import json
 import os
 import re
 import select
-import sys
 import threading
 from contextlib import closing
 from pathlib import Path
@@ -222,17 +221,6 @@ def test_a_host_that_is_not_served_is_explained_once_and_masked(tmp_path: Path) 
     assert "400 host_not_allowed" not in run("--quiet", "--token", own, during=ask).stderr
 
 
-def test_the_newest_hints_are_not_repeated() -> None:
-    def ask(url: str) -> None:
-        for number in (*range(101), 100, 1, 0):
-            with Connection(port_of(url)) as client:
-                client.send(get("/", f"Host: h{number}.test"))
-                client.assert_rejected(400, "host_not_allowed")
-
-    hosts = [host for host, _ in re.findall(HINT, run("--quiet", during=ask).stderr)]
-    assert hosts == [f"h{number}.test" for number in (*range(101), 0)]
-
-
 def test_a_short_token_is_warned_of() -> None:
     warning = "warning: a token of less than 8 characters is masked in the log"
     assert warning in run("--token", "test-12", "--", "true").stderr
@@ -326,12 +314,3 @@ def test_the_end_does_not_wait_for_whoever_does_not_read() -> None:
             assert not thread.is_alive()
         # Else what it still writes goes to the next file that gets the descriptor.
         eventually(lambda: {*threading.enumerate()} <= before)
-
-
-def test_what_is_no_text_is_an_error_of_its_writer_alone(tmp_path: Path) -> None:
-    path = tmp_path / "stderr"
-    with path.open("w") as stderr, background_stderr(stderr):
-        with pytest.raises(AttributeError):
-            sys.stderr.write(b"no text\n")  # type: ignore[arg-type]
-        say("text\n")
-    assert path.read_text() == "text\n"
