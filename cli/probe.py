@@ -234,11 +234,11 @@ class Probe:
         for other in self.axes:
             if other.name != IMPLIED_BY.get(axis.name):
                 continue
-            for part in axis.broken_parts:
-                if part in other.broken_parts:
-                    axis.alone[part].cause = axis.cause = other.name
-        if axis.broken_parts:
-            axis.cause = ""
+            implied = [part for part in axis.broken_parts if part in other.broken_parts]
+            for part in implied:
+                axis.alone[part].cause = other.name
+            if implied and not axis.broken_parts:
+                axis.cause = other.name
 
     def _vary(self, axis: str, name: str, words: Sequence[str], label: str = "") -> Run:
         """Run the command with an axis, or with parts of it, such as `members@Project`."""

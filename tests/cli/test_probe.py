@@ -172,9 +172,9 @@ CASES = {
         ["probe: headers: no finding: it passed when it was repeated\n"],
     ),
     "what breaks in no part alone is its axis, and what sends no request is not run": Case(
-        "if name == 'headers': sys.exit(9)\ncall('/v1/projects')\nsys.exit(name == 'members')",
-        {"members": "breaks", "headers": "not run"},
-        ["members"],
+        "if name == 'headers': sys.exit(9)\ncall('/v1/projects')\nsys.exit(name == 'times-odd')",
+        {"headers": "not run", "times": "passes", "times-odd": "breaks"},
+        ["times-odd"],
         [
             "warning: no request in the run of headers: does the command cache its results? Turn ",
             "probe: headers: not run in 0.",
@@ -209,6 +209,15 @@ CASES = {
         {"times": "breaks", "times-odd": "no finding", "ids-encoded": "breaks"},
         ["times of Deployment.created_at", "ids-encoded of projects"],
         ["probe: times-odd: no finding: times breaks in the same parts\n"],
+    ),
+    "what breaks along two axes, and elsewhere along one, is found there": Case(
+        "import re; t = call('/v1/deployments/dpl_failed')['created_at']\n"
+        "is_plain = re.fullmatch(r'[-0-9]+T[0-9:]+[.][0-9]{3}Z', t)\n"
+        "project = call('/v1/projects')['projects'][0]\n"
+        "sys.exit('T' not in project['created_at'] or not is_plain)",
+        {"times": "breaks", "times-odd": "breaks"},
+        ["times of Deployment.created_at", "times-odd of Project.created_at"],
+        [],
     ),
 }
 
