@@ -1,33 +1,65 @@
-"""The app for the settings of the program, and what it is made of: its files and its store."""
+"""The app that is served: how it is made, and what replaces it; and the store of --store."""
 
 import sys
+from collections.abc import Callable, Iterable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import click
-from flask import Flask
+from flask import Flask, Response
 
 import stub
-from profiles.profile import read_profile
-from stub.rules import check
-from stub.seed import Seed, read_seed, read_states, sample_of
+from web.problems import PROBLEM_JSON
 from web.speedups import speed_up
 
 from .log import Log
-from .options import Settings, Start, invalid
+from .options import Settings, invalid
+
+NewApp = Callable[..., Flask]
+BETWEEN_RUNS = b"""{"type": "about:blank", "title": "Service Unavailable", "status": 503, \
+"detail": "This request came between two runs of --probe: end what a run starts with the run.", \
+"code": "between_runs"}"""
 
 
-def make_app(start: Start, options: stub.Options, log: Log, **probed: Any) -> Flask:
-    """The app with these options; that of a run of --probe replaces some of them.
+class Served:
+    """The app that is served now. --watch and --probe replace it.
+
+    Between two runs of --probe there is none: then each request is rejected, and counted as late.
+    """
+
+    def __init__(self, app: Flask) -> None:
+        self.app: Flask | None = app
+        self.late = 0
+
+    def __call__(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
+        app: Any = self.app
+        if app is None:
+            self.late += 1
+            app = Response(BETWEEN_RUNS, 503, PROBLEM_JSON)
+        response: Iterable[bytes] = app(environ, start_response)
+        return response
+
+    @property
+    def worlds(self) -> stub.Worlds | None:
+        return worlds_of(self.app) if self.app else None
+
+
+def make_app(create_stub: NewApp, log: Log, settings: Settings, **probed: Any) -> Flask:
+    """The app of the settings, whose files have been read; a run of --probe replaces options.
 
     Raises `click.UsageError` for an unknown part.
     """
+    options = replace(settings.options, log=log.add, redactor=log.redactor, **probed)
     try:
-        app = start.create_stub(replace(options, log=log.add, redactor=log.redactor, **probed))
+        app = create_stub(options)
     except ValueError as error:  # of a part in --grease
         raise click.UsageError(f"{error}.") from None
     return speed_up(app)
+
+
+def worlds_of(app: Flask) -> stub.Worlds:
+    worlds: stub.Worlds = app.extensions["worlds"]
+    return worlds
 
 
 def connect_store(url: str, threads: int) -> Any:
@@ -41,55 +73,3 @@ def connect_store(url: str, threads: int) -> Any:
     except ValueError as error:
         reason = str(error)
     raise invalid("store", f"{reason}.")
-
-
-def files_to_watch(settings: Settings) -> list[Path]:
-    """The files with which all worlds begin anew: not over a store, which keeps its records."""
-    if settings.store:
-        return []
-    return [each for each in (settings.seed, settings.states, settings.like) if each]
-
-
-def options_of(settings: Settings) -> stub.Options:
-    """The options of the stub, with the files and the store that the settings name.
-
-    Raises `click.UsageError` for a file or a store that cannot be used.
-    """
-    try:
-        like = read_profile(settings.like) if settings.like else None
-        if settings.empty:
-            seed = Seed()
-        elif settings.seed:
-            seed = read_seed(settings.seed, like)
-        else:
-            seed = sample_of(like)
-        states = read_states(settings.states, like) if settings.states else {}
-    except ValueError as error:
-        raise click.UsageError(str(error)) from None
-    statuses = like.words if like else ()
-    for _, word in settings.outcome:
-        for wrong in check(word, "Status", statuses):
-            raise invalid("outcome", f"{word!r} {wrong.detail}.")
-    more: dict[str, Any] = {}  # without --store the stores are those in memory
-    if settings.store:
-        more["new_store"] = connect_store(settings.store, settings.threads)
-    return stub.Options(
-        tokens=settings.token,
-        pace=settings.pace,
-        outcomes=settings.outcome,
-        max_projects=settings.max_projects,
-        seed=seed,
-        strict=settings.strict,
-        states=states,
-        cors_origins=settings.cors_origin,
-        grease=settings.grease,
-        grease_seed=settings.grease_seed,
-        ids_seed=settings.ids_seed,
-        freeze=settings.freeze,
-        delay=settings.delay,
-        delay_seed=settings.delay_seed,
-        journal_bytes=settings.journal_bytes,
-        world_idle=settings.world_idle,
-        like=like,
-        **more,
-    )

@@ -5,8 +5,8 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from types import FrameType
 from typing import IO
 
@@ -86,23 +86,13 @@ class Command:
             return NOT_FOUND if isinstance(error, FileNotFoundError) else COULD_NOT_RUN
         if self.signal is not None:  # it came while the run was started
             self._send(self.signal)
-        with self._killed_after(limit):
-            code = process.wait()
-        return code if code >= 0 else 128 - code
-
-    @contextmanager
-    def _killed_after(self, limit: float | None) -> Iterator[None]:
-        """Kill the latest run after so many seconds. `wait(limit)` would poll for its end."""
-        if limit is None:
-            yield
-            return
-        timer = threading.Timer(limit, self.kill_group)
+        timer = threading.Timer(limit or 0, self.kill_group)  # `wait(limit)` would poll
         timer.daemon = True
-        timer.start()
-        try:
-            yield
-        finally:
-            timer.cancel()
+        if limit is not None:
+            timer.start()
+        code = process.wait()
+        timer.cancel()
+        return code if code >= 0 else 128 - code
 
     def kill_group(self) -> None:
         """Kill what the latest run has in its group, if that is not ours."""

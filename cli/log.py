@@ -1,18 +1,30 @@
 """The log of a run: on stderr, in the file of --log, and its latest lines for the end."""
 
+import json
+import logging
+import os
 from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
+from logging.handlers import WatchedFileHandler
+from pathlib import Path
+from typing import Any
 
 from flask import Response, g, request
 
 import server
 import stub
-from stub.access_log import line_of
+from records import timestamp
+from store import utc_now
+from stub.access_log import STARTED, line_of, milliseconds_since, world_name
 from stub.paths import is_control_path
 from stub.redaction import Redactor, name_of_host, printable
+from web.files import is_named_pipe, no_file
+from web.problems import reasons
 
-from .log_file import LogFile, members_of, members_of_rejected
 from .options import Settings
+from .reports import PRIVATE
 from .stderr import say
 
 UNLOGGED = (f"{stub.POLL_PATH}/", "/_stub/health", "/_stub/ready")  # where they succeed
@@ -45,14 +57,10 @@ class Log:
         # The console has many files and asks each second, a health check every 5 seconds.
         if path == stub.POLL_PATH or (status == 200 and path.startswith(UNLOGGED)):
             return response
-        redactor = self.redactor
-        line = line_of(response, redactor)
+        line = line_of(response, self.redactor)
         if self._file:
-            self._file.add(line, partial(members_of, response, redactor))
-        if not is_control_path(path):
-            self._print_or_keep(line)
-        elif status >= 400 or not self._quiet:  # a test's own log may not show the failed ones
-            self._print(line)
+            self._file.add(line, partial(members_of, response, self.redactor))
+        self._show(line, path, has_failed=status >= 400)
         if "hint" in g:
             self._hint(g.hint)
         return response
@@ -67,10 +75,7 @@ class Log:
         if self._file:
             self._file.add(line, partial(members_of_rejected, rejected, redactor))
         path, _, _ = rejected.target.partition("?")
-        if is_control_path(path):
-            self._print(line)
-        else:
-            self._print_or_keep(line)
+        self._show(line, path, has_failed=True)
         if rejected.code == "host_not_allowed":
             host = redactor.host(rejected.host)
             name = name_of_host(host)
@@ -81,6 +86,20 @@ class Log:
         before = "(--log FILE has all lines)\n" if len(self._latest) == LATEST else ""
         return before + "".join(self._latest)
 
+    def close(self) -> None:
+        if self._file:
+            self._file.close()
+
+    def _show(self, line: str, path: str, *, has_failed: bool) -> None:
+        """Print a line, or keep it for the end. A client may not show which controls fail."""
+        if self.is_muted:
+            return
+        is_control = is_control_path(path)
+        if not self._quiet or (is_control and has_failed):
+            say(line)
+        elif not is_control:
+            self._latest.append(line)
+
     def _hint(self, hint: str) -> None:
         """Print what to start with instead, unless this is one of the newest hints."""
         text = printable(self.redactor.url(hint)) + "\n"
@@ -89,15 +108,99 @@ class Log:
         self._hints.append(text)
         if self._file:
             self._file.add(text)
-        self._print(text)
-
-    def _print_or_keep(self, line: str) -> None:
-        """Print a line; with --quiet, keep it for the end."""
-        if not self._quiet:
-            self._print(line)
-        elif not self.is_muted:
-            self._latest.append(line)
-
-    def _print(self, text: str) -> None:
         if not self.is_muted:
             say(text)
+
+
+class LogFile(WatchedFileHandler):
+    """The file of --log: lines, or JSON objects if its name ends with `.jsonl`.
+
+    It is made anew at the start, and may be moved or truncated meanwhile. Raises `OSError` if it
+    cannot be made.
+    """
+
+    terminator = ""  # a line has its own
+
+    def __init__(self, path: Path) -> None:
+        if is_named_pipe(path):
+            raise no_file(path)
+        open(path, "wb", opener=open_private).close()
+        super().__init__(path, encoding="utf-8", errors="replace")
+        self._path = path
+        self._is_json = path.suffix.lower() == ".jsonl"
+        self._lost = 0  # lines that it could not take
+
+    def add(self, line: str, members: Callable[[], dict[str, Any]] | None = None) -> None:
+        """Write a line behind the time, or the JSON object of its `members`, if it has any.
+
+        What the file cannot take is counted, and breaks no request.
+        """
+        now = timestamp(utc_now())
+        text = f"{now} {line}"
+        if self._is_json:
+            if members is None:
+                return
+            text = json.dumps({"time": now, **members()}) + "\n"
+        try:
+            self._path.touch(PRIVATE)  # else the handler makes a file that others can read
+            self.handle(logging.makeLogRecord({"msg": text}))
+        except OSError as error:
+            if not self._lost:
+                say(f"warning: --log: {error.strerror}: lines are lost until this ends\n")
+            self._lost += 1
+            with suppress(OSError):  # it has the line still; the next one opens the file again
+                self.close()
+            return
+        if self._lost:
+            say(f"--log: it can be written again; {self._lost} lines were lost\n")
+            self._lost = 0
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802
+        raise  # what is being handled: `add` counts it
+
+
+def open_private(path: str, flags: int) -> int:
+    """An opener for `open()`: a new file, which has requests in it, is for its owner alone."""
+    return os.open(path, flags, PRIVATE)
+
+
+# What a JSON object has of the journal's entry of a request, by the names there.
+OF_ENTRY = ("number", "ms", "method", "path", "query", "status", "code", "reason", "operation",
+            "fault", "unpromised", "violations", "grease")  # fmt: skip
+NOTHING: dict[str, Any] = dict.fromkeys(("tenant", "world", *OF_ENTRY))
+
+
+def members_of(response: Response, redactor: Redactor) -> dict[str, Any]:
+    """The current request and its response, with tokens masked."""
+    context = vars(g._get_current_object())
+    tenant, world = world_name(context)
+    members = {**NOTHING, "tenant": redactor.text(tenant), "world": redactor.text(world)}
+    if "entry" in context:
+        document = context["entry"].document(context["number"])
+        for name in OF_ENTRY:
+            members[name] = document[name]
+        return members
+    environ = request.environ
+    query = environ.get("QUERY_STRING", "")
+    elapsed = milliseconds_since(environ[STARTED])
+    members |= redactor.request_line(environ["REQUEST_METHOD"], request.path, query)
+    members["ms"] = round(elapsed, 3)
+    members["status"] = response.status_code
+    problem = context.get("problem")
+    if problem:
+        first, *_ = reasons(problem)
+        members["code"] = problem["code"]
+        members["reason"] = redactor.url(first)
+    return members
+
+
+def members_of_rejected(rejected: server.RejectedRequest, redactor: Redactor) -> dict[str, Any]:
+    """A request that the server rejected, before anything was known of its world."""
+    path, _, query = rejected.target.partition("?")
+    return {
+        **NOTHING,
+        **redactor.request_line(rejected.method, path, query),
+        "status": rejected.status,
+        "code": rejected.code,
+        "reason": rejected.detail,
+    }

@@ -1,7 +1,7 @@
-"""The program as a function: reads the options, serves the app, and returns the exit status."""
+"""The program as a function: reads the options, runs, and returns the exit status."""
 
 import os
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import redirect_stdout
 from difflib import get_close_matches
 from io import TextIOWrapper
@@ -13,19 +13,41 @@ from flask import Flask
 
 import server
 
-from .apps import files_to_watch
 from .documents import show_document
-from .gate import conclude
+from .files import watched
 from .github import guarded_output
 from .health import health
-from .options import OPTIONS, Program, Settings, Start, invalid, is_link
-from .serving import Serving
+from .options import OPTIONS, ROWS, Settings, Start, invalid, is_link, settings_of
+from .run import run
 from .stderr import background_stderr, say, say_error
 from .verify import verify
 
 VERSION = "2.0.0"
 # The program sets two of these for its command; the fixture of pytest reads the third.
 OTHER_VARIABLES = ("STUB_URL", "STUB_PROBE_RUN", "STUB_PROGRAM")
+
+
+class Program(click.Group):
+    """Lists its options under the titles of `ROWS`."""
+
+    def format_options(self, context: click.Context, formatter: click.HelpFormatter) -> None:
+        titles = {name: title for title, rows in ROWS.items() for name in rows}
+        sections: dict[str, list[tuple[str, str]]] = {}
+        for each in self.get_params(context):
+            title = titles.get(str(each.name), "About")
+            record = each.get_help_record(context) or ("", "")
+            sections.setdefault(title, []).append(record)
+        for title, records in sections.items():
+            with formatter.section(title):
+                formatter.write_dl(records)
+        self.format_commands(context, formatter)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command:
+        if cmd_name not in self.commands:
+            near = get_close_matches(cmd_name, self.commands, n=1)
+            hint = f"did you mean {near[0]}?" if near else "to start the stub alone, give none"
+            raise click.UsageError(f"put -- before the command: -- {cmd_name} ... ({hint})")
+        return self.commands[cmd_name]
 
 
 @click.group(
@@ -61,14 +83,14 @@ def program(context: click.Context, /, **values: Any) -> int | None:
         values["port"] = 0
     if values["token_file"] and "token" not in given:
         values["token"] = ()  # the published one is not valid, then
-    settings = Settings(**values)
+    settings = settings_of(values)
     check_host(settings.host)
-    for message in contradictions(settings, start, given):
-        raise click.UsageError(message)
+    empty = [name for name in given if values[name] in ("", ())]
+    for sentence, holds in contradictions(settings, start.words, switches(empty)).items():
+        if holds:
+            raise click.UsageError(sentence)
     warn_of_unknown_variables(start.environ)
-    run = Serving(start, settings)
-    run.serve()
-    return conclude(run)
+    return run(start, settings)
 
 
 def check_subcommand(context: click.Context) -> None:
@@ -85,6 +107,11 @@ def check_subcommand(context: click.Context) -> None:
         )
 
 
+def switches(names: Collection[str]) -> list[str]:
+    """The options of these names as they stand on a command line."""
+    return [OPTIONS[name].opts[0] for name in names]
+
+
 def check_host(host: str) -> None:
     """Raise `click.UsageError` for a host that has no address."""
     try:
@@ -93,46 +120,37 @@ def check_host(host: str) -> None:
         raise invalid("host", f"{error}: give a host name or an IP address.") from None
 
 
-def switches(names: Collection[str]) -> list[str]:
-    """The options of these names as they stand on a command line."""
-    return [OPTIONS[name].opts[0] for name in names]
+def contradictions(
+    settings: Settings, words: Sequence[str] | None, empty: Sequence[str]
+) -> dict[str, Any]:
+    """What is wrong with options that are valid by themselves: sentences, and whether they hold.
 
-
-def contradictions(settings: Settings, start: Start, given: Collection[str]) -> Iterator[str]:
-    """What is wrong with options that are valid by themselves, of which some were `given`."""
-    empty = [name for name in given if getattr(settings, name) in ("", ())]
-    if empty:
-        yield f"{', '.join(switches(empty))} is empty: give a value, or leave the option out."
-    words = start.words
-    probe = settings.probe
-    has_command = words and words[0].strip()
-    if not has_command and probe:
-        yield "--probe: give a command after --."
-    if not has_command and words is not None:
-        yield "give a command after --."
-    if settings.watch:
-        yield from contradictions_of_watch(settings, start)
-    if settings.empty and settings.seed:
-        yield "--empty and --seed exclude each other: give one."
-    if probe and (settings.grease or settings.store):
-        yield "--probe varies the responses by itself: leave out --grease and --store."
-    if probe and not hasattr(os, "killpg"):
-        yield "--probe needs a POSIX system."
+    `words` are the COMMAND, and `empty` the options that were given without a value.
+    """
+    is_command = words and words[0].strip()
+    grease = settings.options.grease
+    is_fixed = not settings.token_file and not watched(settings)  # --watch has no file
     files = [settings.seed, settings.states, settings.like, settings.token_file]
     files += [settings.report, settings.log]
     paths = [os.path.realpath(file) for file in files if file]
-    if len(set(paths)) < len(paths):
-        yield f"two options name the same file: {', '.join(paths)}."
-
-
-def contradictions_of_watch(settings: Settings, start: Start) -> Iterator[str]:
-    if start.words:
-        yield "--watch: leave out the command."
-    if settings.token_file or files_to_watch(settings):
-        return
-    if settings.store:
-        yield "--watch follows, with --store, a --token-file alone: give one, or leave out --store."
-    yield "--watch: give a --seed, a --like, --states or a --token-file."
+    return {
+        f"{', '.join(empty)} is empty: give a value, or leave the option out.": empty,
+        "--probe: give a command after --.": settings.probe and not is_command,
+        "give a command after --.": words is not None and not is_command,
+        "--watch: leave out the command.": settings.watch and words,
+        "--watch follows, with --store, a --token-file alone: give one, or leave out --store.": (
+            settings.watch and is_fixed and settings.store
+        ),
+        "--watch: give a --seed, a --like, --states or a --token-file.": (
+            settings.watch and is_fixed
+        ),
+        "--empty and --seed exclude each other: give one.": settings.empty and settings.seed,
+        "--probe varies the responses by itself: leave out --grease and --store.": (
+            settings.probe and (grease or settings.store)
+        ),
+        "--probe needs a POSIX system.": settings.probe and not hasattr(os, "killpg"),
+        f"two options name the same file: {', '.join(paths)}.": len({*paths}) < len(paths),
+    }
 
 
 def warn_of_unknown_variables(environ: Mapping[str, str]) -> None:

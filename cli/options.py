@@ -1,12 +1,12 @@
-"""The settings of the program: each option stands once, and `--help` is their reference."""
+"""The options of the program, one row each: `--help` is their reference."""
 
 import math
 import random
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field, fields
 from datetime import datetime
-from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,8 +17,6 @@ from flask import Flask
 
 import server
 import stub
-from auth import DEFAULT_TOKEN
-from store import MAX_PROJECTS, PACE
 from stub.failures import FAILURES
 from stub.grease.axes import AXES
 from stub.tokens import read_token
@@ -32,6 +30,48 @@ class Start(NamedTuple):
     environ: Mapping[str, str]
 
 
+@dataclass(frozen=True)
+class Settings:
+    """What the program was asked for: its own options by their names, and those of the stub.
+
+    `options` have what the files and the store give once `cli.files` has read them. Times are in
+    seconds.
+    """
+
+    options: stub.Options = field(default_factory=stub.Options)
+    port: int = 8080
+    empty: bool = False
+    seed: Path | None = None
+    quiet: bool = False
+    log: Path | None = None
+    probe: tuple[str, ...] = ()
+    states: Path | None = None
+    like: Path | None = None
+    watch: bool = False
+    fail_on: Sequence[str] = ()
+    allow: Sequence[str] = ()
+    report: Path | None = None
+    host: str = "127.0.0.1"
+    token_file: Path | None = None
+    trusted_host: Sequence[str] = ()
+    store: str | None = None
+    threads: int = 16
+    grace: float = 10.0
+
+    @property
+    def secrets(self) -> list[str]:
+        """The valid tokens without the names of their tenants."""
+        return [read_token(each).value for each in self.options.tokens]
+
+    def reachable_url(self, port: int) -> str:
+        """The URL for a client on this machine."""
+        address = str(server.address_of(self.host))
+        host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(address, self.host)
+        return f"http://{server.in_brackets(host)}:{port}"
+
+
+# The variables of options
+
 # What Kubernetes sets for a Service, and Docker for a link, of the name `stub` or `stub-…`. Their
 # PORT differs from an option, or from a typing error, in its value alone.
 LINK = re.compile(
@@ -40,8 +80,6 @@ LINK = re.compile(
     r"|STUB_(?:\w+_)?(?:PORT=(?:tcp|udp|sctp)://.*|NAME=/.*|ENV_\w+=.*)",
     re.DOTALL,
 )
-
-
 BLANKS = " \t\r\n\ufeff"  # a byte order mark, too
 
 
@@ -67,6 +105,15 @@ class Option(click.Option):
         return super().get_error_hint(ctx)
 
 
+def split_list(text: str, separator: str) -> list[str]:
+    """The items of a text, whatever a shell or an editor has put around them."""
+    items = [each.strip(BLANKS) for each in re.split(separator, text)]
+    return [each for each in items if each]
+
+
+# What an option takes
+
+
 class Integer(click.IntRange):
     name = "integer"  # click's messages say "integer range"
 
@@ -79,12 +126,6 @@ class Number(click.FloatRange):
         if math.isnan(number):  # which is neither below the least nor above the most
             self.fail(f"{value!r} is not a valid number.", param, ctx)
         return number
-
-
-def split_list(text: str, separator: str) -> list[str]:
-    """The items of a text, whatever a shell or an editor has put around them."""
-    items = [each.strip(BLANKS) for each in re.split(separator, text)]
-    return [each for each in items if each]
 
 
 class Words(click.types.StringParamType):
@@ -100,47 +141,6 @@ class Lines(Words):
     """A text that may have spaces: its variable has one to a line."""
 
     separator = "\n"
-
-
-def option(text: str, kind: Any = None, **more: Any) -> Any:
-    """What makes the option of a field of `Settings`.
-
-    `kind` is a click type, or a function: it makes the value, or returns None, which leaves what
-    was given as it is. It raises `ValueError` for an invalid one.
-    """
-
-    def parse(context: click.Context, option: click.Parameter, value: Any) -> Any:
-        try:
-            parsed = None if value is None else kind(value)
-        except ValueError as error:
-            raise click.BadParameter(f"{error}.", context, option) from None
-        return value if parsed is None else parsed
-
-    if kind is None or isinstance(kind, click.ParamType):
-        return {"help": text, "type": kind, **more}
-    return {"help": text, "callback": parse, **more}
-
-
-def flag(text: str) -> Any:
-    return option(text, is_flag=True)
-
-
-def several(text: str, kind: Any = None, **more: Any) -> Any:
-    return option(f"{text}; repeatable.", kind, **{"type": Words(), "multiple": True, **more})
-
-
-def axes(text: str, parse: Callable[[str], tuple[str, ...]]) -> Any:
-    """An option that may be without a value, which is then tier 1."""
-
-    def parse_given(given: str) -> tuple[str, ...]:
-        return parse(given) if given else ()
-
-    optional = {"is_flag": False, "flag_value": "tier1", "default": "", "show_default": False}
-    return option(text, parse_given, metavar="[AXES]", **optional)
-
-
-def file(text: str) -> Any:
-    return option(text, parse_path, metavar="PATH")
 
 
 def parse_path(text: str) -> Path:
@@ -195,122 +195,162 @@ def parse_probe(text: str) -> tuple[str, ...]:
     return tuple(name for name in names if name in chosen)
 
 
+# The rows
+
+Row = dict[str, Any]
+"""What click's `Option` is given besides its name, its variable and the default of its field."""
+
+
+def option(text: str, kind: Any = None, **more: Any) -> Any:
+    """A row with a text for `--help`.
+
+    `kind` is a click type, or a function: it makes the value, or returns None, which leaves what
+    was given as it is. It raises `ValueError` for an invalid one.
+    """
+
+    def parse(context: click.Context, option: click.Parameter, value: Any) -> Any:
+        try:
+            parsed = None if value is None else kind(value)
+        except ValueError as error:
+            raise click.BadParameter(f"{error}.", context, option) from None
+        return value if parsed is None else parsed
+
+    if kind is None or isinstance(kind, click.ParamType):
+        return {"help": text, "type": kind, **more}
+    return {"help": text, "callback": parse, **more}
+
+
+def flag(text: str) -> Any:
+    return option(text, is_flag=True)
+
+
+def several(text: str, kind: Any = None, **more: Any) -> Any:
+    return option(f"{text}; repeatable.", kind, **{"type": Words(), "multiple": True, **more})
+
+
+def axes(text: str, parse: Callable[[str], tuple[str, ...]]) -> Row:
+    """An option that may be without a value, which is then tier 1."""
+
+    def parse_given(given: str) -> tuple[str, ...]:
+        return parse(given) if given else ()
+
+    optional = {"is_flag": False, "flag_value": "tier1", "default": "", "show_default": False}
+    row: Row = option(text, parse_given, metavar="[AXES]", **optional)
+    return row
+
+
+def file(text: str) -> Any:
+    return option(text, parse_path, metavar="PATH")
+
+
 SEED = Integer(0, stub.MAX_SEED)
 SECONDS = Number(0, 10**9)
 RANDOM = partial(random.randrange, 2**32)
+FAIL_ON = f"Exit with 1 if one of these is found: {', '.join(stub.KINDS)}"
 
-
-class Settings(NamedTuple):
-    """What the program was asked for. An option and its variable have the name of the field.
-
-    What stands in place of the field's default makes its option. Times are in seconds; `delay` are
-    the least and the most.
-    """
-
-    port: int = option("Port to listen on; 0 picks a free one.", Integer(0, 65535), default=8080)
-    pace: float = option("Seconds a deployment is queued, then building.", SECONDS, default=PACE)
-    outcome: tuple[tuple[str, str], ...] = several(
-        "Last status of new deployments, or PATTERN=STATUS for names of projects",
-        parse_outcomes,
-        type=Lines(),
-        metavar="STATUS",
-    )
-    empty: bool = flag("Start without the sample.")
-    seed: Path | None = file("JSON file to start from, not the sample.")
-    cors_origin: tuple[str, ...] = several("Origin whose pages may call, or *", stub.check_origins)
-    delay: tuple[float, float] = option(
-        "Seconds by which responses are late, or LEAST-MOST.", parse_delay, default="0"
-    )
-    quiet: bool = flag(
-        "Of the requests, print failed ones to /_stub, and the latest if the run fails."
-    )
-    log: Path | None = file("File for a line per request, made anew at the start; .jsonl: JSON.")
-    strict: bool = flag("Reject query parameters and members that are not in the contract.")
-    grease: tuple[str, ...] = axes(
-        "Vary what nobody promised: tier1 (the default), all, or AXES; axis@part limits an axis.",
-        stub.parse_axes,
-    )
-    probe: tuple[str, ...] = axes(
-        "Run the COMMAND once for each axis, or each of the failures, and say what it depends on.",
-        parse_probe,
-    )
-    grease_seed: int = option(
-        "Seed of the variations.", SEED, default=RANDOM, show_default="random"
-    )
-    ids_seed: int | None = option("Seed of the ids; random if left out.", SEED)
-    freeze: datetime | None = option("RFC 3339 time at which all clocks stand still.", parse_freeze)
-    states: Path | None = file("JSON file of Pact provider states: a seed document for each name.")
-    like: Path | None = file("Profile of a service: respond with its bodies (docs like).")
-    watch: bool = flag("Read --seed, --states, --like and --token-file anew when they change.")
-    fail_on: tuple[str, ...] = several(
-        f"Exit with 1 if one of these is found: {', '.join(stub.KINDS)}", stub.parse_kinds
-    )
-    allow: tuple[str, ...] = several(
-        "Finding to ignore, or a shell pattern; one to a line", parse_lines, type=Lines()
-    )
-    report: Path | None = file("File for the coverage and the findings, as JSON.")
-    host: str = option("Address to listen on.", default="127.0.0.1")
-    token: tuple[str, ...] = several(
-        "Valid token, or NAME=TOKEN for worlds of its own", default=[DEFAULT_TOKEN]
-    )
-    token_file: Path | None = file("File with more of them, one to a line; # begins a comment.")
-    trusted_host: tuple[str, ...] = several("Host to serve on loopback, too", server.check_hosts)
-    store: str | None = option("Redis server for the records, such as redis://127.0.0.1:6379/0.")
-    max_projects: int = option("Maximum number of projects.", Integer(1), default=MAX_PROJECTS)
-    world_idle: float = option(
-        "Seconds unused, after which a world makes room for another.", SECONDS, default=3600.0
-    )
-    journal_bytes: int = option("Memory for the journals of all worlds.", Integer(1), default=2**26)
-    threads: int = option("Number of requests that run at once.", Integer(1, 1000), default=16)
-    grace: float = option("Seconds to finish requests at the end.", SECONDS, default=10.0)
-
-    @property
-    def delay_seed(self) -> int:
-        return self.grease_seed if self.ids_seed is None else self.ids_seed
-
-    @property
-    def secrets(self) -> list[str]:
-        """The valid tokens without the names of their tenants."""
-        return [read_token(each).value for each in self.token]
-
-    def reachable_url(self, port: int) -> str:
-        """The URL for a client on this machine."""
-        address = str(server.address_of(self.host))
-        host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(address, self.host)
-        return f"http://{server.in_brackets(host)}:{port}"
-
-
-TITLES = {"port": "Every day", "strict": "In a client team's tests", "host": "How to serve",
-          "version": "About"}  # fmt: skip
-OPTIONS = {
-    name: Option([f"--{name.replace('_', '-')}"], envvar=f"STUB_{name.upper()}", **more)
-    for name, more in Settings._field_defaults.items()
+# By the titles of `--help`. The defaults are those of `Settings` and of the stub's `Options`.
+ROWS: dict[str, dict[str, Row]] = {
+    "Every day": {
+        "port": option("Port to listen on; 0 picks a free one.", Integer(0, 65535)),
+        "pace": option("Seconds a deployment is queued, then building.", SECONDS),
+        "outcome": several(
+            "Last status of new deployments, or PATTERN=STATUS for names of projects",
+            parse_outcomes,
+            type=Lines(),
+            metavar="STATUS",
+        ),
+        "empty": flag("Start without the sample."),
+        "seed": file("JSON file to start from, not the sample."),
+        "cors_origin": several("Origin whose pages may call, or *", stub.check_origins),
+        "delay": option(
+            "Seconds by which responses are late, or LEAST-MOST.", parse_delay, default="0"
+        ),
+        "quiet": flag(
+            "Of the requests, print failed ones to /_stub, and the latest if the run fails."
+        ),
+        "log": file("File for a line per request, made anew at the start; .jsonl: JSON."),
+    },
+    "In a client team's tests": {
+        "strict": flag("Reject query parameters and members that are not in the contract."),
+        "grease": axes(
+            "Vary what nobody promised: tier1 (the default), all, or AXES; axis@part limits an "
+            "axis.",
+            stub.parse_axes,
+        ),
+        "probe": axes(
+            "Run the COMMAND once for each axis, or each of the failures, and say what it depends "
+            "on.",
+            parse_probe,
+        ),
+        "grease_seed": option(
+            "Seed of the variations.", SEED, default=RANDOM, show_default="random"
+        ),
+        "ids_seed": option("Seed of the ids; random if left out.", SEED),
+        "freeze": option("RFC 3339 time at which all clocks stand still.", parse_freeze),
+        "states": file("JSON file of Pact provider states: a seed document for each name."),
+        "like": file("Profile of a service: respond with its bodies (docs like)."),
+        "watch": flag("Read --seed, --states, --like and --token-file anew when they change."),
+        "fail_on": several(FAIL_ON, stub.parse_kinds),
+        "allow": several(
+            "Finding to ignore, or a shell pattern; one to a line", parse_lines, type=Lines()
+        ),
+        "report": file("File for the coverage and the findings, as JSON."),
+    },
+    "How to serve": {
+        "host": option("Address to listen on."),
+        "token": several("Valid token, or NAME=TOKEN for worlds of its own"),
+        "token_file": file("File with more of them, one to a line; # begins a comment."),
+        "trusted_host": several("Host to serve on loopback, too", server.check_hosts),
+        "store": option("Redis server for the records, such as redis://127.0.0.1:6379/0."),
+        "max_projects": option("Maximum number of projects.", Integer(1)),
+        "world_idle": option(
+            "Seconds unused, after which a world makes room for another.", SECONDS
+        ),
+        "journal_bytes": option("Memory for the journals of all worlds.", Integer(1)),
+        "threads": option("Number of requests that run at once.", Integer(1, 1000)),
+        "grace": option("Seconds to finish requests at the end.", SECONDS),
+    },
 }
+# Fields of the stub's `Options` that are not called as their option is.
+FIELDS = {"token": "tokens", "outcome": "outcomes", "cors_origin": "cors_origins"}
+OWN = {each.name for each in fields(Settings)}
+
+
+def field_of(name: str) -> str:
+    return FIELDS.get(name, name)
+
+
+def make_options() -> dict[str, Option]:
+    """click's options by their names."""
+    settings = Settings()
+    made = {}
+    for rows in ROWS.values():
+        for name, row in rows.items():
+            owner = settings if name in OWN else settings.options
+            default = getattr(owner, field_of(name))
+            words = [f"--{name.replace('_', '-')}"]
+            more = {"default": default, **row} if default else row
+            made[name] = Option(words, envvar=f"STUB_{name.upper()}", **more)
+    return made
+
+
+OPTIONS = make_options()
+
+
+def settings_of(values: Mapping[str, Any]) -> Settings:
+    """The settings of the values of all options; nothing that they name is read."""
+    own = {}
+    others = {}
+    for name, value in values.items():
+        if name in OWN:
+            own[name] = value
+        else:
+            others[field_of(name)] = value
+    ids_seed = others["ids_seed"]
+    others["delay_seed"] = others["grease_seed"] if ids_seed is None else ids_seed
+    return Settings(stub.Options(**others), **own)
 
 
 def invalid(name: str, reason: str) -> click.BadParameter:
     """The error of an option, which names its variable if that was given."""
     return click.BadParameter(reason, click.get_current_context(silent=True), OPTIONS[name])
-
-
-class Program(click.Group):
-    """Lists its options under the titles of `TITLES`."""
-
-    def format_options(self, context: click.Context, formatter: click.HelpFormatter) -> None:
-        sections: dict[str, list[tuple[str, str]]] = {}
-        title = ""
-        for each in self.get_params(context):
-            title = TITLES.get(str(each.name), title)
-            record = each.get_help_record(context) or ("", "")
-            sections.setdefault(title, []).append(record)
-        for title, records in sections.items():
-            with formatter.section(title):
-                formatter.write_dl(records)
-        self.format_commands(context, formatter)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command:
-        if cmd_name not in self.commands:
-            near = get_close_matches(cmd_name, self.commands, n=1)
-            hint = f"did you mean {near[0]}?" if near else "to start the stub alone, give none"
-            raise click.UsageError(f"put -- before the command: -- {cmd_name} ... ({hint})")
-        return self.commands[cmd_name]

@@ -1,6 +1,7 @@
 """The program's stderr: a thread writes to it, so that a reader that does not read blocks nobody.
 
-`logging.handlers.QueueListener` waits at its end for whoever does not read, and counts nothing.
+Not a `QueueHandler` of `logging`: at its end it waits for whoever does not read, it counts nothing
+that is dropped, and warnings and tracebacks pass it by.
 """
 
 import io

@@ -6,18 +6,15 @@ With another seed, profile or state all worlds begin anew; other tokens leave th
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import click
-from flask import Flask
 
-import stub
+from stub.redaction import Redactor
 
-from .apps import files_to_watch, make_app, options_of
-from .log import Log
-from .options import Settings, Start
+from .apps import NewApp, Served
+from .files import warnings_of_mode, watched, with_files, with_tokens
+from .options import Settings
 from .stderr import say, say_error
-from .tokens import warnings_of_mode, with_token_file
 
 PAUSE = 0.2  # seconds between two looks at the files
 
@@ -26,23 +23,28 @@ Stamps = dict[Path, Stamp | None]
 
 
 class Watch:
-    """The app of the files as they were read last; with an invalid one everything stays as it was.
+    """Replaces the app that is served; with an invalid file everything stays as it was.
 
-    `given` are the settings without the tokens of the file, and `stamps` those of the files before
-    they were read for `app`. `failure` is what has ended the watch, and the server with it.
+    `given` are the settings without what is in the files, and `stamps` those of the files before
+    they were read for the app. `new_app` makes an app of settings. `failure` is what has ended the
+    watch, and the server with it.
     """
 
-    def __init__(self, app: Flask, start: Start, given: Settings, log: Log, stamps: Stamps) -> None:
-        self.app = app
+    def __init__(
+        self,
+        served: Served,
+        given: Settings,
+        stamps: Stamps,
+        new_app: NewApp,
+        redactor: Redactor,
+    ) -> None:
         self.failure: Exception | None = None
-        self._start = start
+        self._served = served
         self._given = given
-        self._log = log
         self._read = stamps
+        self._new_app = new_app
+        self._redactor = redactor
         self._has_ended = threading.Event()
-
-    def wsgi_app(self, environ: dict[str, Any], start_response: Any) -> Any:
-        return self.app(environ, start_response)
 
     def start(self, stop: Callable[[], None]) -> None:
         """Look at the files in a thread; call `stop` if that fails."""
@@ -72,11 +74,10 @@ class Watch:
 
     def _read_changed(self, changed: list[Path]) -> None:
         try:
-            settings = with_token_file(self._given)
-            if changed == [settings.token_file]:
-                result = self._take_tokens(settings)
+            if changed == [self._given.token_file]:
+                result = self._take_tokens(with_tokens(self._given))
             else:
-                self.app = make_app(self._start, options_of(settings), self._log)
+                self._served.app = self._new_app(with_files(self._given))
                 result = "all worlds begin anew"
         except click.UsageError as error:
             reason = error.format_message()
@@ -93,9 +94,9 @@ class Watch:
         journal has a request of their time.
         """
         secrets = settings.secrets
-        self._log.redactor.replace(secrets)
-        worlds: stub.Worlds = self.app.extensions["worlds"]
-        worlds.tokens.replace(settings.token)
+        self._redactor.replace(secrets)
+        assert self._served.worlds
+        self._served.worlds.tokens.replace(settings.options.tokens)
         for line in warnings_of_mode(settings.token_file):
             say(f"{line}\n")
         count = len(set(secrets))
@@ -104,7 +105,7 @@ class Watch:
 
 def stamps_of(given: Settings) -> Stamps:
     """The stamps of the files that these settings watch, taken before the files are read."""
-    paths = files_to_watch(given)
+    paths = watched(given)
     if given.token_file:
         paths.append(given.token_file)
     return {path: stamp_of(path) for path in paths}

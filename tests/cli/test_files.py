@@ -5,15 +5,16 @@ import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from cli.log_file import LogFile
+from cli.log import LogFile
 from cli.reports import ReportFile
 from tests.conftest import ROOT
 from tests.contract import assert_problem
-from tests.program import WITHOUT_FILES, finished, not_started, run
+from tests.program import CLIENT, WITHOUT_FILES, finished, not_started, run
 from tests.wire import call
 
 pytestmark = pytest.mark.process
@@ -175,18 +176,23 @@ def test_a_new_file_with_requests_is_for_its_owner_alone(tmp_path: Path) -> None
     run("--report", str(report), "--log", str(log))
     assert report.stat().st_mode & 0o777 == log.stat().st_mode & 0o777 == 0o600
     log.rename(tmp_path / "moved")
-    LogFile(log).add("a line\n")
+    with closing(LogFile(log)) as file:
+        log.unlink()
+        file.add("a line\n")
     assert log.stat().st_mode & 0o777 == 0o600
 
 
-def test_the_report_has_the_status_of_the_command_and_what_the_server_rejects(
-    tmp_path: Path,
-) -> None:
-    report = tmp_path / "report.json"
-    options = ("--fail-on", "idle,rejected", "--report", str(report))
-    for command, status in (("exit 0", 1), ("exit 7", 7)):
-        assert run(*options, "--", "sh", "-c", command).status == status
-        assert json.loads(report.read_text())["exit_status"] == status
-    run(*options, during=lambda url: call(url, "/v1/projects", method="s3cret"))
-    rejected = [{"status": 400, "code": "malformed_request", "count": 1}]
-    assert json.loads(report.read_text())["rejected_by_the_server"] == rejected
+def test_no_file_is_read_or_written_in_the_encoding_of_the_locale(tmp_path: Path) -> None:
+    seed, report, log = (tmp_path / name for name in ("seed.json", "report.json", "log"))
+    seed.write_text('{"projects": [{"name": "caf\u00e9"}]}', "utf-8")
+    options = ["--seed", str(seed), "--report", str(report), "--log", str(log)]
+    env = {
+        "LC_ALL": "C",
+        "PYTHONUTF8": "0",
+        "PYTHONCOERCECLOCALE": "0",
+        "PYTHONIOENCODING": "utf-8",
+    }
+    words = ("-X", "warn_default_encoding", "app.py", *options)
+    done = finished(*words, "--", sys.executable, "-c", CLIENT, env=env)
+    assert (done.status, done.stdout) == (7, "caf\u00e9\n"), done.stderr
+    assert json.loads(report.read_text("utf-8"))["exit_status"] == 7

@@ -4,14 +4,14 @@ import json
 import os
 import re
 import select
-import sys
 import threading
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from cli.log_file import LogFile
+from cli.log import LogFile
 from cli.stderr import background_stderr, say
 from records import timestamp
 from store import utc_now
@@ -144,14 +144,14 @@ def test_a_file_of_jsonl_has_an_object_for_each_request_with_the_names_of_the_jo
 def test_a_file_that_was_moved_or_truncated_goes_on(tmp_path: Path) -> None:
     path = tmp_path / "log"
     path.write_text("of another run\n")
-    log = LogFile(path)
-    log.add("1\n")
-    path.rename(tmp_path / "moved")
-    log.add("2\n")
-    assert (tmp_path / "moved").read_text("utf-8").endswith("Z 1\n")
-    assert path.read_text("utf-8").endswith("Z 2\n")
-    os.truncate(path, 0)
-    log.add("3\n")
+    with closing(LogFile(path)) as log:
+        log.add("1\n")
+        path.rename(tmp_path / "moved")
+        log.add("2\n")
+        assert (tmp_path / "moved").read_text("utf-8").endswith("Z 1\n")
+        assert path.read_text("utf-8").endswith("Z 2\n")
+        os.truncate(path, 0)
+        log.add("3\n")
     assert re.fullmatch(r"20\S+Z 3\n", path.read_text("utf-8"))
 
 
@@ -160,19 +160,19 @@ def test_lines_that_cannot_be_written_are_counted_and_break_no_request(
 ) -> None:
     folder = tmp_path / "logs"
     folder.mkdir()
-    log = LogFile(folder / "log")
-    folder.rename(tmp_path / "moved")
-    log.add("1\n")
-    log.add("2\n")
-    folder.mkdir()
-    log.add("3\n")
+    with closing(LogFile(folder / "log")) as log:
+        folder.rename(tmp_path / "moved")
+        log.add("1\n")
+        log.add("2\n")
+        folder.mkdir()
+        log.add("3\n")
     assert (folder / "log").read_text("utf-8").endswith(" 3\n")
     assert capsys.readouterr().err == (
         "warning: --log: No such file or directory: lines are lost until this ends\n"
         "--log: it can be written again; 2 lines were lost\n"
     )
     done = run("--log", "/dev/full", during=lambda url: call(url, "/v1/projects"))
-    assert done.result.status_code == 200
+    assert (done.status, done.result.status_code) == (0, 200)
     assert "warning: --log: No space left on device: lines are lost" in done.stderr
 
 
@@ -219,17 +219,6 @@ def test_a_host_that_is_not_served_is_explained_once_and_masked(tmp_path: Path) 
     for text in (stderr, *(each.read_text("utf-8") for each in names)):
         assert "my.own" not in text.lower()
     assert "400 host_not_allowed" not in run("--quiet", "--token", own, during=ask).stderr
-
-
-def test_the_newest_hints_are_not_repeated() -> None:
-    def ask(url: str) -> None:
-        for number in (*range(101), 100, 1, 0):
-            with Connection(port_of(url)) as client:
-                client.send(get("/", f"Host: h{number}.test"))
-                client.assert_rejected(400, "host_not_allowed")
-
-    hosts = [host for host, _ in re.findall(HINT, run("--quiet", during=ask).stderr)]
-    assert hosts == [f"h{number}.test" for number in (*range(101), 0)]
 
 
 def test_a_short_token_is_warned_of() -> None:
@@ -325,12 +314,3 @@ def test_the_end_does_not_wait_for_whoever_does_not_read() -> None:
             assert not thread.is_alive()
         # Else what it still writes goes to the next file that gets the descriptor.
         eventually(lambda: {*threading.enumerate()} <= before)
-
-
-def test_what_is_no_text_is_an_error_of_its_writer_alone(tmp_path: Path) -> None:
-    path = tmp_path / "stderr"
-    with path.open("w") as stderr, background_stderr(stderr):
-        with pytest.raises(AttributeError):
-            sys.stderr.write(b"no text\n")  # type: ignore[arg-type]
-        say("text\n")
-    assert path.read_text() == "text\n"

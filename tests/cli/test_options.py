@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from cli.options import Settings
 from tests.conftest import ROOT, make_stub
 from tests.contract import V1, assert_problem
 from tests.program import not_started, run
@@ -29,19 +30,6 @@ EFFECTS: list[tuple[list[str], dict[str, str], str, bytes]] = [
     ([], {"STUB_OUTCOME": "odd\na *=x"}, "/_stub/console", b'{"names": "a *", "status": "x"}, {"'),
     (["--max-projects", "1", "--ids-seed", "0", "--grease-seed", "0"], {}, "/v1/projects", b"web"),
 ]
-DEFAULTS = {
-    "port": "8080",
-    "pace": "2.0",
-    "delay": "0",
-    "grease-seed": "(random)",
-    "host": "127.0.0.1",
-    "token": "dev-token",
-    "threads": "16",
-    "max-projects": "100000",
-    "journal-bytes": "67108864",
-    "world-idle": "3600.0",
-    "grace": "10.0",
-}
 
 
 @pytest.mark.parametrize(("args", "env", "path", "found"), EFFECTS)
@@ -80,12 +68,14 @@ def test_an_origin_of_cors_and_a_trusted_host_are_served() -> None:
     run("--cors-origin", page, "--trusted-host", "team.test", during=ask)
 
 
-def test_the_help_has_its_titles_and_the_defaults() -> None:
+def test_the_help_has_its_titles_and_the_defaults_are_those_of_the_fields() -> None:
     text = run("-h").stdout
     titles = ["Every day:", "In a client team's tests:", "How to serve:", "About:", "Commands:"]
     assert re.findall(r"^\S.*:$", text, re.MULTILINE) == titles
-    entry = r"\n  --([a-z-]+)(?:(?!\n  --).)*?\[default:\s+([^];]+)"
-    assert dict(re.findall(entry, text, re.DOTALL)) == DEFAULTS
+    for field in ("port: 8080", "pace: 2.0", "delay: 0", "token: dev-token", "grace: 10.0"):
+        name, default = field.split(": ")
+        assert re.search(rf"  --{name} [^[]*\[default:\s+{re.escape(default)}[];]", text), field
+    assert Settings(port=1).options.tokens == ("dev-token",)
 
 
 def test_threads_is_the_number_of_requests_that_run_at_once() -> None:
@@ -120,26 +110,15 @@ def test_without_grace_the_end_waits_for_no_request() -> None:
     assert left.wait(10)
 
 
-def test_a_seed_document_may_be_large() -> None:
-    body = b'{"projects": []}' + 2_000_000 * b" "
-    done = run(during=lambda url: call(url, "/_stub/reset", body=body))
-    assert done.result.status_code == 204
-
-
 INVALID: list[tuple[list[str], str]] = [
-    (["--prot", "1"], "'--prot'"),
     (["--report", "x", "verify", "x"], "takes no command, and its options after its name: "),
     (["--port", "1", "health", "--", "ls"], "its options after its name: remove --port, --."),
-    (["--port", "65536"], "'--port': 65536"),
-    *((["--pace", each], f"'--pace': {each}") for each in ("-1", "inf")),
     (["--grace", "NaN"], "'NaN' is not a valid number"),
-    (["--threads", "1001"], "'--threads': 1001"),
     (["--freeze", "9901-01-01T00:00:00Z"], "up to 9900"),
-    (["--token", "a b"], "a token is made of one or more of A-Z"),
     (["--token", "a", "--token", "a.b"], "one token would also be a world of another"),
-    (["--host", "0.0.0.0"], "is published: give a --token of your own (with `docker run`: "),
     (["--host", "*"], "'--host': no address is known for '*': give a host name or an IP address."),
-    (["--host", "0.0.0.0", "--token", "a", "--token", "dev-token"], "give a --token"),
+    (["--host", "0.0.0.0", "--token", "a", "--token", "dev-token"], "is published: give a --token"),
+    (["--host", "0", "--token", "a=dev-token"], "0 can be reached from elsewhere, and dev-token"),
     (["--host", "192.0.2.1", "--token", "a"], "192.0.2.1"),
     (["--trusted-host", "http://a"], "http://a is not a host name"),
     (["--store", "http://s3cret"], "'--store': the URL is invalid: give redis://"),
@@ -147,18 +126,13 @@ INVALID: list[tuple[list[str], str]] = [
     (["--cors-origin", "localhost:5173"], "an origin is a scheme and a host"),
     (["--grease", "members,nope"], "'nope' is no axis: they are members, "),
     (["--grease", "members@Nope"], "'Nope' is no part of members: they are ProjectList, "),
-    (["--freeze", "yesterday"], "RFC 3339"),
     *((["--delay", each], "0.2-1.5") for each in ("31", "2-1", "1-", "1e-3-", "nan")),
-    (["--fail-on", "idle,x"], "'x' is unknown: there are violations"),
     (["--store", "redis://x", "--probe", "all", "--", "true"], "leave out --grease and --store."),
     (["--probe", "all"], "--probe: give a command after --."),
     (["--probe", "all", "--grease", "--", "true"], "leave out --grease and --store."),
     (["--probe", "ids,failure", "--", "true"], "'failure' is unknown: there are tier1, all, fail"),
-    (["health", "--host", ""], "'--host': give a host name"),
     (["--quiet", "npm", "test"], "put -- before the command: -- npm ... (to start the stub alone"),
     (["verfy", "http://a"], "put -- before the command: -- verfy ... (did you mean verify?)"),
-    (["docs", "faults"], "'[NAME]': 'faults' is not one of 'readme', "),
-    (["--seed", ""], "'--seed': give the name of a file, not ''."),
     (["--report", " "], "'--report': give the name of a file, not ' '."),
     (["--log", "-"], "'--log': give the name of a file, not '-'."),
     (["--outcome", "a", "--outcome", "b"], "'--outcome': give one status without a pattern."),
@@ -166,11 +140,7 @@ INVALID: list[tuple[list[str], str]] = [
     (["--watch"], "--watch: give a --seed, a --like, --states or a --token-file."),
     (["--watch", "--seed", "x", "--", "true"], "--watch: leave out the command."),
     (["--watch", "--seed", "x", "--store", "redis://x"], "--watch follows, with --store, a"),
-    (["--token", "a.b=secret"], "'--token': a token is made of one or more of A-Z"),
-    (["--token", "a=s", "--token", "b=s"], "'--token': two names have the same token: a and b"),
-    (["--host", "0", "--token", "a=dev-token"], "0 can be reached from elsewhere, and dev-token"),
-    (["--"], "give a command after --."),
-    *((["--", each], "give a command after --.") for each in ("", " ")),
+    *((["--", *each], "give a command after --.") for each in ([], [""], [" "])),
     (["--probe", "", "--", "true"], "--probe is empty: give a value, or leave the option out."),
     (["--grease", "", "--store", ""], "--grease, --store is empty"),
 ]
@@ -188,9 +158,6 @@ INVALID_VARIABLES = [
     ("STUB_PORT", "x", "'x' is not a valid integer"),
     ("STUB_TOKEN", "s3cret!", "a token is made of"),
     ("STUB_TOKEN", ",", "a token is made of"),
-    ("STUB_HOST", "*", "no address is known"),
-    ("STUB_DELAY", "x", "give seconds"),
-    ("STUB_STORE", "x", "the URL is invalid"),
     ("STUB_FAIL_ON", "idle x", "'x' is unknown"),
 ]
 
@@ -206,17 +173,11 @@ def test_an_invalid_variable_is_named_in_its_error(name: str, value: str, reason
 LINKS = {
     "STUB_PORT": "tcp://10.96.12.7:8080",
     "STUB_SERVICE_HOST": "10.96.12.7",
-    "STUB_SERVICE_PORT": "8080",
     "STUB_SERVICE_PORT_HTTP": "8080",
     "STUB_PORT_8080_TCP": "tcp://10.96.12.7:8080",
-    "STUB_PORT_8080_TCP_PROTO": "tcp",
-    "STUB_PORT_8080_TCP_PORT": "8080",
     "STUB_PORT_8080_TCP_ADDR": "10.96.12.7",
     "STUB_PORT_8080_TCP_PORT_START": "8080",
-    "STUB_PORT_8080_TCP_END": "8081",
-    "STUB_LOG_SERVICE_HOST": "10.96.12.8",
     "STUB_LOG_PORT": "udp://10.96.12.8:53",
-    "STUB_LOG_PORT_53_UDP_ADDR": "10.96.12.8",
     "STUB_NAME": "/web/stub",
     "STUB_ENV_PATH": "/bin",
 }

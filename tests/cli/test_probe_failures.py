@@ -7,8 +7,6 @@ from typing import Any
 
 import pytest
 
-from cli.probe import findings, table
-from stub.failures import MET, Attempt, Failures
 from tests.cli.conftest import probe
 
 pytestmark = pytest.mark.process
@@ -79,21 +77,6 @@ def test_what_the_client_did_is_told_and_what_it_did_wrong_is_found(tmp_path: Pa
     assert "IncompleteRead" in failed["cut-body"]["output"]
 
 
-def test_a_client_that_waits_or_repeats_often_is_found() -> None:
-    failures = Failures("stalled", stall=20.0)
-    for operation, reaction in (
-        ("listProjects", {**MET, "waited": True}),
-        ("createProject", {**MET, "again_after": [0.5, 1.0, 2.0]}),
-    ):
-        failures.met[operation] = Attempt(operation, "GET", 1, reaction=reaction)
-        failures.reactions[operation] = reaction
-    lines = [finding.sentence for finding in findings(failures)]
-    assert lines == ["waits: listProjects after stalled: no timeout within 20 s"]
-    _, waited, repeated = table([failures]).splitlines()
-    assert waited.endswith("  waited 20 s")
-    assert repeated.endswith("  again after 0.50 s (3 times)")
-
-
 def test_a_run_that_breaks_before_its_end_shows_what_was_repeated(tmp_path: Path) -> None:
     code = (
         f"{CALL}\ncall('/v1/projects')\nif os.environ['STUB_PROBE_RUN'] != 'plain': sys.exit(1)\n"
@@ -103,13 +86,3 @@ def test_a_run_that_breaks_before_its_end_shows_what_was_repeated(tmp_path: Path
     reaction = failures_of(report)["unavailable"]["operations"]["listProjects"]
     assert len(reaction["again_after"]) == 1
     assert [each["kind"] for each in report["findings"]] == ["hurries"]
-
-
-def test_axes_come_first_and_what_was_not_called_is_not_met(tmp_path: Path) -> None:
-    words = ("--", sys.executable, "-c", f"{CALL}\ncall('/v1/projects')")
-    done, report = probe(tmp_path, *words, axes="lost-response,member-order")
-    names = re.findall(r"^probe: (\S+): \w+ in", done.stderr, re.MULTILINE)
-    assert names == ["plain", "member-order", "lost-response"]
-    operations = failures_of(report)["lost-response"]["operations"]
-    assert [name for name, each in operations.items() if each["met"]] == ["listProjects"]
-    assert "no dependency was found with seed 7" in done.stderr

@@ -147,5 +147,6 @@ def test_over_a_store_the_tokens_alone_are_watched(file: Path, shared_redis: Red
         file.write_text("team-a=secret-new")
         eventually(lambda: status_for(url, "secret-new") == 200)
         assert b"kept" in call(url, "/v1/projects", token="secret-new").data
+        assert shared_redis.client.dbsize()
 
     run("--watch", "--token-file", str(file), "--store", shared_redis.url, during=ask)

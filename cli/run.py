@@ -1,0 +1,278 @@
+"""A run of the program: the app, the server, a command or a watch beside it, and the end."""
+
+import json
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, suppress
+from dataclasses import dataclass
+from functools import partial
+
+import click
+
+import server
+import stub
+from auth import DEFAULT_TOKEN
+from profiles.profile import lacking
+from stub.redaction import SHORT
+from stub.tokens import is_empty
+
+from .apps import Served, make_app
+from .command import COULD_NOT_RUN, NOT_FOUND, Command
+from .files import warnings_of_mode, with_files
+from .github import add_to_summary, annotate
+from .log import Log
+from .options import Settings, Start
+from .probe import Probe, document_of, findings_of, summary
+from .reports import Case, Failure, ReportFile, junit_xml
+from .stderr import say
+from .watch import Watch, stamps_of
+
+FEW_CONNECTIONS = 200  # of a team's tests, or of a browser and a few tools
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What a run is made of."""
+
+    settings: Settings  # with what is in the files
+    log: Log
+    served: Served
+    command: Command | None
+    probe: Probe | None  # of the command
+    watch: Watch | None
+
+
+def run(start: Start, given: Settings) -> int:
+    """Serve until a signal, or until the command has ended; return the exit status.
+
+    Raises `click.ClickException` and `OSError` for files that cannot be used, and what `serve`
+    raises.
+    """
+    stamps = stamps_of(given)
+    report = ReportFile(given.report) if given.report else None
+    settings = with_files(given)
+    with closing(Log(settings, shows_latest=bool(start.words or settings.fail_on))) as log:
+        new_app = partial(make_app, start.create_stub, log)
+        command = Command(start.words, start.environ) if start.words else None
+        probe = watch = None
+        if command and settings.probe:
+            probe = Probe(command, settings, log, partial(new_app, settings))
+        served = probe.served if probe else Served(new_app(settings))
+        if settings.watch:
+            watch = Watch(served, given, stamps, new_app, log.redactor)
+        parts = Parts(settings, log, served, command, probe, watch)
+        serve(parts)
+    return conclude(parts, start.environ, report)
+
+
+# While it serves
+
+
+def serve(parts: Parts) -> None:
+    """Serve the app, and end what runs beside it.
+
+    Raises `server.ListenError`, `click.ClickException` if the server fails, and the exception that
+    has ended a watch.
+    """
+    settings = parts.settings
+    options = server.ServerOptions(
+        threads=settings.threads,
+        grace=settings.grace,
+        trusted_hosts=settings.trusted_host,
+        on_listening=partial(begin, parts),
+        on_rejected=partial(note_rejected, parts),
+        headers_for=partial(stub.cors_headers, settings.options.cors_origins),
+    )
+    try:
+        server.serve(parts.served, settings.host, settings.port, options)
+    except server.ListenError:
+        raise
+    except (OSError, RuntimeError) as error:  # RuntimeError: no more threads can be started
+        raise click.ClickException(f"the server failed: {error}") from None
+    finally:
+        if parts.command:
+            parts.command.end()
+        if parts.watch:
+            parts.watch.end()
+    if parts.watch and parts.watch.failure:
+        raise parts.watch.failure
+
+
+def begin(parts: Parts, port: int, stop: Callable[[], None]) -> None:
+    """Once the server listens: say so, and start what this run has beside the app."""
+    settings = parts.settings
+    command = parts.command
+    url = settings.reachable_url(port)
+    if command:
+        command.forward_signals()
+        say(f"listening on {url}\n")
+    else:
+        with suppress(OSError):  # stdout may be closed
+            print(f"listening on {url}", flush=True)
+        say(f'try: curl -H "Authorization: Bearer {shown_token(settings)}" {url}/v1/projects\n')
+        say(f"open {url}/\n")
+    for line in notes(settings, port):
+        say(f"{line}\n")
+    if command:
+        command.environ.update(STUB_URL=url, STUB_TOKEN=settings.secrets[0])
+        runner = parts.probe or command
+        command.start(runner.run, stop)
+    if parts.watch:
+        parts.watch.start(stop)
+
+
+def note_rejected(parts: Parts, rejected: server.RejectedRequest) -> None:
+    """Log and count a request that the server rejected."""
+    parts.log.add_rejected(rejected)
+    worlds = parts.served.worlds
+    if worlds:
+        worlds.common.rejections.count(*rejected)
+
+
+def shown_token(settings: Settings) -> str:
+    """What a shell sends as the token: never a secret."""
+    first, *_ = settings.options.tokens
+    if settings.secrets == [DEFAULT_TOKEN]:
+        return DEFAULT_TOKEN
+    if settings.token_file or first != settings.secrets[0]:
+        return "TOKEN"
+    return "$STUB_TOKEN"
+
+
+def notes(settings: Settings, port: int) -> Iterator[str]:
+    """What the start says on stderr of what is unusual."""
+    options = settings.options
+    for address in server.addresses_for_others(settings.host):
+        yield f"for other machines: http://{server.in_brackets(address)}:{port}"
+    room = server.connection_limit()
+    if room < FEW_CONNECTIONS:
+        yield (
+            f"warning: more than {room} connections at once have to wait for each other: raise "
+            "the limit of open files (ulimit -n)"
+        )
+    yield from token_warnings(settings)
+    if options.grease:
+        axes = ",".join(options.grease)
+        seed = options.grease_seed
+        yield f'responses vary on purpose: --grease "{axes}" --grease-seed {seed}'
+    least, most = options.delay
+    if least != most:
+        yield f"delays are random: --delay {least}-{most} --ids-seed {options.delay_seed}"
+    if options.like:
+        for warning in options.like.warnings:
+            yield f"warning: {settings.like}: {warning}"
+        line = f"responses are like {settings.like}"
+        lacks = lacking(options.like)
+        if lacks:
+            line += f"; as the contract says, since it lacks them: {', '.join(lacks)}"
+        yield line
+
+
+def token_warnings(settings: Settings) -> Iterator[str]:
+    if any(len(token) < SHORT for token in settings.secrets):
+        yield (
+            f"warning: a token of less than {SHORT} characters is masked in the log and in the "
+            "journal only where it is a whole word"
+        )
+    yield from warnings_of_mode(settings.token_file)
+    if any(map(is_empty, settings.options.tokens)):
+        yield "warning: a token ends with its only `=`: if it is to be a name, its token is missing"
+
+
+# The end
+
+
+def conclude(parts: Parts, environ: Mapping[str, str], report: ReportFile | None) -> int:
+    """Judge a run that has ended; return the exit status: that of the command if it is not 0.
+
+    With --quiet, a failure is preceded by the latest lines of the log. A report that cannot be
+    written is a failure, too.
+    """
+    settings = parts.settings
+    probe = parts.probe
+    depends = list(findings_of(probe)) if probe else []
+    worlds = probe.worlds if probe else parts.served.worlds
+    assert worlds
+    verdict = stub.judge(worlds, settings.fail_on, settings.allow, depends)
+    status = parts.command.status if parts.command else 0
+    others = [finding for finding in verdict.findings if finding not in depends]
+    if status or others:
+        say(parts.log.latest())
+    if parts.command and not verdict.is_called:
+        warn_of_no_request(parts.command)
+    if probe:
+        say("".join(summary(probe)))
+    print_verdict(verdict, environ)
+    status = status or int(bool(verdict.findings))
+    if probe and probe.not_run:
+        status = status or 2
+    if report:
+        text = text_of_report(parts, verdict, status, is_xml=report.is_xml)
+        if not report.write(text):
+            status = status or 2
+    return status
+
+
+def warn_of_no_request(command: Command) -> None:
+    """Warn of a command that has run, and has not called the interface."""
+    if command.status in (COULD_NOT_RUN, NOT_FOUND):
+        return
+    hint = proxy_hint(command.environ)
+    say(f"warning: no request to /v1: does the command use STUB_URL?{hint}\n")
+
+
+def proxy_hint(environ: Mapping[str, str]) -> str:
+    """What the variables of a proxy may do to the requests of a command."""
+    bypassed = environ.get("NO_PROXY", "") + environ.get("no_proxy", "")
+    if "127.0.0.1" in bypassed:
+        return ""
+    for name in ("http_proxy", "HTTP_PROXY"):
+        if environ.get(name):
+            return f" {name} is set: set NO_PROXY and no_proxy to 127.0.0.1,localhost"
+    return ""
+
+
+def print_verdict(verdict: stub.Verdict, environ: Mapping[str, str]) -> None:
+    text = verdict.table()
+    text += "".join(finding.line() for finding in verdict.findings)
+    say(text)
+    unused = [f"--allow {pattern!r} matches no finding" for pattern in verdict.unused_patterns]
+    for warning in unused:
+        say(f"warning: {warning}\n")
+    annotate(sys.stderr, "error", [finding.sentence for finding in verdict.findings])
+    annotate(sys.stderr, "warning", unused)
+    add_to_summary(environ, "deployment-stub", text)
+
+
+def text_of_report(parts: Parts, verdict: stub.Verdict, status: int, *, is_xml: bool) -> str:
+    if is_xml:
+        return junit_xml("deployment-stub", list(cases_of(parts, verdict)))
+    document = verdict.document(status)
+    if parts.probe:
+        document["probe"] = document_of(parts.probe)
+    return json.dumps(document, indent=2) + "\n"
+
+
+def cases_of(parts: Parts, verdict: stub.Verdict) -> Iterator[Case]:
+    """A test case for each kind of finding, for the command, and for the runs of --probe."""
+    found: dict[str, list[Failure]] = {kind: [] for kind in stub.KINDS}
+    for finding in verdict.findings:
+        failures = found.setdefault(finding.kind, [])
+        failures.append(failure_of(finding))
+    for kind, failures in found.items():
+        is_judged = failures or kind in parts.settings.fail_on
+        yield Case(kind, failures, "" if is_judged else "--fail-on does not name it")
+    if parts.command:
+        status = parts.command.status
+        ended = Failure(f"the command has ended with status {status}")
+        yield Case("command", [ended] if status else [])
+    if parts.probe:
+        yield Case("probe", [Failure(f"no request in {name}") for name in parts.probe.not_run])
+
+
+def failure_of(finding: stub.Finding) -> Failure:
+    """A finding with the request that showed it first, if one did."""
+    details = ""
+    if finding.first:
+        details = json.dumps(finding.first, indent=2, ensure_ascii=False)
+    return Failure(finding.sentence, details)
