@@ -81,7 +81,7 @@ def unused_id(new_id: Callable[[], str], taken: Container[str]) -> str:
 
 
 class MemoryStore:
-    """A `Store` of dictionaries under one lock. A subclass may make ids and deployments its way."""
+    """A `Store` of dictionaries under one lock. A subclass may make its records another way."""
 
     def __init__(
         self,
@@ -113,12 +113,9 @@ class MemoryStore:
                 raise NameTaken
             if len(self._projects) >= self._max_projects:
                 raise StoreFull
-            now = truncate_to_milliseconds(self.now())
-            project_id = self._new_project_id(name)
-            deployment = self._new_deployment(project_id, name, now)
-            project = Project(project_id, name, now, deployment.id, sent)
+            project, deployment = self._make(name, sent, truncate_to_milliseconds(self.now()))
             self._deployments[deployment.id] = deployment
-            self._projects[project_id] = project
+            self._projects[project.id] = project
             self._names.add(name)
             self._list = None
             return project
@@ -130,9 +127,9 @@ class MemoryStore:
     def _is_taken(self, name: str) -> bool:
         return name in self._names
 
-    def _new_project_id(self, name: str) -> str:
-        return unused_id(partial(self._new_id, "prj"), self._projects)
-
-    def _new_deployment(self, project_id: str, name: str, now: datetime) -> Deployment:
+    def _make(self, name: str, sent: str, now: datetime) -> tuple[Project, Deployment]:
+        """A project, and its first deployment."""
+        project_id = unused_id(partial(self._new_id, "prj"), self._projects)
         deployment_id = unused_id(partial(self._new_id, "dpl"), self._deployments)
-        return Deployment(deployment_id, project_id, now, self._timeline)
+        deployment = Deployment(deployment_id, project_id, now, self._timeline)
+        return Project(project_id, name, now, deployment_id, sent), deployment

@@ -1,5 +1,6 @@
 """The log of a run: on stderr, in the file of --log, and its latest lines for the end."""
 
+import errno
 import json
 import logging
 import os
@@ -24,7 +25,7 @@ from web.files import is_named_pipe, no_file
 from web.problems import reasons
 
 from .options import Settings
-from .reports import PRIVATE
+from .reports import PRIVATE, is_output
 from .stderr import say
 
 UNLOGGED = (f"{stub.POLL_PATH}/", "/_stub/health", "/_stub/ready")  # where they succeed
@@ -124,6 +125,9 @@ class LogFile(WatchedFileHandler):
     def __init__(self, path: Path) -> None:
         if is_named_pipe(path):
             raise no_file(path)
+        if path.exists() and is_output(path.stat()):
+            reason = "the output of this program, which has the log anyway"
+            raise OSError(errno.EINVAL, reason, str(path))
         open(path, "wb", opener=open_private).close()
         super().__init__(path, encoding="utf-8", errors="replace")
         self._path = path

@@ -82,7 +82,7 @@ class Entry(NamedTuple):
             "body": mask_body(self.received, redactor),
             "status": self.status,
             "code": self.code,
-            "reason": cut(printable(redactor.text(self.reason)), MAX_REASON) or None,
+            "reason": cut(printable(redactor.url(self.reason)), MAX_REASON) or None,
             "operation": self.operation,
             "fault": self.fault,
             "unpromised": self.found("unpromised"),
@@ -223,6 +223,6 @@ def count(
         target = f"{request.method} {shown_path(environ)}"
         found = find_violations(operation, header, target)
     for each in found[:MAX_SENTENCES]:
-        sentence = printable(redactor.text(each))
+        sentence = printable(redactor.url(each))
         counted.append((kind, cut(sentence, MAX_SENTENCE)))
     return counted

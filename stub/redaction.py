@@ -99,7 +99,7 @@ class Redactor:
             if value and unquote_plus(name) == "access_token":
                 part = f"{name}={MASK}"
             parts.append(part)
-        return self.text("&".join(parts))
+        return self.url("&".join(parts))
 
     def request_line(self, method: str, path: str, query: str) -> dict[str, str]:
         return {

@@ -192,8 +192,10 @@ class WorldStore(MemoryStore):
     def _is_taken(self, name: str) -> bool:
         return self._unique_names and super()._is_taken(name)
 
-    def _new_project_id(self, name: str) -> str:
-        return unused_id(self._ids, "prj", name, self._projects)
+    def _make(self, name: str, sent: str, now: datetime) -> tuple[Project, Deployment]:
+        project_id = unused_id(self._ids, "prj", name, self._projects)
+        deployment = self._new_deployment(project_id, name, now)
+        return Project(project_id, name, now, deployment.id, sent), deployment
 
     def _new_deployment(self, project_id: str, name: str, now: datetime) -> Deployment:
         deployment_id = unused_id(self._ids, "dpl", project_id, self._deployments)

@@ -69,6 +69,9 @@ REQUESTS = [
     Sent("OPTIONS", "/v1/projects"),
     Sent("PUT", "/v1/deployments/dpl_failed", {"status": "failed"}),
     Sent("HEAD", "/openapi.json", b"", NO_TOKEN),
+    Sent("GET", "/v1/projects", b"", {"Host": "a..b"}),
+    Sent("GET", "/v1/nope", b"", {"Host": 300 * "x"}),
+    Sent("GET", "/v1/projects", b"", {"Host": "b.example:81"}),
     # Browsers
     Sent("GET", "/v1/projects", b"", {"Origin": ORIGIN}),
     Sent("GET", "/v1/nowhere", b"", {"Origin": "http://b.example"}),

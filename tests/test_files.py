@@ -1,6 +1,8 @@
 """What is read of a file that an option names: see also tests/cli/test_files.py."""
 
 import os
+import threading
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -55,3 +57,18 @@ def test_the_size_of_a_file_is_bounded(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="over 64 MiB") as caught:
         content_of(file)
     assert caught.value.filename == str(file)
+
+
+def test_a_pipe_without_an_end_is_read_to_the_bound() -> None:
+    reading, writing = os.pipe()
+
+    def write() -> None:
+        with suppress(BrokenPipeError), os.fdopen(writing, "wb", buffering=0) as pipe:
+            while True:
+                pipe.write(1024 * 1024 * b" ")
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    with os.fdopen(reading), pytest.raises(OSError, match="over 64 MiB"):
+        content_of(Path(f"/dev/fd/{reading}"))
+    writer.join()

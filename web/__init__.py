@@ -1,1 +1,1 @@
-"""Around the views: strict JSON, one shape of errors, masking, and routing by the raw path."""
+"""Around the views: one shape of errors, strict JSON, schemas, times, files, the raw path."""

@@ -5,7 +5,7 @@ GET it saves a third of the processor time in the app.
 """
 
 from collections.abc import Iterable
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 from flask import Flask, Request, Response
@@ -24,28 +24,30 @@ class CompleteResponse(Response):
         return () if environ["REQUEST_METHOD"] == "HEAD" else body
 
 
-class Route(MapAdapter):
-    """The route of a path and a method, found once."""
-
-    found: Any = None  # cache
-
-    def match(self, *args: Any, **options: Any) -> Any:
-        if self.found is None:
-            self.found = super().match(*args, **options)
-        rule, values = self.found
-        return rule, dict(values)
+MAX_ROUTES = 256  # that are remembered
 
 
 def speed_up(app: Flask) -> Flask:
-    """Apply the tricks to an app whose steps and views are not async. It gets no further routes."""
+    """Apply the tricks to an app whose steps and views are not async. The app gets no further
+    routes, and no response of it has something to do when it is closed (`call_on_close`).
+    """
+    find_adapter = app.create_url_adapter
+    found: dict[tuple[str, str, str | None], MapAdapter] = {}
 
-    # Routing depends on the path and the method alone.
-    @lru_cache(maxsize=256)
-    def route(path: str, method: str) -> Route:
-        return Route(app.url_map, "", "/", "", "http", path, method)
-
-    def create_url_adapter(request: Request | None) -> Route | None:
-        return route(request.path, request.method) if request else None
+    def create_url_adapter(request: Request | None) -> MapAdapter | None:
+        """The adapter of a path, a method and a Host, which remembers its match."""
+        if request is None:
+            return find_adapter(None)
+        key = (request.path, request.method, request.environ.get("HTTP_HOST"))
+        adapter = found.get(key)
+        if adapter is None:
+            adapter = find_adapter(request)  # which raises for a Host that is none
+            assert adapter
+            adapter.match = cache(adapter.match)  # type: ignore[method-assign]
+            if len(found) >= MAX_ROUTES:
+                found.clear()
+            found[key] = adapter
+        return adapter
 
     app.ensure_sync = lambda func: func  # type: ignore[method-assign]
     app.create_url_adapter = create_url_adapter  # type: ignore[method-assign]

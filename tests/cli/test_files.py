@@ -120,13 +120,22 @@ def test_a_report_is_made_anew_where_a_link_leads(tmp_path: Path) -> None:
     assert {*tmp_path.iterdir()} == {folder, link}
 
 
-def test_a_report_is_not_the_output_of_the_program(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("option", "reason"),
+    [
+        ("--report", "not a file of its own"),
+        ("--log", "the output of this program, which has the log anyway"),
+    ],
+)
+def test_a_file_is_not_the_output_of_the_program(tmp_path: Path, option: str, reason: str) -> None:
     output = tmp_path / "output"
-    words = [sys.executable, str(ROOT / "app.py"), "--port", "0", "--report", "/dev/stdout"]
+    words = [sys.executable, str(ROOT / "app.py"), "--port", "0", option, "/dev/stdout"]
     with output.open("w") as file:
+        file.write("earlier")
+        file.flush()
         done = subprocess.run(words, stdout=file, stderr=subprocess.PIPE, text=True, check=False)
-    assert (done.returncode, done.stderr) == (2, "error: /dev/stdout: not a file of its own.\n")
-    assert output.exists()
+    assert (done.returncode, done.stderr) == (2, f"error: /dev/stdout: {reason}.\n")
+    assert output.read_text() == "earlier"
 
 
 def test_programs_that_start_at_once_can_have_one_report(tmp_path: Path) -> None:

@@ -203,10 +203,11 @@ def test_the_host_of_an_origin_that_begins_a_token_is_masked() -> None:
     fields = {"Host": "My.Own~Secret_2xy", "Origin": "http://My.Own~Secret_2"}
     fields |= {"Referer": "https://My.Own~Sec:80/x", "X-Forwarded-Host": "My.Own"}
     asks = {**fields, "Access-Control-Request-Method": "GET", "Authorization": ""}
+    stub.get("/x/http://My.Own~Secret_2/?u=http://My.Own~Secret_2/")
     for path in ("/v1/projects", "/_stub/state"):
         stub.get(path, headers=fields)
         stub.options(path, headers=asks)
-    headers = entries(stub)[0]["headers"]
+    headers = entries(stub)[1]["headers"]
     assert headers["Host"] == headers["X-Forwarded-Host"] == "***"
     assert (headers["Origin"], headers["Referer"]) == ("http://***", "https://***/x")
     assert "My.Own" not in shown_of(stub, lines)
