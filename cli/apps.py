@@ -9,13 +9,15 @@ import click
 from flask import Flask
 
 import stub
+from store import MAX_PROJECTS
 from stub.like.profile import read_profile
 from stub.rules import check
 from stub.seed import Seed, read_seed, read_states, sample_of
+from stub.store import SharedStores
 from web.speedups import speed_up
 
 from .log import Log
-from .options import Settings, Start, invalid
+from .options import MAX_STORED, Settings, Start, invalid
 
 
 def make_app(start: Start, options: stub.Options, log: Log, **probed: Any) -> Flask:
@@ -30,8 +32,8 @@ def make_app(start: Start, options: stub.Options, log: Log, **probed: Any) -> Fl
     return speed_up(app)
 
 
-def connect_store(url: str, threads: int) -> Any:
-    """What makes the stores of --store. Raises `click.UsageError` if it cannot be used."""
+def connect_store(url: str, threads: int) -> SharedStores:
+    """The stores of --store. Raises `click.UsageError` if it cannot be used."""
     try:
         from redis_store import connect
 
@@ -41,6 +43,15 @@ def connect_store(url: str, threads: int) -> Any:
     except ValueError as error:
         reason = str(error)
     raise invalid("store", f"{reason}.")
+
+
+def max_projects_of(settings: Settings) -> int:
+    """Raises `click.UsageError` for more projects than a world can have with --store."""
+    most = MAX_STORED if settings.store else MAX_PROJECTS
+    if settings.store and settings.max_projects and settings.max_projects > most:
+        reason = f"{settings.max_projects} is too many with --store: give at most {most}."
+        raise invalid("max_projects", reason)
+    return settings.max_projects or most
 
 
 def files_to_watch(settings: Settings) -> list[Path]:
@@ -70,14 +81,13 @@ def options_of(settings: Settings) -> stub.Options:
     for _, word in settings.outcome:
         for wrong in check(word, "Status", statuses):
             raise invalid("outcome", f"{word!r} {wrong.detail}.")
-    more: dict[str, Any] = {}  # without --store the stores are those in memory
-    if settings.store:
-        more["new_store"] = connect_store(settings.store, settings.threads)
+    max_projects = max_projects_of(settings)
+    stores = connect_store(settings.store, settings.threads) if settings.store else None
     return stub.Options(
         tokens=settings.token,
         pace=settings.pace,
         outcomes=settings.outcome,
-        max_projects=settings.max_projects,
+        max_projects=max_projects,
         seed=seed,
         strict=settings.strict,
         states=states,
@@ -91,5 +101,5 @@ def options_of(settings: Settings) -> stub.Options:
         journal_bytes=settings.journal_bytes,
         world_idle=settings.world_idle,
         like=like,
-        **more,
+        stores=stores,
     )

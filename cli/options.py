@@ -195,6 +195,7 @@ def parse_probe(text: str) -> tuple[str, ...]:
     return tuple(name for name in names if name in chosen)
 
 
+MAX_STORED = 1000  # projects of a world with --store, where each change writes the whole world
 SEED = Integer(0, stub.MAX_SEED)
 SECONDS = Number(0, 10**9)
 RANDOM = partial(random.randrange, 2**32)
@@ -256,7 +257,11 @@ class Settings(NamedTuple):
     token_file: Path | None = file("File with more of them, one to a line; # begins a comment.")
     trusted_host: tuple[str, ...] = several("Host to serve on loopback, too", server.check_hosts)
     store: str | None = option("Redis server for the records, such as redis://127.0.0.1:6379/0.")
-    max_projects: int = option("Maximum number of projects.", Integer(1), default=MAX_PROJECTS)
+    max_projects: int | None = option(
+        f"Maximum number of projects; with --store {MAX_STORED} is the default and the limit.",
+        Integer(1),
+        show_default=str(MAX_PROJECTS),
+    )
     world_idle: float = option(
         "Seconds unused, after which a world makes room for another.", SECONDS, default=3600.0
     )

@@ -2,14 +2,15 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from datetime import datetime, timedelta
-from typing import Any, NamedTuple, Protocol, cast
+from datetime import datetime
+from functools import partial
+from typing import Any, NamedTuple
 from uuid import uuid4
 
 from records import STATUSES
 from store import Clock, NewId
 
-from .clock import MAX_ADVANCE, WorldClock
+from .clock import Setting, WorldClock
 from .contract import Contract
 from .coverage import Coverage
 from .entry import Entry
@@ -22,30 +23,10 @@ from .options import Options
 from .redaction import Redactor
 from .rejections import Rejections
 from .seed import Seed
-from .store import Records, WorldStore
+from .store import Records, StubStore, WorldStore
 from .tenants import Tenant, prefix_of
 from .timelines import timelines_of
 from .tokens import Tokens, read_token
-
-
-class SharedStores(Protocol):
-    """What the stub needs of the stores of records that several programs share."""
-
-    least_idle: float
-    """Seconds: a world that was used more recently is one that is used."""
-
-    def share_clock(
-        self, real: Clock, frozen_at: datetime | None, max_advance: timedelta, *, world: str
-    ) -> Any:
-        """The clock of a world, with the methods of `WorldClock`."""
-
-    def worlds(self, prefix: str) -> dict[str, int]:
-        """The number of projects of each world with records, by the full names of a tenant."""
-
-    def free(self, world: str, idle: float) -> None:
-        """Remove the records of a world, unless a program has used them in so many seconds, or in
-        `least_idle`.
-        """
 
 
 class SetUp(NamedTuple):
@@ -91,9 +72,13 @@ class Worlds:
         self.timeline_for = timelines_of(options.pace, run, options.outcomes)
         now = options.freeze or clock()
         self.records = options.seed.records(now, self.ids, self.timeline_for)
-        self.shared: SharedStores | None = None
-        if hasattr(options.new_store, "share_clock"):
-            self.shared = cast(SharedStores, options.new_store)
+        self.shared = options.stores
+        self.new_store = partial(
+            WorldStore,
+            timeline_for=self.timeline_for,
+            max_projects=options.max_projects,
+            unique_names=self.like is None or self.like.has_unique_names,
+        )
         self._tenants: dict[str, Tenant] = {}  # by the prefix of their worlds
 
     def authenticate(self, token: str) -> "Visit | None":
@@ -123,26 +108,12 @@ class Worlds:
         """A world as at the start, which its tenant does not have yet."""
         return World(name, self)
 
-    def new_clock(self, world: str) -> Any:
-        """The clock of a new world, which the programs of a shared store have together."""
-        frozen_at = self.options.freeze
+    def open_store(self, world: str, ids: Ids) -> tuple[StubStore, WorldClock]:
+        """The store of a new world and its clock, which programs may share."""
+        clock = WorldClock(self.clock, Setting(self.options.freeze))
         if self.shared:
-            return self.shared.share_clock(self.clock, frozen_at, MAX_ADVANCE, world=world)
-        return WorldClock(self.clock, frozen_at)
-
-    def new_store(self, name: str, clock: Any, ids: Ids) -> WorldStore:
-        options = self.options
-        more = {"world": name} if self.shared else {}
-        store: WorldStore = options.new_store(
-            clock,
-            ids,
-            timeline_for=self.timeline_for,
-            max_projects=options.max_projects,
-            records=self.records,
-            unique_names=self.like is None or self.like.has_unique_names,
-            **more,
-        )
-        return store
+            return self.shared.open(world, clock, ids, self.records, self.new_store)
+        return self.new_store(clock, ids, records=self.records), clock
 
     def journals(self) -> list[list[Journal]]:
         """The journals of each tenant."""
@@ -167,9 +138,8 @@ class World:
         self.set_ups: list[SetUp] = []  # the latest ones of Pact, which a teardown takes back
         self.grease = Switch(worlds.grease)
         self.ids = worlds.ids.of_world(name, self.grease)
-        self.clock = worlds.new_clock(name)
         self.timeline_for = worlds.timeline_for
-        self.store = worlds.new_store(name, self.clock, self.ids)
+        self.store, self.clock = worlds.open_store(name, self.ids)
         self.service: Any = self.store  # the store of the requests to /v1
         if worlds.responses:
             self.service = LikeStore(self.store, worlds.responses, self.timeline_for)

@@ -37,7 +37,7 @@ DEFAULTS = {
     "host": "127.0.0.1",
     "token": "dev-token",
     "threads": "16",
-    "max-projects": "100000",
+    "max-projects": "(100000)",
     "journal-bytes": "67108864",
     "world-idle": "3600.0",
     "grace": "10.0",

@@ -153,7 +153,7 @@ def test_a_header_field_of_a_deployment_knows_its_project() -> None:
 def test_ids_that_are_made_from_others_are_the_same_in_memory_and_redis(redis_stores: Any) -> None:
     ids = {"projects": {"slug": True}, "deployments": {"same": True}}
     service = profile(ids=ids)
-    for store in ({}, {"new_store": redis_stores}):
+    for store in ({}, {"stores": redis_stores}):
         client = client_of(like(service, **store), "dev-token.slugs")
         for name, made in (("My Shöp", "my-shop"), ("my-shop", "my-shop-2"), ("漢字", "unnamed")):
             created = client.post("/v1/projects", json={"name": name}).json
@@ -194,7 +194,7 @@ def test_it_holds_in_each_world_after_a_reset_and_over_redis(redis_stores: Any) 
     for name in ("vercel", "supabase", "northflank"):
         service = SERVICES[name]
         seen = []
-        for store in ({}, {"new_store": redis_stores}):
+        for store in ({}, {"stores": redis_stores}):
             app = like(service, clock, ids_seed=5, **store)
             for token in (f"dev-token.{name}", f"dev-token.{name}-2"):
                 client = client_of(app, token)
@@ -215,7 +215,7 @@ def test_it_holds_in_each_world_after_a_reset_and_over_redis(redis_stores: Any) 
 
 
 def test_names_that_may_be_taken_twice_are_taken_in_memory_and_redis(redis_stores: Any) -> None:
-    for store in ({}, {"new_store": redis_stores}):
+    for store in ({}, {"stores": redis_stores}):
         client = client_of(like(SERVICES["supabase"], **store), "dev-token.twice")
         for _ in range(2):
             sent = request_of(SERVICES["supabase"], "twin")
