@@ -9,6 +9,7 @@ import click
 from flask import Flask, Response
 
 import stub
+from stub.store import SharedStores
 from web.problems import PROBLEM_JSON
 from web.speedups import speed_up
 
@@ -62,8 +63,8 @@ def worlds_of(app: Flask) -> stub.Worlds:
     return worlds
 
 
-def connect_store(url: str, threads: int) -> Any:
-    """What makes the stores of --store. Raises `click.UsageError` if it cannot be used."""
+def connect_store(url: str, threads: int) -> SharedStores:
+    """The stores of --store. Raises `click.UsageError` if it cannot be used."""
     try:
         from redis_store import connect
 

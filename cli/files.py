@@ -17,7 +17,7 @@ from stub.tokens import Tokens, read_token
 from web.files import content_of
 
 from .apps import connect_store
-from .options import Settings, invalid
+from .options import MAX_STORED, Settings, invalid
 
 TOGETHER = "; the tokens of the file and those of --token or STUB_TOKEN are valid together"
 
@@ -37,7 +37,12 @@ def with_files(given: Settings) -> Settings:
     check_outcomes(settings, like)
     options = replace(settings.options, like=like, seed=seed, states=states)
     if settings.store:
-        options = replace(options, new_store=connect_store(settings.store, settings.threads))
+        most = options.max_projects or MAX_STORED
+        if most > MAX_STORED:
+            reason = f"{most} is too many with --store: give at most {MAX_STORED}."
+            raise invalid("max_projects", reason)
+        stores = connect_store(settings.store, settings.threads)
+        options = replace(options, stores=stores, max_projects=most)
     return replace(settings, options=options)
 
 

@@ -17,6 +17,7 @@ from flask import Flask
 
 import server
 import stub
+from store import MAX_PROJECTS
 from stub.failures import FAILURES
 from stub.grease.axes import AXES
 from stub.tokens import read_token
@@ -243,6 +244,7 @@ def file(text: str) -> Any:
     return option(text, parse_path, metavar="PATH")
 
 
+MAX_STORED = 1000  # projects of a world with --store, where each change writes the whole world
 SEED = Integer(0, stub.MAX_SEED)
 SECONDS = Number(0, 10**9)
 RANDOM = partial(random.randrange, 2**32)
@@ -302,7 +304,11 @@ ROWS: dict[str, dict[str, Row]] = {
         "token_file": file("File with more of them, one to a line; # begins a comment."),
         "trusted_host": several("Host to serve on loopback, too", server.check_hosts),
         "store": option("Redis server for the records, such as redis://127.0.0.1:6379/0."),
-        "max_projects": option("Maximum number of projects.", Integer(1)),
+        "max_projects": option(
+            f"Maximum number of projects; with --store {MAX_STORED} is the default and the limit.",
+            Integer(1),
+            show_default=str(MAX_PROJECTS),
+        ),
         "world_idle": option(
             "Seconds unused, after which a world makes room for another.", SECONDS
         ),

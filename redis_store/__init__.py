@@ -1,72 +1,88 @@
 """A store on Redis: its records outlive the program, and processes share them.
 
-`scripts.py` says what is in which key. The package `redis` is optional: only `--store` imports this
-one. It imports neither Flask nor the stub.
+The package `redis` is optional: only `--store` imports this one, which imports no Flask.
 """
 
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from redis import RedisError
+from redis import RedisError, WatchError
 
-from .scripts import FREE, LEAST_IDLE, keys_of, name_of
+from stub.clock import WorldClock
+from stub.ids import MakeId
+from stub.store import Records, WorldStore
+
+from .document import HEAD, read_count
 from .server import INVALID_URL, URL, RedisConnection, unusable
-from .store import RedisClock, RedisStore
+from .store import DAY, MINUTE, RedisStore
+
+KEYS = "project-stub:"
+"""Precedes the name of a world in its key."""
 
 # The options of a URL whose files redis-py opens with a message that names none.
 FILES = ("ssl_ca_certs", "ssl_ca_path", "ssl_certfile", "ssl_keyfile")
 
 
 class RedisStores(RedisConnection):
-    """Makes the stores of worlds, and their clocks, on one server."""
+    """Opens the stores of worlds, and their clocks, on one server."""
 
-    least_idle = LEAST_IDLE
+    least_idle: float = 2 * MINUTE  # a read may not have renewed the TTL for a minute
 
-    def __call__(self, *collaborators: Any, **options: Any) -> RedisStore:
-        return RedisStore(self, *collaborators, **options)
-
-    def share_clock(self, *collaborators: Any, world: str) -> RedisClock:
-        return RedisClock(self, world, *collaborators)
+    def open(
+        self,
+        world: str,
+        clock: WorldClock,
+        ids: MakeId,
+        records: Records,
+        new_store: Callable[..., WorldStore],
+    ) -> tuple[RedisStore, WorldClock]:
+        # A main world does not expire: its name is empty, or ends with `/`.
+        seconds = DAY if world.rpartition("/")[2] else None
+        store = RedisStore(self, KEYS + world, seconds, clock, ids, records, new_store)
+        return store, store.now
 
     def worlds(self, prefix: str) -> dict[str, int]:
         """The number of projects of each world with records whose name begins so, but for those of
         other tenants. This uses no world.
         """
-        pattern = keys_of(f"{prefix}*")[0]
-        with self.available([pattern]) as client:
-            own = []
-            for key in client.scan_iter(pattern, count=1000):
-                name = name_of(key)
-                if b"/" in name.removeprefix(prefix.encode()):
-                    continue
-                with self.available([repr(key)[2:-1]]):
-                    own.append(name.decode())
-            pipeline = client.pipeline(transaction=False)
-            for world in own:
-                pipeline.llen(keys_of(world)[1])
-            replies = pipeline.execute(raise_on_error=False)
-        found = {}
-        for world, reply in zip(own, replies, strict=True):
-            with self.available(keys_of(world)[1:2]):
-                if isinstance(reply, RedisError):
-                    raise reply
-            found[world] = reply
-        return found
+        start = (KEYS + prefix).encode()
+        with self.available(f"{KEYS}{prefix}*") as redis:
+            found = [*redis.scan_iter(start + b"*", count=1000)]
+            own = [key for key in found if b"/" not in key.removeprefix(start)]
+            pipeline = redis.pipeline(transaction=False)
+            for key in own:
+                pipeline.getrange(key, 0, HEAD - 1)
+            heads = pipeline.execute(raise_on_error=False)
+        numbers = {}
+        for key, head in zip(own, heads, strict=True):
+            with self.available(repr(key)[2:-1]):
+                if isinstance(head, RedisError):
+                    raise head
+                if head:  # else it has expired meanwhile
+                    numbers[key.decode().removeprefix(KEYS)] = read_count(head)
+        return numbers
 
     def free(self, world: str, idle: float) -> None:
         """Remove the records of a world, unless a program has used them in so many seconds, or in
         the last two minutes.
         """
-        keys = keys_of(world)
-        with self.available(keys):
-            self.run(FREE, keys, max(idle, self.least_idle))
+        key = KEYS + world
+        # A program that uses the world meanwhile renews it: then it is not removed.
+        with suppress(WatchError), self.available(key) as redis, redis.pipeline() as pipeline:
+            pipeline.watch(key)  # type: ignore[no-untyped-call]
+            unused = DAY - pipeline.ttl(key)
+            if unused >= max(idle, self.least_idle):
+                pipeline.multi()
+                pipeline.unlink(key)
+                pipeline.execute()
 
 
 def connect(url: str, threads: int) -> RedisStores:
     """The stores on the server of this URL, for so many requests at once.
 
-    Raises `ValueError` for an invalid URL, and if the server is away or rejects scripts.
+    Raises `ValueError` for an invalid URL, and if the server is away.
     """
     if not URL.fullmatch(url):
         raise ValueError(INVALID_URL)
@@ -75,7 +91,7 @@ def connect(url: str, threads: int) -> RedisStores:
             raise ValueError(f"{name}: there is no file {path}")
     try:
         stores = RedisStores(url, threads)
-        stores.client.eval("return redis.call('EXISTS', KEYS[1])", 1, keys_of("")[0])
+        stores.client.exists(KEYS)
     except (RedisError, OSError, TypeError, ValueError) as error:  # redis-py reads options late
         raise ValueError(unusable(url, error)) from None
     return stores

@@ -2,12 +2,11 @@
 
 import logging
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 from weakref import finalize
 
-from redis import BlockingConnectionPool, Redis, RedisError, exceptions
+from redis import BlockingConnectionPool, Redis, RedisError, WatchError, exceptions
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
@@ -28,7 +27,6 @@ INVALID_URL = (
 )
 
 AWAY = (RedisError, OSError)
-INVALID = (ValueError, TypeError, OverflowError, RecursionError)  # for what others have written
 UNREACHABLE = (exceptions.ConnectionError, exceptions.TimeoutError)
 
 log = logging.getLogger(__name__)
@@ -52,30 +50,32 @@ class RedisConnection:
         self._url = url
         self._unreachable = False
 
-    def run(self, script: str, keys: Sequence[str], *arguments: Any) -> Any:
-        """The reply of a script; within `available`."""
-        return self.client.eval(script, len(keys), *keys, *arguments)
-
     @contextmanager
-    def available(self, keys: Sequence[str]) -> Iterator[Redis]:
-        """The client, to use and to read the keys of a world.
+    def available(self, key: str) -> Iterator[Redis]:
+        """The client, to use a key. Raises `WatchError` if another change came between.
 
-        Raises `StoreUnavailable`, with a line in the log, if the server cannot be used, and if the
-        keys have what this package cannot have written.
+        Raises `StoreUnavailable`, with a line in the log, if the server cannot be used, and for a
+        key that has what this package cannot have written: the caller's `ValueError`.
         """
         try:
             yield self.client
-        except (*AWAY, *INVALID) as error:
-            if not isinstance(error, AWAY) or str(error).startswith("WRONGTYPE"):
-                log.warning("Redis has something invalid in %s", " or ".join(keys))
+        except (*AWAY, ValueError) as error:
+            reason: BaseException = error
+            if isinstance(error, WatchError):
+                # redis-py raises the same where the connection is lost, and the change may be made.
+                if not isinstance(error.__context__, UNREACHABLE):
+                    raise
+                reason = error.__context__
+            if isinstance(error, ValueError) or str(error).startswith("WRONGTYPE"):
+                log.warning("Redis has something invalid in %s", key)
             elif not self._unreachable:
-                log.warning(unusable(self._url, error))
+                log.warning(unusable(self._url, reason))
                 self._unreachable = True
             raise StoreUnavailable from error
         self._unreachable = False
 
 
-def unusable(url: str, error: Exception) -> str:
+def unusable(url: str, error: BaseException) -> str:
     """The message for an error of a connection, without a user, a password or an option.
 
     Redis may quote a command, so of its own errors the first word or the type is taken.

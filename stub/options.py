@@ -3,18 +3,17 @@
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
 
 from flask import Response
 
 from auth import DEFAULT_TOKEN
 from profiles.profile import Profile
-from store import MAX_PROJECTS, PACE
+from store import PACE
 
 from .failures import Failures
 from .redaction import Redactor
 from .seed import NOTHING, Seed
-from .store import WorldStore
+from .store import SharedStores
 
 
 @dataclass(frozen=True)
@@ -23,13 +22,13 @@ class Options:
 
     A token is a b64token (RFC 6750 §2.1), or `NAME=TOKEN` for the worlds of the tenant of that name
     alone. `outcomes` are the last statuses of deployments by a shell pattern of the name of their
-    project. `new_store` makes the store of a world: of its clock and its ids.
+    project. `stores` are those that several programs share; by default each world is in memory.
     """
 
     tokens: Collection[str] = (DEFAULT_TOKEN,)
     pace: float = PACE
     outcomes: Sequence[tuple[str, str]] = ()
-    max_projects: int = MAX_PROJECTS
+    max_projects: int | None = None  # by default `store.MAX_PROJECTS`
     seed: Seed = NOTHING
     strict: bool = False  # rejects query parameters and unknown members
     states: Mapping[str, Seed] = field(default_factory=dict)  # Pact's provider states by name
@@ -45,6 +44,6 @@ class Options:
     like: Profile | None = None  # of a service
     announces_grease: bool = True  # whether a varied response has the header `Stub-Grease`
     failures: Failures | None = None  # those of a run of `--probe failures`
-    new_store: Callable[..., Any] = WorldStore
+    stores: SharedStores | None = None
     log: Callable[[Response], Response] | None = None  # the last step of a request
     redactor: Redactor | None = None  # masks more than the tokens, such as previous ones

@@ -1,8 +1,13 @@
-"""The store of a world: that of the service, with records that are replaced, added and removed."""
+"""The store of a world: that of the service, with records that are replaced, added and removed.
 
+A store outside the process has the methods of `StubStore`.
+"""
+
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
+from typing import Protocol
 
 from records import (
     OLDEST_FIRST,
@@ -12,8 +17,9 @@ from records import (
     Timeline,
     truncate_to_milliseconds,
 )
-from store import Clock, MemoryStore, StoreFull
+from store import Clock, MemoryStore, Store, StoreFull
 
+from .clock import WorldClock
 from .ids import MakeId, unused_id
 from .timelines import TimelineFor
 
@@ -60,6 +66,68 @@ def with_start(deployment: Deployment, at: datetime) -> Deployment:
     return deployment._replace(created_at=at) if deployment.created_at is AT_START else deployment
 
 
+class StubStore(Store, Protocol):
+    """What the stub needs of the store of a world, beside what the views need."""
+
+    def records(self) -> Records:
+        """All records; each deployment has a time of its own."""
+
+    def reset(self, records: Records | None = None) -> None:
+        """Replace all records by these, or by those of the start; in the same step, a store that
+        programs share resets the setting of the clock.
+        """
+
+    def restore(self, records: Records) -> None:
+        """Replace all records by those that `records()` returned before; the clock goes on."""
+
+    def add(self, records: Records) -> None:
+        """Add the records whose id and name are not in use, all or none. Raises `StoreFull`."""
+
+    def remove_projects(self) -> None:
+        """Remove all projects, and the deployments that belong to one."""
+
+    def put_deployment(
+        self, deployment_id: str | None, timeline: Timeline, project_id: str | None = None
+    ) -> tuple[Deployment, bool]:
+        """Make or replace a deployment, whose age starts now; without an id it is a new one.
+
+        Returns it, and whether it is new. A replaced one keeps its project. With a `project_id` it
+        becomes the latest of that project; if it was the latest of another, that one gets a new
+        deployment. Raises `UnknownProject`, or `StoreFull`: besides one deployment for each project
+        there may be as many as there may be projects. What `reset` brings has no bound, nor have
+        the deployments that `add` brings.
+        """
+
+
+class SharedStores(Protocol):
+    """What the stub needs of the stores that several programs share."""
+
+    least_idle: float
+    """Seconds: a world that was used more recently is one that is used."""
+
+    def open(
+        self,
+        world: str,
+        clock: WorldClock,
+        ids: MakeId,
+        records: Records,
+        new_store: "Callable[..., WorldStore]",
+    ) -> tuple[StubStore, WorldClock]:
+        """The store of a world, and its clock, which may be there already.
+
+        A world that is not there begins with this clock and these records. `new_store` makes a
+        store in memory of a clock, ids, and `records=`.
+        """
+
+    def worlds(self, prefix: str) -> dict[str, int]:
+        """The number of projects of each world with records, by the full names of a tenant."""
+
+    def free(self, world: str, idle: float) -> None:
+        """Remove the records of a world, unless a program has used them in so many seconds, or in
+        `least_idle`.
+        """
+
+
 class WorldStore(MemoryStore):
     """The store of a world.
 
@@ -89,26 +157,20 @@ class WorldStore(MemoryStore):
         return deployment and with_start(deployment, self._started)
 
     def records(self) -> Records:
-        """All records; each deployment has a time of its own."""
         with self._lock:
             deployments = [with_start(each, self._started) for each in self._deployments.values()]
             return Records(tuple(self._projects.values()), tuple(deployments))
 
     def reset(self, records: Records | None = None) -> None:
-        """Replace all records by these, or by those of the start; in the same step, a store that
-        processes share resets the setting of the clock.
-        """
         with self._lock:
             self._started = truncate_to_milliseconds(self.now())
             self._take(self._initial if records is None else records)
 
     def restore(self, records: Records) -> None:
-        """Replace all records by those that `records()` returned before; the clock goes on."""
         with self._lock:
             self._take(records)
 
     def add(self, records: Records) -> None:
-        """Add the records whose id and name are not in use, all or none. Raises `StoreFull`."""
         with self._lock:
             now = truncate_to_milliseconds(self.now())
             new = [
@@ -130,7 +192,6 @@ class WorldStore(MemoryStore):
             self._list = None
 
     def remove_projects(self) -> None:
-        """Remove all projects, and the deployments that belong to one."""
         with self._lock:
             left = [each for each in self._deployments.values() if each.project_id is None]
             self._take(Records((), tuple(left)))
@@ -138,14 +199,6 @@ class WorldStore(MemoryStore):
     def put_deployment(
         self, deployment_id: str | None, timeline: Timeline, project_id: str | None = None
     ) -> tuple[Deployment, bool]:
-        """Make or replace a deployment, whose age starts now; without an id it is a new one.
-
-        Returns it, and whether it is new. A replaced one keeps its project. With a `project_id` it
-        becomes the latest of that project; if it was the latest of another, that one gets a new
-        deployment. Raises `UnknownProject`, or `StoreFull`: besides one deployment for each project
-        there may be as many as there may be projects. What `reset` brings has no bound, nor have
-        the deployments that `add` brings.
-        """
         with self._lock:
             if project_id is not None and project_id not in self._projects:
                 raise UnknownProject

@@ -2,16 +2,16 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from datetime import timedelta
-from typing import Any, NamedTuple, Protocol, cast
+from functools import partial
+from typing import Any, NamedTuple
 from uuid import uuid4
 
 from profiles.ids import Form
 from profiles.service import LikeStore, Responses
 from records import STATUSES
-from store import Clock, NewId
+from store import MAX_PROJECTS, Clock, NewId
 
-from .clock import MAX_ADVANCE, WorldClock
+from .clock import Setting, WorldClock
 from .contract import Contract
 from .coverage import Coverage
 from .entry import Entry
@@ -23,29 +23,9 @@ from .options import Options
 from .redaction import Redactor
 from .rejections import Rejections
 from .seed import Seed
-from .store import Records, WorldStore
+from .store import Records, StubStore, WorldStore
 from .timelines import timelines_of
 from .tokens import WorldName, read_token
-
-
-class SharedStores(Protocol):
-    """What the stub needs of the stores of records that several programs share."""
-
-    least_idle: float
-    """Seconds: a world that was used more recently is one that is used."""
-
-    def share_clock(
-        self, real: Clock, frozen_at: Any, max_advance: timedelta, *, world: str
-    ) -> Any:
-        """The clock of a world, with the methods of `WorldClock`."""
-
-    def worlds(self, prefix: str) -> dict[str, int]:
-        """The number of projects of each world with records, by the full names of a tenant."""
-
-    def free(self, world: str, idle: float) -> None:
-        """Remove the records of a world, unless a program has used them in so many seconds, or in
-        `least_idle`.
-        """
 
 
 class Common:
@@ -79,30 +59,20 @@ class Common:
         self.timeline_for = timelines_of(options.pace, run, options.outcomes)
         now = options.freeze or clock()
         self.records = options.seed.records(now, self.ids, self.timeline_for)
-        self.shared: SharedStores | None = None
-        if hasattr(options.new_store, "share_clock"):
-            self.shared = cast(SharedStores, options.new_store)
-
-    def new_clock(self, world: str) -> Any:
-        """The clock of a new world, which the programs of a shared store have together."""
-        frozen_at = self.options.freeze
-        if self.shared:
-            return self.shared.share_clock(self.clock, frozen_at, MAX_ADVANCE, world=world)
-        return WorldClock(self.clock, frozen_at)
-
-    def new_store(self, world: str, clock: Any, ids: Ids) -> WorldStore:
-        options = self.options
-        more = {"world": world} if self.shared else {}
-        store: WorldStore = options.new_store(
-            clock,
-            ids,
+        self.stores = options.stores
+        self.new_store = partial(
+            WorldStore,
             timeline_for=self.timeline_for,
-            max_projects=options.max_projects,
-            records=self.records,
+            max_projects=options.max_projects or MAX_PROJECTS,
             unique_names=self.like is None or self.like.has_unique_names,
-            **more,
         )
-        return store
+
+    def open_store(self, world: str, ids: Ids) -> tuple[StubStore, WorldClock]:
+        """The store of a new world and its clock, which programs may share."""
+        clock = WorldClock(self.clock, Setting(self.options.freeze))
+        if self.stores:
+            return self.stores.open(world, clock, ids, self.records, self.new_store)
+        return self.new_store(clock, ids, records=self.records), clock
 
 
 class SetUp(NamedTuple):
@@ -129,9 +99,8 @@ class World:
         self.set_ups: list[SetUp] = []  # the latest ones of Pact, which a teardown takes back
         self.grease = Switch(common.grease)
         self.ids = common.ids.of_world(str(name), self.grease)
-        self.clock = common.new_clock(str(name))
+        self.store, self.clock = common.open_store(str(name), self.ids)
         self.timeline_for = common.timeline_for
-        self.store = common.new_store(str(name), self.clock, self.ids)
         self.service: Any = self.store  # the store of the requests to /v1
         if common.responses:
             self.service = LikeStore(self.store, common.responses, self.timeline_for)

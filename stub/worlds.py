@@ -34,7 +34,7 @@ class Worlds:
         self.tokens = Tokens(common.options.tokens)
         self.memory = JournalMemory(common.options.journal_bytes, self._journals)
         self._clock = common.clock
-        self._stores = common.shared
+        self._stores = common.stores
         self._lock = Lock()
         self._worlds: dict[WorldName, World] = {}
         # Of the worlds that have ended.

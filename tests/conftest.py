@@ -29,6 +29,7 @@ from tests.contract import assert_in_contract
 from tests.live import serving
 
 if TYPE_CHECKING:
+    from redis_store import RedisStores
     from tests.redis_server import RedisServer
 
 pytest_plugins = ["tests.stores"]  # which has fixtures, and imports this file
@@ -142,8 +143,8 @@ def shared_redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator["RedisSer
 
 
 @pytest.fixture
-def redis_stores(shared_redis: "RedisServer") -> Callable[..., Any]:
-    """Makes stores on an empty Redis server."""
+def redis_stores(shared_redis: "RedisServer") -> "RedisStores":
+    """The stores on an empty Redis server."""
     from redis_store import connect
 
     shared_redis.client.flushall()

@@ -74,4 +74,4 @@ def running_redis(folder: Path, *options: str) -> Iterator[RedisServer]:
 
 
 def app_on(url: str, clock: Callable[[], datetime]) -> Flask:
-    return make_stub(clock=clock, seed=SAMPLE_SEED, new_store=connect(url, threads=16))
+    return make_stub(clock=clock, seed=SAMPLE_SEED, stores=connect(url, threads=16))

@@ -2,6 +2,7 @@
 
 import itertools
 import time
+from collections import defaultdict
 from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
@@ -11,21 +12,56 @@ import pytest
 
 from records import Deployment, Project, Stage
 from store import MAX_PROJECTS, PACE, MemoryStore, Store
+from store import Clock as RealClock
+from stub.clock import Setting, WorldClock
 from stub.ids import MakeId
-from stub.store import NO_RECORDS, Records, WorldStore
+from stub.store import NO_RECORDS, Records, SharedStores, StubStore, WorldStore
 from stub.timelines import timelines_of
 from tests.conftest import START, Clock, counting_ids
 
-MakeStore = Callable[..., WorldStore]
+MakeStore = Callable[..., StubStore]
 
 FAILED = (Stage("failed"),)
 DEFAULTS: dict[str, Any] = {
     "timeline_for": timelines_of(PACE),
     "max_projects": MAX_PROJECTS,
-    "records": NO_RECORDS,
     "unique_names": True,
 }
-"""The options of a store, as the stub gives them to each."""
+"""The options of a store in memory, as the stub gives them to each."""
+
+
+def make_shared(
+    stores: SharedStores,
+    world: str,
+    clock: RealClock,
+    ids: MakeId,
+    *,
+    records: Records = NO_RECORDS,
+    **options: Any,
+) -> StubStore:
+    """The store of a world that programs share."""
+    new_store = partial(WorldStore, **DEFAULTS | options)
+    return stores.open(world, WorldClock(clock, Setting()), ids, records, new_store)[0]
+
+
+class StoresOf:
+    """Stores in memory of one class, where the stub takes shared ones."""
+
+    least_idle = 0.0
+
+    def __init__(self, kind: type[WorldStore]) -> None:
+        self._kind = kind
+
+    def open(
+        self, world: str, clock: WorldClock, ids: MakeId, records: Records, new_store: Any
+    ) -> tuple[WorldStore, WorldClock]:
+        return self._kind(clock, ids, records=records, **DEFAULTS), clock
+
+    def worlds(self, prefix: str) -> dict[str, int]:
+        return {}
+
+    def free(self, world: str, idle: float) -> None:
+        pass
 
 
 def project_and_deployment(number: int) -> tuple[Project, Deployment]:
@@ -42,7 +78,7 @@ def records_of(*numbers: int) -> Records:
 
 def ids_counted_by_prefix() -> MakeId:
     """An id that a rejected create has drawn is then that of the next create, in any store."""
-    sources = {prefix: counting_ids() for prefix in ("prj", "dpl")}
+    sources: defaultdict[str, MakeId] = defaultdict(counting_ids)
     return lambda prefix, *rest: sources[prefix](prefix, *rest)
 
 
@@ -63,7 +99,7 @@ def implementation(request: pytest.FixtureRequest) -> MakeStore:
     """Makes stores of one implementation; each store is new."""
     if request.param == "RedisStore":
         redis, numbers = request.getfixturevalue("redis_stores"), itertools.count()
-        return lambda **options: redis(**DEFAULTS | {"world": f"w{next(numbers)}"} | options)
+        return lambda **options: make_shared(redis, f"w{next(numbers)}", **options)
     return lambda **options: request.param(**DEFAULTS | options)
 
 
@@ -73,7 +109,7 @@ def make_store(implementation: MakeStore, clock: Clock) -> MakeStore:
 
 
 @pytest.fixture
-def store(make_store: MakeStore) -> WorldStore:
+def store(make_store: MakeStore) -> StubStore:
     return make_store()
 
 
@@ -87,5 +123,4 @@ def plain_store(request: pytest.FixtureRequest, clock: Clock) -> Store:
     if request.param is WorldStore:
         return WorldStore(clock, counting_ids(), **options)
     redis = request.getfixturevalue("redis_stores")
-    store: Store = redis(clock, counting_ids(), **options, world="plain")
-    return store
+    return make_shared(redis, "plain", clock, counting_ids(), **options)

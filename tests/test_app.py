@@ -19,7 +19,7 @@ from tests.conftest import Clock, client_of, control_client_of, make_stub, names
 from tests.contract import CREATED, STATUSES, V1, assert_invalid, assert_problem
 from tests.replay import ORIGIN, REQUESTS, assert_same, make_app, replay
 from tests.services import DOCUMENTS
-from tests.stores import ids_counted_by_prefix
+from tests.stores import StoresOf, ids_counted_by_prefix
 from web.speedups import speed_up
 
 
@@ -165,7 +165,7 @@ class BrokenStore(WorldStore):
 
 
 def test_an_exception_is_500_and_logged_without_the_token(caplog: pytest.LogCaptureFixture) -> None:
-    response = client_of(make_stub(new_store=BrokenStore)).get("/v1/projects")
+    response = client_of(make_stub(stores=StoresOf(BrokenStore))).get("/v1/projects")
     assert_problem(response, 500, "internal_error")
     assert "secret" not in response.text
     assert "RuntimeError: ***: a secret of the store" in caplog.text

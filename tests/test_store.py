@@ -59,6 +59,13 @@ def test_an_id_in_use_is_not_used_again(make_store: MakeStore) -> None:
     assert store.list_projects() == (*records_of(1).projects, project)
 
 
+def test_a_store_is_full_when_all_ids_are_in_use(make_store: MakeStore) -> None:
+    store = make_store(records=records_of(1), ids=lambda prefix, *_: f"{prefix[0]}1")
+    with pytest.raises(StoreFull):
+        store.create_project("new", '{"name": "new"}')
+    assert store.list_projects() == records_of(1).projects
+
+
 def test_deployments_beyond_the_latest_have_as_much_room_as_projects(make_store: MakeStore) -> None:
     store = make_store(records=records_of(1, 2))
     for number in range(3):

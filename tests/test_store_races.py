@@ -9,11 +9,11 @@ import pytest
 from records import Deployment, Project, Stage
 from store import NameTaken, StoreFull
 from stub.ids import MakeId
-from stub.store import AT_START, Records, WorldStore
+from stub.store import AT_START, Records, StubStore
 from tests.conftest import START, Clock, counting_ids, in_parallel
 from tests.stores import MakeStore, SlowId
 
-Race = Callable[[WorldStore], None]
+Race = Callable[[StubStore], None]
 
 
 def slow_ids() -> MakeId:
@@ -21,11 +21,11 @@ def slow_ids() -> MakeId:
     return lambda *of: SlowId(next_id(*of))
 
 
-def create(store: WorldStore, name: str) -> Project:
+def create(store: StubStore, name: str) -> Project:
     return store.create_project(name, f'{{"name": "{name}"}}')
 
 
-def names_in(store: WorldStore) -> set[str]:
+def names_in(store: StubStore) -> set[str]:
     """The names of the listed projects, each of which is whole: its deployment can be read."""
     projects = store.list_projects()
     for project in projects[-1:]:  # the newest has had the least time
@@ -33,20 +33,20 @@ def names_in(store: WorldStore) -> set[str]:
     return {project.name for project in projects}
 
 
-def race_for_one_name(store: WorldStore) -> None:
+def race_for_one_name(store: StubStore) -> None:
     results = in_parallel(8 * [partial(create, store, "a")])
     assert Counter(map(type, results)) == {Project: 1, NameTaken: 7}
     assert len(store.list_projects()) == 1
 
 
-def race_for_the_last_place(store: WorldStore) -> None:
+def race_for_the_last_place(store: StubStore) -> None:
     for name in "tuvwxyz":
         create(store, name)
     results = in_parallel([partial(create, store, name) for name in "abcdefgh"])
     assert Counter(map(type, results)) == {Project: 1, StoreFull: 7}
 
 
-def race_lists_with_creates(store: WorldStore) -> None:
+def race_lists_with_creates(store: StubStore) -> None:
     def look() -> None:
         for _ in range(30):
             hash(SlowId())  # while a create is under way
@@ -62,7 +62,7 @@ def race_lists_with_creates(store: WorldStore) -> None:
     assert names_in(store) == {*"abcdef"}
 
 
-def race_resets_with_creates(store: WorldStore) -> None:
+def race_resets_with_creates(store: StubStore) -> None:
     """A project is either removed with its name, or there with its deployment."""
     for steps in range(8):
 
@@ -79,7 +79,7 @@ def race_resets_with_creates(store: WorldStore) -> None:
         store.reset(Records())
 
 
-def race_resets_with_reads(store: WorldStore) -> None:
+def race_resets_with_reads(store: StubStore) -> None:
     """A deployment begins when the reset that brought it did."""
     first, second = (
         Records((), (Deployment("d", None, AT_START, (Stage(status),)),)) for status in ("a", "b")
@@ -91,7 +91,7 @@ def race_resets_with_reads(store: WorldStore) -> None:
     assert {*found} <= {before, store.get_deployment("d")}
 
 
-def race_removals_with_exports(store: WorldStore) -> None:
+def race_removals_with_exports(store: StubStore) -> None:
     """An exported deployment has its project."""
     create(store, "a")
     for _ in range(3):  # which a removal leaves
@@ -107,12 +107,12 @@ def race_removals_with_exports(store: WorldStore) -> None:
         assert owners == {project.id for project in records.projects}
 
 
-def race_to_put_one_deployment(store: WorldStore) -> None:
+def race_to_put_one_deployment(store: StubStore) -> None:
     put = partial(store.put_deployment, SlowId("d"), (Stage("failed"),))
     assert sum(is_new for _, is_new in in_parallel(8 * [put])) == 1
 
 
-def race_to_add_projects(store: WorldStore) -> None:
+def race_to_add_projects(store: StubStore) -> None:
     def add(number: str) -> None:
         project = Project(SlowId(number), "one name", START, f"d{number}", "{}")
         store.add(Records((project,)))

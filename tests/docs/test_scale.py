@@ -11,6 +11,7 @@ import pytest
 from tests.conftest import ROOT, eventually, needs
 from tests.docs.documents import blocks_of, execute
 from tests.program import Process, process, ready_url
+from tests.redis_server import RedisServer
 from tests.wire import call
 
 pytestmark = pytest.mark.process
@@ -86,7 +87,6 @@ def test_tokens_are_read_again_and_a_world_moves_to_a_team_that_gets_a_name(site
         assert call(site.url, "/v1/projects", token=token).status_code == 200
     call(site.url, "/v1/projects", token=old, body=b'{"name": "brought along"}')
     site.shell(
-        command_with("idle=86400"),
         command_with("state.json", 0),
         command_with("state.json", 1),
         TOKEN=first,
@@ -98,6 +98,19 @@ def test_tokens_are_read_again_and_a_world_moves_to_a_team_that_gets_a_name(site
     stderr = site.program.communicate()[1]
     assert "read tokens: 4 tokens from now on\n" in stderr
     assert first not in stderr
+
+
+def test_the_keys_of_an_earlier_version_are_deleted(
+    shared_redis: RedisServer, tmp_path: Path
+) -> None:
+    needs("redis-cli")
+    shared_redis.clear()
+    for key in ("{project-stub:}:state", "{project-stub:team-a/job 1}:index", "project-stub:new"):
+        shared_redis.client.set(key, "")
+    command = command_with("UNLINK").replace("HOST", "127.0.0.1")
+    command = command.replace("PORT", str(shared_redis.port))
+    assert execute(["sh", "-c", command], tmp_path).returncode == 0
+    assert shared_redis.client.keys() == [b"project-stub:new"]
 
 
 def test_every_command_of_the_page_is_run() -> None:

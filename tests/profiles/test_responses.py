@@ -236,7 +236,7 @@ def test_a_deployment_has_no_status_but_those_of_the_profile() -> None:
 def test_ids_that_are_made_from_others_are_the_same_in_memory_and_redis(redis_stores: Any) -> None:
     ids = {"projects": "{project.name}", "deployments": "{project.id}"}
     service = profile(ids=ids)
-    for store in ({}, {"new_store": redis_stores}):
+    for store in ({}, {"stores": redis_stores}):
         client = client_of(like(service, **store), "dev-token.slugs")
         for name, made in (("My Shöp", "my-shop"), ("my-shop", "my-shop-2"), ("漢字", "unnamed")):
             created = client.post("/v1/projects", json={"name": name}).json
@@ -291,7 +291,7 @@ def test_it_holds_in_each_world_after_a_reset_and_over_redis(redis_stores: Any) 
     for name in ("vercel", "supabase", "northflank"):
         service = SERVICES[name]
         seen = []
-        for store in ({}, {"new_store": redis_stores}):
+        for store in ({}, {"stores": redis_stores}):
             app = like(service, clock, ids_seed=5, **store)
             for token in (f"dev-token.{name}", f"dev-token.{name}-2"):
                 client = client_of(app, token)
@@ -312,7 +312,7 @@ def test_it_holds_in_each_world_after_a_reset_and_over_redis(redis_stores: Any) 
 
 
 def test_names_that_may_be_taken_twice_are_taken_in_memory_and_redis(redis_stores: Any) -> None:
-    for store in ({}, {"new_store": redis_stores}):
+    for store in ({}, {"stores": redis_stores}):
         client = client_of(like(SERVICES["supabase"], **store), "dev-token.twice")
         for _ in range(2):
             sent = request_of(SERVICES["supabase"], "twin")

@@ -1,30 +1,32 @@
-"""Programs that share a Redis server."""
+"""Programs that share a Redis server: what one changes, the others see, and none undoes."""
 
 import json
-from collections.abc import Callable, Iterator
-from contextlib import nullcontext
+from collections.abc import Callable
 from datetime import datetime
 from functools import partial
 
 import pytest
 from flask.testing import FlaskClient
 
-from records import Deployment, Project
-from redis_store import connect
-from store import StoreUnavailable
-from stub.store import Records
+from records import Timeline
+from redis_store import RedisStores, connect
+from store import NameTaken, StoreUnavailable
+from stub.clock import Setting, WorldClock
+from stub.store import NO_RECORDS, WorldStore
 from tests.conftest import (
     SAMPLE_NAMES,
     START,
     Clock,
     control_client_of,
+    counting_ids,
     in_parallel,
     make_stub,
     names,
 )
 from tests.contract import CREATED
 from tests.redis_server import RedisServer
-from tests.stores import FAILED, MakeStore, records_of
+from tests.redis_store.conftest import key_of
+from tests.stores import DEFAULTS, FAILED, MakeStore, records_of
 
 pytestmark = pytest.mark.process
 
@@ -75,7 +77,7 @@ def test_a_clock_that_was_not_turned_is_the_next_programs(
 ) -> None:
     assert two[0].get("/_stub/ready").status_code == 200
     assert two[0].post("/_stub/clock", json={"advance": 0}).status_code == 200
-    third = make_stub(freeze=START, new_store=connect(shared_redis.url, threads=4))
+    third = make_stub(freeze=START, stores=connect(shared_redis.url, threads=4))
     assert control_client_of(third).get("/_stub/clock").json["frozen"]
 
 
@@ -91,25 +93,33 @@ class HeldClock(Clock):
         return super().__call__()
 
 
-def test_of_two_programs_that_turn_a_clock_at_once_both_do(shared_redis: RedisServer) -> None:
-    shared_redis.clear()
+def test_of_two_programs_that_turn_a_clock_at_once_both_do(
+    redis_stores: RedisStores,
+) -> None:
     real = HeldClock()
-    one, other = (connect(shared_redis.url, threads=1).share_clock(real, world="w") for _ in "12")
+    start = WorldClock(real, Setting())
+    new_store = partial(WorldStore, **DEFAULTS)
+    one, other = (
+        redis_stores.open("", start, counting_ids(), NO_RECORDS, new_store)[1] for _ in "12"
+    )
     real.meanwhile = lambda: other.change(5, freeze=None)
     assert one.change(60, freeze=None)
     assert one.advanced == 65
 
 
-def test_a_bare_reset_removes_a_worlds_keys(
+def test_a_bare_reset_removes_the_key_of_a_world(
     two: list[FlaskClient], shared_redis: RedisServer
 ) -> None:
     one, other = (control_client_of(client.application, "dev-token.job-42") for client in two)
     assert one.post("/v1/projects", json={"name": "a"}).status_code == CREATED
     assert names(other)[-1] == "a"
-    assert shared_redis.client.keys("{project-stub:job-42}:*")
+    assert shared_redis.client.keys() == [key_of("job-42").encode()]
     other.post("/_stub/reset")
-    assert shared_redis.client.keys("{project-stub:job-42}*") == []
+    assert shared_redis.client.keys() == []
     assert names(one) == SAMPLE_NAMES
+
+
+# Races
 
 
 def test_programs_that_begin_at_once_undo_nothing(make_store: MakeStore) -> None:
@@ -125,52 +135,41 @@ def test_programs_that_begin_at_once_undo_nothing(make_store: MakeStore) -> None
     assert len(listed) == 2006
 
 
-def test_every_key_is_in_its_worlds_namespace(
-    shared_redis: RedisServer, make_store: MakeStore
-) -> None:
-    store = make_store(world="w")
-    store.create_project("a", '{"name": "a"}')
-    store.add(records_of(1, 2, 3))
-    store.put_deployment("d1", FAILED, "p2")
-    keys = shared_redis.client.keys("*")
-    assert {key[: len("{project-stub:w}:")] for key in keys} == {b"{project-stub:w}:"}
-
-
-# Changes of all records
-
-
-def test_many_records_are_written_as_in_memory(make_store: MakeStore) -> None:
-    store = make_store(records=records_of(5))
-    store.add(records_of(*range(2500)))
-    assert {each.id for each in store.list_projects()} == {f"p{number}" for number in range(2500)}
-    free = tuple(Deployment(f"f{number}", None, START, FAILED) for number in range(2001))
-    store.add(Records((), free))
-    store.remove_projects()
-    assert store.list_projects() == ()
-    assert {*store.records().deployments} == {*free}
-
-
-@pytest.mark.parametrize("times", [0, 3, 1000])
-def test_changes_undo_no_other(
+@pytest.mark.parametrize("times", [0, 3, 39, 40])
+def test_a_change_is_repeated_up_to_40_times_with_the_same_ids(
     make_store: MakeStore, times: int, caplog: pytest.LogCaptureFixture
 ) -> None:
-    one, other = make_store(), make_store()
+    other = make_store()
     made: list[str] = []
 
-    class Interrupting(tuple[Project, ...]):
-        """Another program creates a project before these are read."""
+    def interrupt(name: str) -> Timeline:
+        """Another program creates a project before this one writes."""
+        if len(made) < times:
+            made.append(f"made {len(made)}")
+            other.create_project(made[-1], json.dumps({"name": made[-1]}))
+        return FAILED
 
-        def __iter__(self) -> Iterator[Project]:
-            if len(made) < times:
-                made.append(f"made {len(made)}")
-                other.create_project(made[-1], json.dumps({"name": made[-1]}))
-            return super().__iter__()
-
-    few = records_of(*range(10))
-    with pytest.raises(StoreUnavailable) if times == 1000 else nullcontext():
-        one.add(Records(Interrupting(few.projects), few.deployments))
+    one = make_store(ids=counting_ids(), timeline_for=interrupt)
+    if times < 40:
+        project = one.create_project("mine", '{"name": "mine"}')
+        assert (project.id, project.latest_deployment_id) == ("prj_1", "dpl_2")
+    else:
+        with pytest.raises(StoreUnavailable):
+            one.create_project("mine", '{"name": "mine"}')
+    assert len(made) == times
     listed = [each.name for each in other.list_projects()]
-    assert [name for name in listed if name in made] == made
-    assert len(made) == min(times, 40)
-    assert ("the records were not changed" in caplog.text) == (times == 1000)
-    assert len(listed) == len(made) + (0 if times == 1000 else 10)
+    assert listed == made + (["mine"] if times < 40 else [])
+    assert ("other programs changed it" in caplog.text) == (times == 40)
+
+
+def test_of_two_programs_that_create_one_name_one_does(make_store: MakeStore) -> None:
+    other = make_store()
+
+    def create_before(name: str) -> Timeline:
+        other.create_project(name, json.dumps({"name": name}))
+        return FAILED
+
+    one = make_store(timeline_for=create_before)
+    with pytest.raises(NameTaken):
+        one.create_project("a", '{"name": "a"}')
+    assert len(one.list_projects()) == 1

@@ -1,5 +1,6 @@
 """A program whose store cannot be used says so in one line, and does not start."""
 
+import json
 import socket
 import sys
 from pathlib import Path
@@ -7,8 +8,10 @@ from urllib.parse import quote
 
 import pytest
 
+from tests.contract import assert_problem
 from tests.program import not_started, run
 from tests.redis_server import RedisServer
+from tests.wire import call
 
 pytestmark = pytest.mark.process
 
@@ -72,6 +75,17 @@ def test_a_password_of_any_characters_is_encoded(shared_redis: RedisServer) -> N
     shown = not_started("--store", f"redis://encoded:{password}@{address}")
     assert "%23" in shown
     assert all(part not in shown for part in ("a/b", "c#d", "g:h"))
+
+
+def test_a_world_has_at_most_1000_projects(shared_redis: RedisServer, tmp_path: Path) -> None:
+    shared_redis.clear()
+    given = ("--store", shared_redis.url, "--max-projects", "1001")
+    assert "1001 is too many with --store: give at most 1000" in not_started(*given)
+    seed = tmp_path / "seed.json"
+    seed.write_text(json.dumps({"projects": [{"name": f"p{number}"} for number in range(1000)]}))
+    options = ("--store", shared_redis.url, "--seed", str(seed))
+    done = run(*options, during=lambda url: call(url, "/v1/projects", body=b'{"name": "more"}'))
+    assert_problem(done.result, 507, "store_full")
 
 
 def test_without_the_package_the_option_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:

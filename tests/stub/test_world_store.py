@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 from records import Deployment, Stage
-from stub.store import AT_START, Records, WorldStore
+from stub.store import AT_START, Records, StubStore
 from tests.conftest import START, Clock
 from tests.stores import MakeStore, records_of
 
@@ -18,7 +18,7 @@ def test_a_change_of_a_store_leaves_the_records_that_it_started_with(make_store:
     assert other.get_deployment("d1") == records.deployments[0]
 
 
-def test_undated_deployments_begin_when_they_come(store: WorldStore, clock: Clock) -> None:
+def test_undated_deployments_begin_when_they_come(store: StubStore, clock: Clock) -> None:
     undated = [Deployment(f"u{number}", None, AT_START, (Stage("failed"),)) for number in range(2)]
     store.reset(Records((), (undated[0],)))
     clock.advance(5)
@@ -33,7 +33,7 @@ def test_undated_deployments_begin_when_they_come(store: WorldStore, clock: Cloc
     assert {*store.records().deployments} == expected
 
 
-def test_a_project_that_loses_an_older_deployment_keeps_its_latest(store: WorldStore) -> None:
+def test_a_project_that_loses_an_older_deployment_keeps_its_latest(store: StubStore) -> None:
     store.reset(records_of(1, 2))
     store.put_deployment("older", (Stage("failed"),), "p1")
     store.put_deployment("newer", (Stage("failed"),), "p1")

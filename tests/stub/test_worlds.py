@@ -18,6 +18,7 @@ from tests.conftest import (
     seed_of,
 )
 from tests.contract import CREATED, assert_invalid, assert_problem
+from tests.stores import StoresOf
 from tests.stub.conftest import (
     Clients,
     entries,
@@ -51,7 +52,7 @@ def test_a_failed_reset_makes_no_world() -> None:
                 raise StoreUnavailable
             super().reset()
 
-    app = make_stub(new_store=Failing)
+    app = make_stub(stores=StoresOf(Failing))
     response = control_client_of(app, "dev-token.one").post("/_stub/reset", json={})
     assert_problem(response, 503, "store_unavailable")
     assert [each["name"] for each in listed(control_client_of(app))["worlds"]] == [""]
