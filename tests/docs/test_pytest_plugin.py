@@ -34,7 +34,7 @@ def status(stub, path):
 def test_state(stub):
     with urlopen(Request(stub.url + "/v1/projects", headers=stub.headers)) as response:
         body = json.load(response)
-    names = [each["name"] for each in body.get("projects") or body["data"]["projects"]]
+    names = [each["name"] for each in body.get("projects") or body["data"]]
     print("state:", *names, *(each for each in body if each != "projects"))
     print("with a parameter:", status(stub, "/v1/projects?page=1"))
 """

@@ -62,11 +62,12 @@ def folder_of(tmp_path: Path) -> Path:
 
 def pythons() -> list[str]:
     """The interpreters from 3.11 that are on PATH or in pyenv, and run."""
-    found = [shutil.which(f"python3.{minor}") for minor in range(10, 20)]
+    found = [shutil.which(f"python3.{minor}") for minor in range(11, 20)]
     found += map(str, Path.home().glob(".pyenv/versions/3.1*/bin/python"))
     each = [sys.executable, *filter(None, found)]
+    code = "import sys; sys.exit(sys.version_info < (3, 11))"
     return [
-        path for path in each if not subprocess.call([path, "-c", ""], stderr=subprocess.DEVNULL)
+        path for path in each if not subprocess.call([path, "-c", code], stderr=subprocess.DEVNULL)
     ]
 
 
