@@ -154,6 +154,7 @@ LARGE: dict[str, tuple[Any, int]] = {
     "request": (request({"a": NAME, **numbered(40_000, [{"b": {}}])}), 0),
     "statuses": ({"statuses": {"run": [str(number) for number in range(60_000)]}}, 1),
     "words": (in_deployment([{STATUS: {"": 1, "wrong": 2}}] * 20_000), 100),
+    "words of a choice": ({"deployment": {"body": {STATUS: numbered(60_000)}}}, 1),
     "choices": ({"statuses": {"run": HUNDRED},
                  "deployment": {"body": numbered(25_000, {STATUS: {"1": 1}})}}, 0),
     "members": (numbered(60_000), 100),
