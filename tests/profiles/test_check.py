@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from jsonschema_rs import Draft202012Validator
+from waitress.task import hop_by_hop
 
 from profiles.check import MAX_BYTES, errors_in, schemas
 from profiles.profile import DEPTH, Profile
@@ -119,6 +120,12 @@ def test_a_valid_profile_has_no_error(name: str) -> None:
 def test_each_error_is_told_at_its_place(more: dict[str, Any], places: str) -> None:
     errors = errors_in({"observed_at": DATE, **more})
     assert sorted(error.pointer for error in errors) == sorted(places.split()), errors
+
+
+def test_a_header_field_that_the_server_rejects_is_an_error() -> None:
+    fields = dict.fromkeys([*hop_by_hop, "Proxy-Connection"], "1")
+    errors = errors_in({"observed_at": DATE, **in_deployment(1, headers=fields)})
+    assert {error.pointer for error in errors} == {f"/deployment/headers/{each}" for each in fields}
 
 
 def test_a_choice_takes_the_words_of_the_profile() -> None:
