@@ -49,22 +49,23 @@ ReadValue = Callable[[Subject], Any]
 
 def joined(pieces: Iterable[Piece]) -> Fill:
     """What fills a text that is made of these pieces."""
-    compiled: list[Piece] = []
+    constants: list[str] = []  # one is empty for each slot
+    slots: list[tuple[int, Fill]] = []
+    texts: list[str] = []
     for piece in pieces:
-        last = compiled[-1] if compiled else None
-        if isinstance(last, str) and isinstance(piece, str):
-            compiled[-1] = last + piece
+        if isinstance(piece, str):
+            texts.append(piece)
         else:
-            compiled.append(piece)
-
-    constants = [piece if isinstance(piece, str) else "" for piece in compiled]
-    slots = [(index, piece) for index, piece in enumerate(compiled) if not isinstance(piece, str)]
+            constants += ("".join(texts), "")
+            slots.append((len(constants) - 1, piece))
+            texts.clear()
+    constants.append("".join(texts))
 
     def fill(subject: Subject) -> str:
-        texts = constants.copy()
+        filled = constants.copy()
         for index, fill_slot in slots:
-            texts[index] = fill_slot(subject)
-        return "".join(texts)
+            filled[index] = fill_slot(subject)
+        return "".join(filled)
 
     return fill
 

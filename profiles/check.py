@@ -107,8 +107,9 @@ def contradictions(profile: dict[str, Any], *, has_statuses: bool) -> Iterator[F
     parts: dict[str, Any] = defaultdict(dict, profile)
     statuses = None
     if has_statuses:
-        statuses = statuses_of(profile)
-        yield from check_statuses(profile, statuses)
+        found = statuses_of(profile)
+        yield from check_statuses(profile, found)
+        statuses = found if len(found.words) <= MAX_STATUSES else None
     yield from check_record(profile)
     bodies = Bodies(statuses, has_record="record" in profile)
     if "record" in profile:
@@ -169,6 +170,7 @@ class Bodies:
 
     def __init__(self, statuses: Statuses | None, *, has_record: bool) -> None:
         self.statuses = statuses
+        self.words = frozenset(statuses.words if statuses else ())
         self.has_record = has_record
         self.projects: Path | None = None  # the array that has the form of the projects
         self.skipped: set[Path] = set()  # other arrays of projects
@@ -246,16 +248,14 @@ class Bodies:
                 detail = 'needs a value for "", which is each other word: only a member can be'
                 yield error_at(f"{detail} left out", *place)
             for word, item in words.items():
-                if word and self.statuses and word not in self.statuses.words:
+                if word and self.statuses and word not in self.words:
                     detail = f"is no status: there are {listed(self.statuses.words)}"
                     yield error_at(detail, *place, word)
                 yield from self.check(item, (*place, word), allowed, is_member=is_member)
 
     def has_all(self, words: dict[str, Any]) -> bool:
         """Whether a choice has a value for each status."""
-        if "" in words or self.statuses is None:
-            return True
-        return words.keys() >= set(self.statuses.words)
+        return "" in words or self.statuses is None or words.keys() >= self.words
 
     def check_text(self, text: str, path: Path, allowed: set[str]) -> Iterator[FieldError]:
         for marker in markers_in(text):

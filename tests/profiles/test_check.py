@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from jsonschema_rs import Draft202012Validator
+from waitress.task import hop_by_hop
 
 from profiles.check import MAX_BYTES, errors_in, schemas
 from profiles.profile import DEPTH, Profile
@@ -121,6 +122,12 @@ def test_each_error_is_told_at_its_place(more: dict[str, Any], places: str) -> N
     assert sorted(error.pointer for error in errors) == sorted(places.split()), errors
 
 
+def test_a_header_field_that_the_server_rejects_is_an_error() -> None:
+    fields = dict.fromkeys([*hop_by_hop, "Proxy-Connection"], "1")
+    errors = errors_in({"observed_at": DATE, **in_deployment(1, headers=fields)})
+    assert {error.pointer for error in errors} == {f"/deployment/headers/{each}" for each in fields}
+
+
 def test_a_choice_takes_the_words_of_the_profile() -> None:
     statuses = {"run": ["A", "b c"], "others": ["D"]}
     choice = {"deployment": {"body": {STATUS: {"A": 1, "b c": 2, "D": 3, "": 4}}}}
@@ -154,6 +161,7 @@ LARGE: dict[str, tuple[Any, int]] = {
     "request": (request({"a": NAME, **numbered(40_000, [{"b": {}}])}), 0),
     "statuses": ({"statuses": {"run": [str(number) for number in range(60_000)]}}, 1),
     "words": (in_deployment([{STATUS: {"": 1, "wrong": 2}}] * 20_000), 100),
+    "words of a choice": ({"deployment": {"body": {STATUS: numbered(60_000)}}}, 1),
     "choices": ({"statuses": {"run": HUNDRED},
                  "deployment": {"body": numbered(25_000, {STATUS: {"1": 1}})}}, 0),
     "members": (numbered(60_000), 100),

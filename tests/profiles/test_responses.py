@@ -1,6 +1,7 @@
 """The responses are those of the profile: bodies, markers, choices, header fields, errors."""
 
 import json
+import time
 from typing import Any
 from urllib.parse import quote
 
@@ -122,6 +123,16 @@ def test_a_header_field_of_a_deployment_knows_its_project() -> None:
     client = client_of(like(profile(deployment=form)))
     found = client.get(f"/v1/deployments/{deployment_of(client, 'website')}")
     assert (found.headers["X-Of"], found.json) == ("website", 1)
+
+
+def test_the_first_response_of_a_large_body_is_made_in_time() -> None:
+    client = client_of(like(profile(deployment={"body": [NAME, *[1] * 300_000]})))
+    path = f"/v1/deployments/{deployment_of(client, 'website')}"
+    started = time.process_time()
+    found = client.get(path)
+    spent = time.process_time() - started
+    assert found.data.startswith(b'["website", 1, 1')
+    assert spent < 2, spent
 
 
 def test_a_response_may_have_no_body() -> None:
