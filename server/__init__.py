@@ -15,6 +15,7 @@ import signal
 import sys
 import traceback
 from types import FrameType
+from typing import Any
 
 from .addresses import LOOPBACK as LOOPBACK
 from .addresses import ListenError as ListenError
@@ -62,11 +63,10 @@ def serve(app: App, host: str, port: int, options: ServerOptions = DEFAULTS) -> 
             signal.signal(each, signal.SIG_DFL)
         server.stop()
 
-    previous = {
-        each: signal.signal(each, drain)
-        for each in STOP_SIGNALS
-        if each.name != "SIGHUP" or signal.getsignal(each) is not signal.SIG_IGN  # by `nohup`
-    }
+    previous: dict[signal.Signals, Any] = {}
+    for each in STOP_SIGNALS:
+        if each.name != "SIGHUP" or signal.getsignal(each) is not signal.SIG_IGN:  # by `nohup`
+            previous[each] = signal.signal(each, drain)
     try:
         options.on_listening(server.effective_port, server.stop)
         server.run()

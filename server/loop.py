@@ -4,8 +4,8 @@ import re
 import socket
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
-from threading import RLock
+from contextlib import contextmanager
+from threading import Lock, RLock
 from typing import Any
 
 from waitress import wasyncore
@@ -74,7 +74,8 @@ class Server:
     ) -> None:
         self.options = options
         self.effective_port: int = sockets[0].getsockname()[1]
-        self.lock = RLock()  # a signal handler may interrupt what holds it
+        self.trigger_lock = RLock()  # a signal handler may interrupt what holds it
+        self.threads_lock = Lock()
         self.thread_count = options.threads
         self.map: dict[int, Any] = {}  # what waitress polls, by descriptor
         settings: dict[str, Any] = {
@@ -100,17 +101,27 @@ class Server:
     @contextmanager
     def waiting(self) -> Iterator[None]:
         """While a request waits on purpose, one more thread serves the others."""
-        self.add_threads(1)
+        is_added = self.add_threads(1)
         try:
             yield
         finally:
-            self.add_threads(-1)
+            if is_added:
+                self.add_threads(-1)
 
-    def add_threads(self, count: int) -> None:
-        with self.lock, suppress(RuntimeError):  # no more threads can be started
+    def add_threads(self, count: int) -> bool:
+        """Start or end threads; False if the server is closed, or no more can be started."""
+        with self.threads_lock:
+            if self.is_closed:
+                return False
+            known = {*self.dispatcher.threads}
+            try:
+                self.dispatcher.set_thread_count(self.thread_count + count)
+            except RuntimeError:
+                with self.dispatcher.lock:  # waitress has counted a thread that did not start
+                    self.dispatcher.threads &= known
+                return False
             self.thread_count += count
-            if not self.is_closed:
-                self.dispatcher.set_thread_count(self.thread_count)
+            return True
 
     def run(self) -> None:
         try:
@@ -128,7 +139,7 @@ class Server:
     def stop(self) -> None:
         """End `run()`, from any thread or a signal handler."""
         self.is_stopping = True
-        with self.lock:
+        with self.trigger_lock:
             if not self.is_closed:  # the descriptor of the trigger may be that of another file
                 self.listeners[0].pull_trigger()
 
@@ -159,9 +170,9 @@ class Server:
 
     def close(self) -> None:
         self.close_listeners()
-        with self.lock:
+        with self.trigger_lock, self.threads_lock:
             self.is_closed = True
-        self.dispatcher.shutdown(timeout=1)
+        self.dispatcher.shutdown(timeout=0)  # a thread that still runs is a daemon
         for each in self.listeners:
             each.close()
 

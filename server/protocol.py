@@ -44,11 +44,11 @@ WRONG_HOST = "Send one Host field, with a host and, if need be, a port."
 LENGTH = r"\r\n(?:content-length|transfer-encoding):"
 
 # What makes a head malformed, and what to send instead. The pattern of a line includes its end. The
-# rest, such as a bare CR or LF, waitress rejects itself.
+# rest, such as a bare LF, waitress rejects itself.
 RULES = [
     (rb"\A\x16", "This looks like TLS: use http://."),
-    # waitress serves any version.
-    (rf"\A(?!{TOKEN} [!\"$-~]+ HTTP/1\.[01]\r)[^\r]*\r\n".encode(), WRONG_LINE),
+    # waitress serves any version, and drops a bare CR behind it.
+    (rf"\A(?!{TOKEN} [!\"$-~]+ HTTP/1\.[01]\r\n)".encode(), WRONG_LINE),
     # The forms of a target (§3.2), for a server that is no proxy.
     (
         rf"\A(?!OPTIONS \* )[^ ]+ (?!/|(?i:https?)://{HOST}{PORT}[/? ])[^\r]*\r\n".encode(),
@@ -68,6 +68,7 @@ RULES = [
     (rb"(?i)\r\ntransfer-encoding:(?![ \t]*chunked[ \t]*\r)[^\r]*\r\n", WRONG_FRAMING),
     (rb"(?is)\A[^\r]* HTTP/1\.0\r\n.*\ntransfer-encoding:", WRONG_FRAMING),
 ]
+ORIGIN = re.compile(rb"(?i)\r\norigin:[ \t]*([^\r\n]*[^\r\n \t])")
 WELL_FORMED_HOST = re.compile(HOST + PORT)
 COMPILED = [(re.compile(pattern), detail) for pattern, detail in RULES]
 
@@ -80,15 +81,18 @@ class Parser(HTTPRequestParser):
     path: str
     proxy_scheme: str  # these two are empty but for an absolute target
     proxy_netloc: str
+    head = b""  # as far as it has arrived
     is_head = False  # whether the response has no body; known for a malformed request, too
     problem: tuple[str, str] | None = None  # code and detail, if they are not those of the status
 
     def received(self, data: bytes) -> int:
         """Take what belongs to this request; return how many bytes of `data` that was."""
         if self.body_rcv is None:
-            start = (self.header_plus + data).lstrip()
-            self.is_head = start.startswith(b"HEAD ")
-            if start.startswith(HANDSHAKE):  # waitress would wait for its end, which never comes
+            self.head = (self.header_plus + data).lstrip()
+            self.is_head = self.head.startswith(b"HEAD ")
+            if self.head.startswith(
+                HANDSHAKE
+            ):  # waitress would wait for its end, which never comes
                 data = HANDSHAKE + b"\r\n\r\n"
         used = super().received(data)
         if self.completed:  # waitress might send 100 Continue, and wait for a body
@@ -130,6 +134,12 @@ class Parser(HTTPRequestParser):
         raise ParsingError(code)
 
 
+def origin_in(head: bytes) -> str | None:
+    """The field Origin of a head, of which the rest may be malformed."""
+    found = ORIGIN.search(head)
+    return found[1].decode("latin-1") if found else None
+
+
 class RejectionTask(ErrorTask):
     channel: Any
     request: Parser  # type: ignore[assignment]
@@ -159,7 +169,7 @@ class RejectionTask(ErrorTask):
         self.response_headers = [
             ("Cache-Control", "no-store"),
             ("Content-Type", "application/problem+json"),
-            *options.headers_for(sent.headers.get("ORIGIN")).items(),
+            *options.headers_for(origin_in(sent.head)).items(),
         ]
         self.request.close_connection()
         self.content_length = len(body)

@@ -19,6 +19,8 @@ MALFORMED = {
     "a handshake of TLS": b"\x16\x03",
     "a bare LF after the request line": b"GET / HTTP/1.1\nA: b\r\n\r\n",
     "a bare CR in the request line": b"GET / HTTP/1.1\rA: b\r\n\r\n",
+    "a bare CR behind the version": b"GET / HTTP/1.1\r\r\nHost: localhost\r\n\r\n",
+    "white space and a bare CR there": b"GET / HTTP/1.1\r \r\nHost: localhost\r\n\r\n",
     "a bare LF in a field": get("/", HOST, f"{AUTHORIZATION}\nA: b"),
     "a bare CR in a field": get("/", HOST, f"{AUTHORIZATION}\rA: b"),
     # The request line
@@ -76,6 +78,14 @@ def test_an_error_has_the_fields_for_its_page_and_no_body_for_head(port: int, ec
             assert_problem(reply, 400, "host_not_allowed", head=head)
             assert client.closed()
         assert echo.rejections[-1][:4] == (method, "/v1?a", "evil.example", 400)
+    for malformed in (
+        get("/", HOST, "origin:\thttp://page.test ", "Content-Length: 1", "Content-Length: 1"),
+        get("/", "Origin: http://page.test", f"X: {'x' * 16 * KIB}"),
+    ):
+        with Connection(port) as client:
+            client.send(malformed)
+            headers = client.reply().headers
+            assert headers["Access-Control-Allow-Origin"] == "http://page.test"
     for malformed in (get(method="HEAD", version="9.9"), get("/" + "x" * 16 * KIB, method="HEAD")):
         with Connection(port) as client:
             client.send(malformed)

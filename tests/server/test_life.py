@@ -11,6 +11,7 @@ from contextlib import closing, contextmanager
 from typing import Any
 
 import pytest
+from flask import Flask
 
 from server import Server, ServerOptions, create_server, serve
 from tests.conftest import ROOT, eventually
@@ -33,6 +34,30 @@ def test_a_request_that_waits_on_purpose_leaves_its_thread_to_others(
         other.send(get("/1"))
         assert other.reply().json["path"] == "/1"
     eventually(lambda: len(server.dispatcher.threads) == 1)  # it sees that the client is gone
+
+
+def test_a_thread_that_cannot_be_started_is_not_counted(server: Server) -> None:
+    known = len(server.dispatcher.threads)
+    previous = threading.stack_size(1 << 46)
+    try:
+        with server.waiting():
+            assert len(server.dispatcher.threads) == known
+    finally:
+        threading.stack_size(previous)
+    assert server.thread_count == known
+
+
+def test_an_end_waits_for_no_thread_that_is_being_started() -> None:
+    with running(Flask("app")) as server:
+        with server.dispatcher.lock:  # as the main thread has it when a signal comes
+            starting = threading.Thread(target=server.add_threads, args=[1])
+            starting.start()
+            eventually(server.threads_lock.locked)
+            stopping = threading.Thread(target=server.stop, daemon=True)
+            stopping.start()
+            stopping.join(10)
+            assert not stopping.is_alive()
+        starting.join()
 
 
 def test_the_app_can_end_the_connection_after_its_response_or_without_one(port: int) -> None:
