@@ -30,6 +30,7 @@ from .schema import schema_of
 from .times import OURS, milliseconds, time_form
 
 ITEMS = object()  # stands in the body of a list for the array of projects
+ENCODER = json.JSONEncoder(default=lambda items: NAME)  # to json.dumps it is one for each value
 BASE = "\0"
 """Stands in a text for `{base}`: JSON and header fields have no such character."""
 
@@ -116,7 +117,7 @@ class Compiler:
         if value is ITEMS:
             yield from ("[", itemgetter("items"), "]")
             return
-        text = json.dumps(value, default=lambda items: NAME)
+        text = ENCODER.encode(value)
         if not markers_in(text):
             yield text
         elif isinstance(value, str):

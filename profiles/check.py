@@ -9,8 +9,8 @@ from typing import Any
 
 from web.documents import path_of
 from web.files import read_file
-from web.problems import FieldError
-from web.schemas import Schema, errors_of, resolved
+from web.problems import FieldError, short
+from web.schemas import Schema, errors_of, is_valid, resolved
 from web.validation import error_at
 
 from .ids import id_form, opaque_form
@@ -149,7 +149,7 @@ def check_statuses(profile: dict[str, Any], statuses: Statuses) -> Iterator[Fiel
         place, _ = first_choice(profile)
         for word in statuses.run:
             for error in errors_of(word, schemas()["word"]):
-                yield error_at(f"{word!r}, a status of a choice, {error.detail}", *place)
+                yield error_at(f"{short(word)}, a status of a choice, {error.detail}", *place)
     if len(statuses.words) > MAX_STATUSES:
         yield error_at(f"must have at most {MAX_STATUSES} statuses", *place)
 
@@ -266,15 +266,15 @@ class Bodies:
     def error_of(self, marker: Marker, text: str, allowed: set[str]) -> str | None:
         """What is wrong with a marker in a text."""
         if marker.name not in ALL:
-            return f"{marker} is no marker: {there_are(allowed)}"
+            return f"{short(marker)} is no marker: {there_are(allowed)}"
         if marker.name not in allowed:
-            return f"{marker} cannot stand here: {there_are(allowed)}"
+            return f"{short(marker)} cannot stand here: {there_are(allowed)}"
         if marker.name == "record" and text != RECORD:
             return "{record} stands alone, for a value"
         if marker.name == "record" and not self.has_record:
             return "{record} needs the member `record` of the profile"
         if marker.name == "deployment.status" and self.statuses == Statuses():
-            return f"{marker} needs `statuses`, or a choice: the profile has no status"
+            return f"{short(marker)} needs `statuses`, or a choice: the profile has no status"
         return error_of_form(marker)
 
 
@@ -285,17 +285,19 @@ def error_of_form(marker: Marker) -> str | None:
     if name in TIMES:
         if form in ("", "s", "ms") or time_form(form):
             return None
-        return f"{marker}: write s, ms, or an example of a time, such as 2026-01-05T09:00:00.000Z"
+        example = "2026-01-05T09:00:00.000Z"
+        return f"{short(marker)}: write s, ms, or an example of a time, such as {example}"
     if form in ("", "text"):
         return None
     if name not in IDS:
-        return f"{marker}: only text can follow this colon"
+        return f"{short(marker)}: only text can follow this colon"
+    if not is_valid(form, schemas()["id"]):
+        return f"{short(marker)}: an example of an id has 1 to 200 visible ASCII characters"
     try:
         opaque_form(form)
     except ValueError as error:
-        return f"{marker}: {form} {error}"
-    errors = errors_of(form, schemas()["id"])
-    return next((f"{marker}: {error.detail}" for error in errors), None)
+        return f"{short(marker)}: {short(form)} {error}"
+    return None
 
 
 def there_are(names: Iterable[str]) -> str:
@@ -303,7 +305,7 @@ def there_are(names: Iterable[str]) -> str:
 
 
 def listed(words: tuple[str, ...]) -> str:
-    shown = ", ".join(words[:MAX_LISTED])
+    shown = ", ".join(map(short, words[:MAX_LISTED]))
     return f"{shown}, …" if len(words) > MAX_LISTED else shown
 
 
