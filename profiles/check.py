@@ -1,6 +1,7 @@
 """What is wrong in a profile: first by its schema, then what a schema cannot say."""
 
 import json
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from functools import cache, lru_cache
@@ -49,6 +50,8 @@ GONE = {
     "`errors.unsupported_media_type` stands in the profile",
 }
 """What to write in place of members that a profile had before."""
+
+BRACE_IN_FORM = re.compile(r"\{(?:project|deployment)\.[a-z_]{1,20}:\{")
 
 
 @cache
@@ -262,6 +265,10 @@ class Bodies:
             detail = self.error_of(marker, text, allowed)
             if detail:
                 yield error_at(detail, *path)
+        found = BRACE_IN_FORM.search(text)
+        if found:
+            detail = "no brace follows a colon: braces stand around the marker"
+            yield error_at(f"{short(found[0])}: {detail}", *path)
 
     def error_of(self, marker: Marker, text: str, allowed: set[str]) -> str | None:
         """What is wrong with a marker in a text."""

@@ -72,6 +72,7 @@ INVALID: list[tuple[dict[str, Any], str]] = [
      " ".join(f"/deployment/body/{index}" for index in range(5))),
     (in_deployment(["{project.id:prj_}", "{deployment.id:a b}", "{project.name:x}", "{base:x}"]),
      " ".join(f"/deployment/body/{index}" for index in range(4))),
+    (in_deployment("{deployment.id:{c6486c47-9e84-4a3b-8f3e-9c0d11aa22bb}}"), "/deployment/body"),
     ({"deployment": {"body": [STATUS, "is {deployment.status:text}"]}},
      "/deployment/body/0 /deployment/body/1"),
     ({"record": {"a": "{record}", "b": "{count}"}}, "/record/a /record/b"),
@@ -126,6 +127,33 @@ def test_a_header_field_that_the_server_rejects_is_an_error() -> None:
     fields = dict.fromkeys([*hop_by_hop, "Proxy-Connection"], "1")
     errors = errors_in({"observed_at": DATE, **in_deployment(1, headers=fields)})
     assert {error.pointer for error in errors} == {f"/deployment/headers/{each}" for each in fields}
+
+
+# A creation, and whether its response shows a way to the deployment with each status.
+WAYS: list[tuple[Any, bool]] = [
+    ({"url": "x/{deployment.id}"}, True),
+    ("{deployment.id:text}", True),
+    ({"uid": "{deployment.id:abc-1}"}, False),
+    ({"id": {STATUS: {"A": "{deployment.id}"}}}, False),
+    ([{STATUS: {"A": "{deployment.id}", "": 1}}], False),
+    ([{STATUS: {"A": "{deployment.id}", "": ["{deployment.id}"]}}], True),
+]
+
+
+@pytest.mark.parametrize(("body", "is_shown"), WAYS)
+def test_a_creation_without_a_way_to_its_deployment_is_a_warning(body: Any, is_shown: bool) -> None:
+    statuses = {"run": ["A", "B"]}
+    service = Profile({"observed_at": DATE, "statuses": statuses, "create": {"body": body}})
+    assert any("shows no way" in each for each in service.warnings) is not is_shown
+
+
+def test_what_looks_like_a_marker_and_is_none_is_a_warning() -> None:
+    body = ["{projects.id}", "a {Project.id:s} {x} {project.id}", STATUS]
+    service = Profile({"observed_at": DATE, **in_deployment(body)})
+    assert service.warnings == [
+        "/deployment/body/0: {projects.id} is no marker, and stays as it is",
+        "/deployment/body/1: {Project.id:s} is no marker, and stays as it is",
+    ]
 
 
 def test_a_choice_takes_the_words_of_the_profile() -> None:
