@@ -30,9 +30,11 @@ from .schema import schema_of
 from .times import OURS, milliseconds, time_form
 
 ITEMS = object()  # stands in the body of a list for the array of projects
+ENCODER = json.JSONEncoder(default=lambda items: NAME)  # to json.dumps it is one for each value
 BASE = "\0"
 """Stands in a text for `{base}`: JSON and header fields have no such character."""
 
+LOCATIONS = ("location", "content-location")  # header fields that are a URL
 PRINTABLE = "".join(map(chr, range(0x20, 0x7F)))
 
 Subject = Mapping[str, Any]
@@ -108,15 +110,19 @@ class Compiler:
         self._like = like
         self._beside = beside
 
-    def field(self, value: str) -> Fill:
-        """Compile the value of a header field; what is not ASCII in it is percent-encoded."""
-        return joined(self._text(value, percent_encoded))
+    def field(self, name: str, value: str) -> Fill:
+        """Compile the value of a header field; what is not ASCII in it is percent-encoded.
+
+        In a URL, what stands for a marker is one part of it.
+        """
+        spell = url_encoded if name.lower() in LOCATIONS else percent_encoded
+        return joined(self._text(value, spell, str))
 
     def pieces(self, value: Any) -> Iterable[Piece]:
         if value is ITEMS:
             yield from ("[", itemgetter("items"), "]")
             return
-        text = json.dumps(value, default=lambda items: NAME)
+        text = ENCODER.encode(value)
         if not markers_in(text):
             yield text
         elif isinstance(value, str):
@@ -145,13 +151,15 @@ class Compiler:
             read_value = self._value(marker)
             yield lambda subject: quoted(read_value(subject))
         else:
-            yield from ('"', *self._text(text, escaped), '"')
+            yield from ('"', *self._text(text, escaped, escaped), '"')
 
-    def _text(self, text: str, spell: Callable[[object], str]) -> Iterable[Piece]:
+    def _text(
+        self, text: str, spell: Callable[[object], str], spell_constant: Callable[[str], str]
+    ) -> Iterable[Piece]:
         """A text with markers, each part of it spelled; of null there is nothing."""
         for piece in split(text):
             if isinstance(piece, str):
-                yield spell(piece)
+                yield spell_constant(piece)
             elif piece.name == "base":
                 yield BASE
             else:
@@ -220,6 +228,10 @@ def escaped(value: object) -> str:
 
 def percent_encoded(value: object) -> str:
     return quote(str(value), safe=PRINTABLE)
+
+
+def url_encoded(value: object) -> str:
+    return quote(str(value), safe="")
 
 
 def is_constant(value: Any) -> bool:

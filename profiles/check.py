@@ -1,6 +1,7 @@
 """What is wrong in a profile: first by its schema, then what a schema cannot say."""
 
 import json
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from functools import cache, lru_cache
@@ -9,8 +10,8 @@ from typing import Any
 
 from web.documents import path_of
 from web.files import read_file
-from web.problems import FieldError
-from web.schemas import Schema, errors_of, resolved
+from web.problems import FieldError, short
+from web.schemas import Schema, errors_of, is_valid, resolved
 from web.validation import error_at
 
 from .ids import id_form, opaque_form
@@ -49,6 +50,8 @@ GONE = {
     "`errors.unsupported_media_type` stands in the profile",
 }
 """What to write in place of members that a profile had before."""
+
+BRACE_IN_FORM = re.compile(r"\{(?:project|deployment)\.[a-z_]{1,20}:\{")
 
 
 @cache
@@ -149,7 +152,7 @@ def check_statuses(profile: dict[str, Any], statuses: Statuses) -> Iterator[Fiel
         place, _ = first_choice(profile)
         for word in statuses.run:
             for error in errors_of(word, schemas()["word"]):
-                yield error_at(f"{word!r}, a status of a choice, {error.detail}", *place)
+                yield error_at(f"{short(word)}, a status of a choice, {error.detail}", *place)
     if len(statuses.words) > MAX_STATUSES:
         yield error_at(f"must have at most {MAX_STATUSES} statuses", *place)
 
@@ -262,19 +265,23 @@ class Bodies:
             detail = self.error_of(marker, text, allowed)
             if detail:
                 yield error_at(detail, *path)
+        found = BRACE_IN_FORM.search(text)
+        if found:
+            detail = "no brace follows a colon: braces stand around the marker"
+            yield error_at(f"{short(found[0])}: {detail}", *path)
 
     def error_of(self, marker: Marker, text: str, allowed: set[str]) -> str | None:
         """What is wrong with a marker in a text."""
         if marker.name not in ALL:
-            return f"{marker} is no marker: {there_are(allowed)}"
+            return f"{short(marker)} is no marker: {there_are(allowed)}"
         if marker.name not in allowed:
-            return f"{marker} cannot stand here: {there_are(allowed)}"
+            return f"{short(marker)} cannot stand here: {there_are(allowed)}"
         if marker.name == "record" and text != RECORD:
             return "{record} stands alone, for a value"
         if marker.name == "record" and not self.has_record:
             return "{record} needs the member `record` of the profile"
         if marker.name == "deployment.status" and self.statuses == Statuses():
-            return f"{marker} needs `statuses`, or a choice: the profile has no status"
+            return f"{short(marker)} needs `statuses`, or a choice: the profile has no status"
         return error_of_form(marker)
 
 
@@ -285,17 +292,19 @@ def error_of_form(marker: Marker) -> str | None:
     if name in TIMES:
         if form in ("", "s", "ms") or time_form(form):
             return None
-        return f"{marker}: write s, ms, or an example of a time, such as 2026-01-05T09:00:00.000Z"
+        example = "2026-01-05T09:00:00.000Z"
+        return f"{short(marker)}: write s, ms, or an example of a time, such as {example}"
     if form in ("", "text"):
         return None
     if name not in IDS:
-        return f"{marker}: only text can follow this colon"
+        return f"{short(marker)}: only text can follow this colon"
+    if not is_valid(form, schemas()["id"]):
+        return f"{short(marker)}: an example of an id has 1 to 200 visible ASCII characters"
     try:
         opaque_form(form)
     except ValueError as error:
-        return f"{marker}: {form} {error}"
-    errors = errors_of(form, schemas()["id"])
-    return next((f"{marker}: {error.detail}" for error in errors), None)
+        return f"{short(marker)}: {short(form)} {error}"
+    return None
 
 
 def there_are(names: Iterable[str]) -> str:
@@ -303,7 +312,7 @@ def there_are(names: Iterable[str]) -> str:
 
 
 def listed(words: tuple[str, ...]) -> str:
-    shown = ", ".join(words[:MAX_LISTED])
+    shown = ", ".join(map(short, words[:MAX_LISTED]))
     return f"{shown}, …" if len(words) > MAX_LISTED else shown
 
 

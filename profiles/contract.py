@@ -10,7 +10,6 @@ from web.routing import CREATED
 from web.validation import pointer
 
 from .bodies import BASE, Body, without_items
-from .ids import Derived
 from .markers import CHOICE, NAME, places_of_projects, replaced, values_below, whole_marker
 from .profile import Profile, ResponseForm
 from .schema import Schema, observed_by, schema_of, status_texts
@@ -158,14 +157,9 @@ class ObservedContract:
 
     def place_of_deployment(self, body: Any) -> str | None:
         """The JSON pointer of the deployment's id in the body of a creation, if it is there."""
-        names = ["deployment.id"]
-        form = self.like.ids.get("deployments")
-        if isinstance(form, Derived) and form.is_same:
-            names.append("project.id")
         for path, value in values_below(body):
             marker = whole_marker(value)
-            is_id = marker and marker.name in names and marker.form in ("", "text")
-            if is_id and CHOICE not in path:
+            if marker and self.like.is_deployment_id(marker) and CHOICE not in path:
                 return pointer(*path)
         return None
 

@@ -3,20 +3,33 @@
 It is a JSON document; profile.json beside this file is its schema.
 """
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from web.documents import explained, names_around
 from web.files import content_of
-from web.problems import FieldError, InvalidBody
+from web.problems import FieldError, InvalidBody, short
 from web.strict_json import MAX_DEPTH, parse_json
 from web.validation import pointer, require_valid
 
 from .check import MAX_BYTES, errors_in
 from .ids import Derived, Form, Numbers, Opaque, id_form
-from .markers import DEFAULT_REQUEST, RECORD, names_below, places_of_name, replaced
+from .markers import (
+    CHOICE,
+    DEFAULT_REQUEST,
+    RECORD,
+    Marker,
+    is_choice,
+    markers_in,
+    names_below,
+    places_of_name,
+    replaced,
+    values_below,
+)
 from .statuses import statuses_of
 
 DEPTH = MAX_DEPTH + 4  # a body may be as deep as that of a request, inside of its form
@@ -24,6 +37,9 @@ DROPPED = {
     "strict-transport-security", "alt-svc", "expect-ct", "nel", "report-to", "set-cookie",
 }  # fmt: skip
 """Header fields that outlive a response: behind HTTPS one of these would lock `localhost`."""
+
+LIKE_MARKER = re.compile(r"\{[A-Za-z]+\.[A-Za-z_]+(?::[^{}]*)?\}")
+MAX_TYPOS = 20  # that are told
 
 JSON = "application/json"
 DEFAULT_CREATION: dict[str, Any] = {"request": DEFAULT_REQUEST, "unique": True, "optional": False}
@@ -64,6 +80,7 @@ class Profile:
         self._read_forms(parts)
         self._read_request(parts["create"])
         self.warnings += self._find_missing()
+        self.warnings += islice(self._find_typos(), MAX_TYPOS)
 
     def _read_forms(self, parts: dict[str, Any]) -> None:
         self._forms: dict[str, ResponseForm] = {}
@@ -119,14 +136,37 @@ class Profile:
         if deployment and "deployment.status" not in names_below(deployment.body):
             yield "/deployment/body has no {deployment.status}"
         form = self.form("create")
-        if form and not self._shows_deployment(form):
+        if form and not self._shows_deployment([form.body, form.headers]):
             yield "/create shows no way to the deployment: no {deployment.id} in body or headers"
 
-    def _shows_deployment(self, form: ResponseForm) -> bool:
-        names = names_below([form.body, form.headers])
+    def _shows_deployment(self, value: Any) -> bool:
+        """Whether a value has the id of the deployment with each status."""
+        if isinstance(value, str):
+            return any(map(self.is_deployment_id, markers_in(value)))
+        if isinstance(value, list):
+            return any(map(self._shows_deployment, value))
+        if is_choice(value):
+            words = value[CHOICE]
+            has_all = "" in words or words.keys() >= {*self.words}
+            return has_all and all(map(self._shows_deployment, words.values()))
+        if isinstance(value, dict):
+            return any(map(self._shows_deployment, value.values()))
+        return False
+
+    def is_deployment_id(self, marker: Marker) -> bool:
+        """Whether a marker stands for the id by which a deployment is read."""
         own = self.ids.get("deployments")
         is_same = isinstance(own, Derived) and own.is_same
-        return "deployment.id" in names or (is_same and "project.id" in names)
+        names = {"deployment.id", "project.id"} if is_same else {"deployment.id"}
+        return marker.name in names and marker.form in ("", "text")
+
+    def _find_typos(self) -> Iterator[str]:
+        """Texts that look like markers, and are none."""
+        for path, value in values_below(self.document):
+            if isinstance(value, str) and "{" in value:
+                for text in LIKE_MARKER.findall(value):
+                    if not markers_in(text):
+                        yield f"{pointer(*path)}: {short(text)} is no marker, and stays as it is"
 
     def form(self, name: str) -> ResponseForm | None:
         """The form of `list`, `create` or `deployment`; None for the contract's own."""

@@ -18,6 +18,7 @@ from web.problems import MAX_REASONS, reasons
 from .bodies import (
     BASE,
     ITEMS,
+    LOCATIONS,
     Body,
     Compiler,
     Fill,
@@ -30,9 +31,6 @@ from .markers import IDS, is_choice, markers_below
 from .profile import Profile, ResponseForm
 
 LOOPBACK = re.compile(r"(::ffff:)?127(\.[0-9]+){3}|::1")  # addresses
-
-
-LOCATIONS = ("location", "content-location")  # header fields, which Werkzeug encodes, too
 
 # The contract's own forms, for what a profile leaves out.
 OWN_PROJECT = {
@@ -80,7 +78,7 @@ class Reply:
         self._content_type = form.content_type
         self._headers: dict[str, Fill] = {}
         for name, value in form.headers.items():
-            self._headers[name] = compiler.field(value)
+            self._headers[name] = compiler.field(name, value)
         self._body = body or Body(like, form.body)
         self._may_be_empty = form.body is None or is_choice(form.body)
 
@@ -103,7 +101,7 @@ class Reply:
             value = fill(subject)
             if BASE in value:
                 value = value.replace(BASE, percent_encoded(base_of(request)))
-            is_url = name.lower() in LOCATIONS
+            is_url = name.lower() in LOCATIONS  # which Werkzeug encodes, too
             headers[name] = iri_to_uri(value) if is_url else value
 
 

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from .problems import InvalidBody
+from .problems import InvalidBody, short
 from .strict_json import MalformedJSON
 
 
@@ -55,5 +55,11 @@ def explained(path: Path) -> Iterator[None]:
     except MalformedJSON as error:
         raise ValueError(f"{path}: {error}") from None
     except InvalidBody as error:
-        places = [(json.dumps(at)[1:-1] or "the document", why) for at, why in error.errors]
-        raise ValueError("\n".join(f"{path}: {at}: {why}" for at, why in places)) from None
+        reasons = [f"{path}: {shown(at)}: {why}" for at, why in error.errors]
+        raise ValueError("\n".join(reasons)) from None
+
+
+def shown(pointer: str) -> str:
+    """A place in a document, in which long names are cut."""
+    names = json.dumps(pointer)[1:-1].split("/")
+    return "/".join(map(short, names)) or "the document"

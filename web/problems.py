@@ -21,6 +21,7 @@ WERKZEUG_ERRORS = {
     405: ("method_not_allowed", "Use one of the methods in the header Allow."),
 }
 MAX_REASONS = 20  # that are shown
+MAX_QUOTED = 60  # characters of what a message quotes
 INTERNAL_ERROR = ("internal_error", "The stub failed: see its log on stderr.")
 
 
@@ -29,6 +30,12 @@ class FieldError(NamedTuple):
 
     pointer: str
     detail: str
+
+
+def short(quoted: object) -> str:
+    """What a message quotes, or its beginning."""
+    text = str(quoted)
+    return text if len(text) <= MAX_QUOTED else f"{text[:MAX_QUOTED]}…"
 
 
 class Problem(HTTPException):

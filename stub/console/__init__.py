@@ -98,6 +98,7 @@ def view(world: World, common: Common) -> dict[str, Any]:
         "statuses": list(statuses),
         "outcomes": [{"names": names, "status": status} for names, status in outcomes],
         "request": like.request if like else DEFAULT_REQUEST,
+        "request_type": like.request_type if like else "application/json",
         "like": describe_profile(like) if like else None,
         "requests": {"first": first, "last": last},
         "faults": {**faults, "first": [short_fault(each) for each in faults["first"]]},

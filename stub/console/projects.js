@@ -37,7 +37,7 @@ export function Projects() {
     <${List} noun="project" key=${instance} columns=${COLUMNS} last=${count} items=${newest.map((project, at) => ({ ...project, number: count - at }))}
       row=${(project, tabindex) => html`<${Row} key=${project.id} project=${project} put=${put} tabindex=${tabindex} />`}>
       ${!count && html`<${Empty} text="No projects yet. Create one above, or let your client do it:" command=${commandOf(
-        "/v1/projects", '-H "Content-Type: application/json"', `-d '${JSON.stringify(creationOf("shop")).replaceAll("'", "'\\''")}'`,
+        "/v1/projects", `-H "Content-Type: ${state.view.request_type}"`, `-d '${JSON.stringify(creationOf("shop")).replaceAll("'", "'\\''")}'`,
       )} />`}
     <//>
   </section>`;
@@ -51,7 +51,8 @@ function Create({ error, attempted, forget }) {
   };
   const onSubmit = async (event) => {
     event.preventDefault();
-    if (!(await attempted("POST", "/v1/projects", creationOf(name)))) return;
+    const headers = { "Content-Type": state.view.request_type };
+    if (!(await attempted("POST", "/v1/projects", creationOf(name), { headers }))) return;
     setName((typed) => (typed === name ? "" : typed));
     announce(`Project ${visible(name)} created`);
   };

@@ -24,6 +24,36 @@ FORM = {
 }
 
 
+# The body of an error, and what the console shows of it.
+MESSAGES = [
+    ({"id": "3b9edacb-0f5c-4a53-9a47-0d5fb9e3b1c2", "message": "no name"}, ": no name"),
+    ({"title": "Bad", "documentation_url": "https://docs.example/errors/of/names"}, ": Bad"),
+    ({"errors": [{"detail": "no name", "source": {"pointer": "/data/name"}}]}, ": no name"),
+    ({"id": "3b9edacb-0f5c-4a53-9a47-0d5fb9e3b1c2", "why": "no name"}, ": no name"),
+    ({"code": 5}, ""),
+]
+
+
+def test_the_message_of_an_error_is_shown_and_the_content_type_is_that_of_the_service(
+    page: Page,
+) -> None:
+    for body, shown in MESSAGES:
+        errors = {"default": {"body": body}, "unsupported_media_type": {}}
+        form = {"observed_at": "2026-11-25", "create": {"body": 1, "content_type": "text/x"}}
+        app = like(make_profile({**form, "errors": errors}, "service.json"))
+        with serving(app) as port:
+            console = Console(page, f"http://127.0.0.1:{port}")
+            console.visit()
+            name = page.get_by_label("Name", exact=True)
+            name.fill("shop")
+            console.press("Create project")
+            expect(console.project_rows.first).to_contain_text("shop")
+            name.fill("shop")
+            console.press("Create project")
+            alert = console.projects.get_by_role("alert")
+            expect(alert).to_have_text(f"409 CONFLICT{shown}", ignore_case=True)
+
+
 def test_a_project_is_created_and_its_deployment_followed(page: Page) -> None:
     profile = make_profile(FORM, "service.json")
     with serving(like(profile, pace=300)) as port:

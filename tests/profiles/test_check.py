@@ -10,7 +10,7 @@ from jsonschema_rs import Draft202012Validator
 from waitress.task import hop_by_hop
 
 from profiles.check import MAX_BYTES, errors_in, schemas
-from profiles.profile import DEPTH, Profile
+from profiles.profile import DEPTH, Profile, read_profile
 from tests.contract import V1
 from tests.profiles.conftest import DATE, NAME, STATUS, client_of, like
 from tests.program import not_started, run
@@ -72,6 +72,7 @@ INVALID: list[tuple[dict[str, Any], str]] = [
      " ".join(f"/deployment/body/{index}" for index in range(5))),
     (in_deployment(["{project.id:prj_}", "{deployment.id:a b}", "{project.name:x}", "{base:x}"]),
      " ".join(f"/deployment/body/{index}" for index in range(4))),
+    (in_deployment("{deployment.id:{c6486c47-9e84-4a3b-8f3e-9c0d11aa22bb}}"), "/deployment/body"),
     ({"deployment": {"body": [STATUS, "is {deployment.status:text}"]}},
      "/deployment/body/0 /deployment/body/1"),
     ({"record": {"a": "{record}", "b": "{count}"}}, "/record/a /record/b"),
@@ -128,6 +129,33 @@ def test_a_header_field_that_the_server_rejects_is_an_error() -> None:
     assert {error.pointer for error in errors} == {f"/deployment/headers/{each}" for each in fields}
 
 
+# A creation, and whether its response shows a way to the deployment with each status.
+WAYS: list[tuple[Any, bool]] = [
+    ({"url": "x/{deployment.id}"}, True),
+    ("{deployment.id:text}", True),
+    ({"uid": "{deployment.id:abc-1}"}, False),
+    ({"id": {STATUS: {"A": "{deployment.id}"}}}, False),
+    ([{STATUS: {"A": "{deployment.id}", "": 1}}], False),
+    ([{STATUS: {"A": "{deployment.id}", "": ["{deployment.id}"]}}], True),
+]
+
+
+@pytest.mark.parametrize(("body", "is_shown"), WAYS)
+def test_a_creation_without_a_way_to_its_deployment_is_a_warning(body: Any, is_shown: bool) -> None:
+    statuses = {"run": ["A", "B"]}
+    service = Profile({"observed_at": DATE, "statuses": statuses, "create": {"body": body}})
+    assert any("shows no way" in each for each in service.warnings) is not is_shown
+
+
+def test_what_looks_like_a_marker_and_is_none_is_a_warning() -> None:
+    body = ["{projects.id}", "a {Project.id:s} {x} {project.id}", STATUS]
+    service = Profile({"observed_at": DATE, **in_deployment(body)})
+    assert service.warnings == [
+        "/deployment/body/0: {projects.id} is no marker, and stays as it is",
+        "/deployment/body/1: {Project.id:s} is no marker, and stays as it is",
+    ]
+
+
 def test_a_choice_takes_the_words_of_the_profile() -> None:
     statuses = {"run": ["A", "b c"], "others": ["D"]}
     choice = {"deployment": {"body": {STATUS: {"A": 1, "b c": 2, "D": 3, "": 4}}}}
@@ -139,14 +167,17 @@ def test_what_is_gone_is_told_with_what_to_write() -> None:
     details = [error.detail for error in errors_in({"observed_at": DATE, **gone})]
     assert "the last status of `run` stays" in details[1]
     assert "{project.created_at:2026-01-05T09:00:00.000Z}" in details[0]
-    (wrong,) = errors_in({"observed_at": DATE, "ids": {"projects": {"integers": True}}})
-    assert "such as prj_5f2c9a4be1d07c36" in wrong.detail
+    ids = {"projects": {"integers": True}, "deployments": {"prefix": "dpl_", "alphabet": "ab"}}
+    for wrong in errors_in({"observed_at": DATE, "ids": ids}):
+        for example in ("prj_5f2c9a4be1d07c36", "7040", "{project.name}", "{project.id}"):
+            assert example in wrong.detail
 
 
 def numbered(count: int, value: Any = 1) -> dict[str, Any]:
     return {f"m{number}": value for number in range(count)}
 
 
+WRONG_CHOICES = [{STATUS: {"": 1, "wrong": 2}}] * 10_000
 HUNDRED = [str(number) for number in range(100)]
 CODES = [*schemas()["profile"]["properties"]["errors"]["properties"]]
 # Large profiles, and the number of the errors that are told.
@@ -169,6 +200,10 @@ LARGE: dict[str, tuple[Any, int]] = {
     "named errors": ({"errors": {code: {"body": [numbered(4_500)]} for code in CODES}}, 0),
     "an error": ({"errors": {"default": {"body": [1] * 500_000}}}, 1),
     "records": ({"record": "x" * 500_000, "create": {"body": ["{record}"] * 40_000}}, 1),
+    "marker": (in_deployment([f"{{project.{'x' * 1_000_000}}}"]), 1),
+    "second id": (in_deployment([f"{{project.id:{'x' * 1_000_000}_}}"]), 1),
+    "long markers": (in_deployment([f"{{project.{'x' * 10_000}}}"] * 100), 100),
+    "status": ({"deployment": {"body": [{STATUS: {"x" * 500_000: 1}}, *WRONG_CHOICES]}}, 100),
     "header": (in_deployment(1, headers={"X": "a" * 1_000_000}), 1),
     "media type": ({"content_type": "a/b" + ";a=b" * 250_000 + "!\n"}, 1),
     "id": (ids("a" * 1_000_000), 1),
@@ -190,6 +225,15 @@ def test_a_large_profile_is_read_in_time_and_has_its_first_errors(name: str) -> 
     assert len(errors) == count
     assert sum(len(error.detail) for error in errors) < 100_000
     assert spent < 2, spent
+
+
+def test_a_long_name_is_cut_where_its_place_is_told(tmp_path: Path) -> None:
+    file = tmp_path / "service.json"
+    document = {"observed_at": DATE, **in_deployment({"x" * 5_000: ["{count}"] * 100})}
+    file.write_text(json.dumps(document), "utf-8")
+    with pytest.raises(ValueError, match=f"/deployment/body/{'x' * 60}…/0: ") as told:
+        read_profile(file)
+    assert len(str(told.value)) < 100_000
 
 
 def test_the_codes_of_errors_are_those_of_the_contract() -> None:

@@ -278,8 +278,17 @@ def test_a_header_field_has_values_in_ascii() -> None:
     created = client.post("/v1/projects", json={"displayName": "Ünï/1\u2028", "projectId": "x"})
     at = created.headers["Location"]
     own_id = created.json["data"]["id"]
-    assert at == f"http://localhost/v1/apps/{own_id}?name=%C3%9Cn%C3%AF/1%E2%80%A8"
+    assert at == f"http://localhost/v1/apps/{own_id}?name=%C3%9Cn%C3%AF%2F1%E2%80%A8"
     assert "Location" not in client.get("/v1/projects").headers
+
+
+def test_a_name_stays_one_part_of_a_url() -> None:
+    headers = {"Location": "{base}/p/{project.name}/d?x=1", "X": "{project.name}"}
+    client = client_of(like(profile(create={"body": 1, "headers": headers})))
+    for name, encoded in (("a#b?c/d", "a%23b%3Fc%2Fd"), ("50% off", "50%25%20off")):
+        created = client.post("/v1/projects", json={"name": name})
+        assert created.headers["Location"] == f"http://localhost/p/{encoded}/d?x=1"
+        assert created.headers["X"] == name
 
 
 @pytest.mark.parametrize("name", SERVICES)
