@@ -224,7 +224,7 @@ def test_a_large_profile_is_read_in_time_and_has_its_first_errors(name: str) -> 
     spent = time.process_time() - started
     assert len(errors) == count
     assert sum(len(error.detail) for error in errors) < 100_000
-    assert spent < 2, spent
+    assert spent < 10, spent  # a check that is quadratic takes more than 30 s
 
 
 def test_a_long_name_is_cut_where_its_place_is_told(tmp_path: Path) -> None:
