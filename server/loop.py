@@ -89,7 +89,7 @@ class Server:
             "clear_untrusted_proxy_headers": False,  # the app gets the fields as they were sent
         }
         made = create_server(app, self.map, **settings)
-        self.dispatcher = made.task_dispatcher
+        self.dispatcher: Any = made.task_dispatcher
         self.listeners = [each for each in self.map.values() if isinstance(each, BaseWSGIServer)]
         for each in self.listeners:
             each.channel_class = connection_class(self, hosts)
@@ -172,7 +172,7 @@ class Server:
         self.close_listeners()
         with self.trigger_lock, self.threads_lock:
             self.is_closed = True
-        self.dispatcher.shutdown(timeout=0)  # a thread that still runs is a daemon
+        self.dispatcher.shutdown(timeout=0.5)  # seconds, in which idle threads end
         for each in self.listeners:
             each.close()
 
