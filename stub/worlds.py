@@ -76,7 +76,8 @@ class Worlds:
         """
         if seed is not None:
             with self._lock:
-                self._forget(self._make_room_for(name))
+                removed = self._make_room_for(name)
+            self._forget(removed)
         # Made without the lock, since a large seed takes time.
         world = World(name, self.common)
         world.store.reset(world.records_of(seed) if seed is not None else None)
