@@ -8,7 +8,7 @@ It knows nothing of the app. It uses waitress' public names alone, and overrides
 | `HTTPRequestParser.received` | a response to TLS |
 | `ErrorTask.execute` | errors in JSON; HEAD without a body |
 | `WSGITask.get_environment` | responses that are cut or dropped; a thread for what waits |
-| `WSGITask.write`, `HTTPChannel.write_soon` | a response in one piece, in two thirds of the processor time |
+| `WSGITask.write`, `HTTPChannel.write_soon` | a response in one piece |
 """
 
 import logging
