@@ -1,7 +1,7 @@
 """The access log: a line for each request and its response."""
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from flask import Response, g, request
@@ -15,19 +15,6 @@ from .redaction import Redactor, cut, printable
 from .tokens import WorldName
 
 MAX_TARGET = 2048  # bytes that are shown
-
-
-def with_start(wsgi_app: Callable[..., Iterable[bytes]]) -> Callable[..., Iterable[bytes]]:
-    """Middleware that notes when a request began.
-
-    A receiver of the signal `request_started` would take 10 % of the processor time of a GET.
-    """
-
-    def call(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
-        environ[STARTED] = time.perf_counter()
-        return wsgi_app(environ, start_response)
-
-    return call
 
 
 def milliseconds_since(started: float) -> float:

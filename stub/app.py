@@ -22,11 +22,10 @@ from web.routing import CREATED
 from web.strict_json import JSON
 
 from . import console
-from .access_log import with_start
 from .cors import Cors, explain_preflight
 from .options import Options
 from .routes import controls
-from .steps import Steps
+from .steps import Steps, with_start
 from .tokens import hint_of
 from .world import Common
 from .worlds import Visit, Worlds

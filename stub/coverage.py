@@ -1,6 +1,7 @@
 """The coverage: the outcomes of the contract that were met, and what nobody promised."""
 
 from collections import Counter, defaultdict
+from collections.abc import Sequence
 from math import inf
 from threading import Lock
 from typing import Any
@@ -46,29 +47,38 @@ class Coverage:
         self._used: Counter[tuple[str, str]] = Counter()
         self._varied: defaultdict[str, dict[str, float]] = defaultdict(dict)
 
-    def count(self, world: WorldName, recorded: Recorded) -> None:
+    def count(
+        self, world: WorldName, recorded: Recorded, counted: Sequence[tuple[str, str]]
+    ) -> None:
         """Count a request of a world, whose name is masked. Worlds are counted in any order."""
         entry = recorded.entry
         started = entry.started
         with self._lock:
             if not self.is_called:
                 self.is_called = shown_path(entry.environ).startswith(OPERATIONS)
-            for kind, what in entry.counted():
+            for kind, what in counted:
                 counts = self._counts[kind]
-                if what not in counts and not self._has_room(kind, world):
-                    what = OTHERS
-                counts[what] = counts.get(what, 0) + 1
+                if what not in counts:
+                    what = self._new(kind, entry.redactor.text(what), world)
+                counts[what] += 1
                 if kind in WITH_FIRST and started < self._since.get((kind, what), inf):
                     self._since[kind, what] = started
                     self._first[kind, what] = recorded.first()
                 if kind == "grease":
                     self._varied[what].setdefault(recorded.world, started)
 
-    def _has_room(self, kind: str, world: WorldName) -> bool:
-        """Whether the tenant of a world may be the first to show one more of a kind."""
-        shown = (kind, world.tenant)
-        self._used[shown] += 1
-        return self._used[shown] <= self._room[kind]
+    def _new(self, kind: str, what: str, world: WorldName) -> str:
+        """What a text is counted as that is new: it has a count of its own if the tenant of a world
+        may be the first to show one more of a kind.
+        """
+        counts = self._counts[kind]
+        if what not in counts:
+            shown = (kind, world.tenant)
+            self._used[shown] += 1
+            if self._used[shown] > self._room[kind]:
+                what = OTHERS
+        counts.setdefault(what, 0)
+        return what
 
     def document(self, *, worlds: bool = False) -> dict[str, Any]:
         """The wire form; `met` of `of` pairs of operation and declared status occurred.

@@ -20,14 +20,12 @@ MAX_BODY_TEXT = 4096  # bytes
 MAX_REASON = 300  # bytes that are shown
 MAX_SENTENCE = 160  # bytes
 MAX_SENTENCES = 100  # of an entry
-ENTRY_SIZE = 2500  # bytes of memory without the texts of the request, and without bodies
+ENTRY_SIZE = 2400  # bytes of memory without the texts of the request, and without bodies
 MARGIN = 16 * 1024  # bytes of a body that are searched for tokens beyond those that are shown
 MAX_KEPT = MAX_BODY_TEXT + MARGIN  # bytes of a body
 
 HOSTS = ("Host", "X-Forwarded-Host")  # fields whose value is a host
-# Of the WSGI environment, beside what begins with HTTP_.
-LINE = ("REQUEST_METHOD", "REQUEST_URI", "SCRIPT_NAME", "QUERY_STRING")
-KEPT = {*LINE, "CONTENT_TYPE", "CONTENT_LENGTH"}
+FIELDS = ("CONTENT_TYPE", "CONTENT_LENGTH")  # beside what begins with HTTP_
 # What is shown of the first request of a finding.
 REQUEST = ("number", "method", "path", "query", "headers", "body", "status", "code", "reason")
 
@@ -69,7 +67,7 @@ class Entry(NamedTuple):
     started: float  # by `time.perf_counter()`
     time: datetime
     ms: float
-    environ: dict[str, str]  # of the WSGI environment, what is shown
+    environ: dict[str, str]  # the texts of the WSGI environment
     received: bytes
     status: int
     sent_fields: Iterable[tuple[str, str]]
@@ -110,7 +108,7 @@ class Entry(NamedTuple):
             if applied.status in REJECTED and not self.is_requested:
                 yield "rejected", f"{operation.id} {status}"
         if self.status_read:
-            yield "deployment_statuses", self.redactor.text(self.status_read)
+            yield "deployment_statuses", self.status_read
         for each in self.unpromised:
             yield "unpromised", each
         for each in self.violations:
@@ -123,7 +121,7 @@ class Entry(NamedTuple):
         fields = (
             (key.removeprefix("HTTP_").replace("_", "-").title(), value)
             for key, value in environ.items()
-            if key not in LINE
+            if key.startswith("HTTP_") or key in FIELDS
         )
         fault = self.applied.fault
         return {

@@ -120,8 +120,10 @@ class World:
         return self._coverage
 
     def _count(self, number: int, entry: Entry) -> None:
+        recorded = Recorded(self.name, number, entry)
+        counted = tuple(entry.counted())
         for coverage in self._coverages:
-            coverage.count(self.shown, Recorded(self.name, number, entry))
+            coverage.count(self.shown, recorded, counted)
 
     def recorded(self) -> tuple[int, int, dict[str, Any]]:
         """The number of the oldest entry, the highest number, and the coverage of these."""
