@@ -248,7 +248,7 @@ MAX_STORED = 1000  # projects of a world with --store, where each change writes 
 SEED = Integer(0, stub.MAX_SEED)
 SECONDS = Number(0, 10**9)
 RANDOM = partial(random.randrange, 2**32)
-FAIL_ON = f"Exit with 1 if one of these is found: {', '.join(stub.KINDS)}"
+FAIL_ON = f"Exit with 1 if one of these is found: {', '.join(stub.CHOICES)}"
 
 # By the titles of `--help`. The defaults are those of `Settings` and of the stub's `Options`.
 ROWS: dict[str, dict[str, Row]] = {

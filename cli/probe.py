@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from flask import Flask
 
 import stub
-from stub.failures import FAILURES, RETRY_AFTER, STALLED, UNAVAILABLE, Failures
+from stub.failures import FAILURES, STALLED, Failures
 from stub.redaction import printable
 
 from .apps import NewApp, Served, worlds_of
@@ -28,7 +28,6 @@ MAX_OUTPUT = 16 * 1024  # characters of a run's output in the report
 SHOWN_LINES = 20  # of it on the terminal
 NO_CACHE = "`go test -count=1`, `gradle --rerun-tasks`, `nx --skip-nx-cache`, …"
 MAX_WORLDS = 5  # that a finding names
-PERFORMED = "though it had been performed: where names are not unique, two projects"
 IMPLIED_BY = {"times-odd": "times", "ids-encoded": "ids"}  # whose cause may be that of the other
 
 PASSES, BREAKS, HANGS = "passes", "breaks", "hangs"
@@ -331,7 +330,7 @@ def findings_of(probe: Probe) -> Iterator[stub.Finding]:
             yield dependency(axis, axis.name)
     for run in probe.failures:
         if run.result.word != NO_FINDING:
-            yield from findings(run.failures)
+            yield from run.failures.findings()
 
 
 def dependency(run: Run, what: str, origin: str = "") -> stub.Finding:
@@ -343,26 +342,7 @@ def dependency(run: Run, what: str, origin: str = "") -> stub.Finding:
         advice += f"; varied in the worlds {named}"
     if len(worlds) > MAX_WORLDS:
         advice += f" and {len(worlds) - MAX_WORLDS} more"
-    return stub.Finding("depends", what, 1, advice, run.varied.first)
-
-
-def findings(failures: Failures) -> Iterator[stub.Finding]:
-    """What the client did wrong after the failures of a run."""
-    is_outage = failures.name == UNAVAILABLE
-    for operation, attempt in failures.met.items():
-        what = f"{operation} after {failures.name}"
-        again_after = attempt.reaction["again_after"]
-        if again_after:
-            again = f"sent again after {again_after[0]:.2f} s"
-            if not is_outage and attempt.method == "POST":
-                advice = f"{again}, {PERFORMED} (RFC 9110 §9.2.2)"
-                yield stub.Finding("repeats", what, 1, advice, attempt.first)
-            if is_outage and again_after[0] < RETRY_AFTER:
-                advice = f"{again}; Retry-After was {RETRY_AFTER} s (RFC 9110 §10.2.3)"
-                yield stub.Finding("hurries", what, 1, advice, attempt.first)
-        if attempt.reaction["waited"]:
-            advice = f"no timeout within {failures.stall:g} s"
-            yield stub.Finding("waits", what, 1, advice, attempt.first)
+    return stub.finding_of("depends", what, 1, run.varied.first, advice=advice)
 
 
 # What is shown

@@ -1,6 +1,7 @@
 """The coverage: the outcomes of the contract that were met, and what nobody promised."""
 
 from collections import Counter, defaultdict
+from collections.abc import Iterator
 from threading import Lock
 from typing import Any
 
@@ -8,6 +9,7 @@ from web.routing import OPERATIONS
 
 from .contract import Contract
 from .entry import Entry
+from .findings import Finding, FirstRequest, finding_of
 from .grease.axes import AXES
 from .tokens import WorldName
 
@@ -39,7 +41,7 @@ class Coverage:
             self._counts[operation.id] = dict.fromkeys(statuses, 0)
         # Of each finding, as the report shows it: a world, the number there, members of the entry.
         # Also of each axis of grease, and all worlds in which that varied a response.
-        self._first: dict[tuple[str, str], dict[str, Any]] = {}
+        self._first: dict[tuple[str, str], FirstRequest] = {}
         # How many more of a kind each tenant may be the first to show, and has shown.
         self._room = {kind: MAX_KINDS - len(each) for kind, each in self._counts.items()}
         self._used: Counter[tuple[str, str]] = Counter()
@@ -75,8 +77,8 @@ class Coverage:
         """
         with self._lock:
             counts = {kind: dict(each) for kind, each in self._counts.items()}
-            unpromised = self._rows("unpromised", worlds=worlds)
-            violations = self._rows("violations", worlds=worlds)
+            unpromised = self._seen("unpromised")
+            violations = self._seen("violations")
         operations = {name: counts[name] for name in self._operations}
         declared = not_met = 0
         for statuses in operations.values():
@@ -88,26 +90,39 @@ class Coverage:
             "deployment_statuses": counts["deployment_statuses"],
             "met": declared - not_met,
             "of": declared,
-            "unpromised": unpromised,
-            "violations": violations,
+            "unpromised": [row_of(each, worlds=worlds) for each in unpromised],
+            "violations": [row_of(each, worlds=worlds) for each in violations],
             "grease": counts["grease"],
         }
 
-    def _rows(self, kind: str, *, worlds: bool) -> list[dict[str, Any]]:
-        rows = []
+    def findings(self) -> list[Finding]:
+        """What requests showed."""
+        with self._lock:
+            return [finding for kind in FINDINGS for finding in self._seen(kind)]
+
+    def _seen(self, kind: str) -> list[Finding]:
+        """The findings of a kind. The caller holds the lock."""
+        found = []
         for what, count in self._counts[kind].items():
             first = self._first[kind, what]
-            row = {"what": what, "count": count, "example": first["number"]}
-            if worlds:
-                row["world"] = first["world"]
-            rows.append(row)
-        return rows
+            found.append(finding_of(kind, what, count, first))
+        return found
+
+    def gaps(self) -> Iterator[Finding]:
+        """What no request showed: the outcomes and the operations that were not met."""
+        with self._lock:
+            operations = {name: dict(self._counts[name]) for name in self._operations}
+        for name, counts in operations.items():
+            for status in missed(counts):
+                yield finding_of("missed", f"{name} {status}")
+            if not any(counts.values()):
+                yield finding_of("idle", name)
 
     def called(self) -> list[str]:
         with self._lock:
             return [name for name in self._operations if any(self._counts[name].values())]
 
-    def varied(self, axis: str) -> tuple[dict[str, Any] | None, list[str]]:
+    def varied(self, axis: str) -> tuple[FirstRequest | None, list[str]]:
         """The first request whose response an axis varied, and the worlds of all; none of a name
         that is no axis.
         """
@@ -115,18 +130,17 @@ class Coverage:
             worlds = self._varied.get(axis, ())
             return self._first.get(("grease", axis)), list(worlds)
 
-    def seen(self) -> list[tuple[str, str, int, dict[str, Any]]]:
-        """Of each finding that a request showed: kind, text, how often, and the first request."""
-        found = []
-        with self._lock:
-            for kind in FINDINGS:
-                for what, count in self._counts[kind].items():
-                    first = self._first[kind, what]
-                    found.append((kind, what, count, first))
-        return found
+
+def row_of(finding: Finding, *, worlds: bool) -> dict[str, Any]:
+    """The wire form of a finding in a coverage."""
+    first = finding.first or {}
+    row = {"what": finding.what, "count": finding.count, "example": first["number"]}
+    if worlds:
+        row["world"] = first["world"]
+    return row
 
 
-def first_of(world: str, number: int, entry: Entry) -> dict[str, Any]:
+def first_of(world: str, number: int, entry: Entry) -> FirstRequest:
     shown = entry.document(number)
     members = {name: shown[name] for name in REQUEST}
     return {"world": world, **members}

@@ -120,11 +120,6 @@ def labels_in(record: dict[str, Any]) -> Iterator[str]:
             yield str(value)
 
 
-def request_name(world: str, number: int) -> str:
-    """Where the journal has a request: `job-5 #27`, or `#27` in the main world."""
-    return f"{world} #{number}".lstrip()
-
-
 def mask_body(kept: bytes, redactor: Redactor) -> str:
     """The text of a body with tokens masked; without zeros, so that one in UTF-16 is found, too.
 

@@ -20,6 +20,7 @@ from web.validation import require_valid, under
 
 from . import rules
 from .clock import MAX_ADVANCE
+from .findings import CHOICES, parse_kinds
 from .grease.axes import check_grease
 from .journal import read_filters
 from .pact import find_state, read_change, take_back
@@ -27,7 +28,7 @@ from .paths import CONTROLS, is_control_path
 from .seed import SEED_DEPTH, id_to_text, make_seed, write_seed
 from .store import UnknownProject
 from .tokens import WorldName
-from .verdict import KINDS, Verdict, parse_kinds
+from .verdict import judge_world
 from .world import Common, World
 from .worlds import TooManyWorlds, Visit, Worlds
 
@@ -232,15 +233,11 @@ def show_verdict() -> ResponseReturnValue:
         unknown = query.keys() - {"fail_on", "allow"}
         if unknown:
             raise ValueError(f"{min(unknown)!r} is unknown: there are fail_on and allow")
-        kinds = parse_kinds(query.getlist("fail_on")) or KINDS
+        kinds = parse_kinds(query.getlist("fail_on")) or CHOICES
     except ValueError as error:
         raise Problem(400, "unknown_query", f"{error}.") from None
-    world = open_world()
-    unused = world.unused_faults()
-    redactor = common().redactor
-    allowed = query.getlist("allow")
-    verdict = Verdict(world.coverage, unused, (), redactor, kinds, allowed)
-    return json_response(verdict.gate())
+    verdict = judge_world(open_world(), common(), kinds, query.getlist("allow"))
+    return json_response(verdict)
 
 
 ROUTES = (

@@ -14,8 +14,9 @@ from web.routing import OPERATIONS
 from .access_log import world_name
 from .cors import is_preflight
 from .coverage import first_of
-from .entry import describe, request_name
+from .entry import describe
 from .faults import Fault, stall
+from .findings import request_name
 from .grease.responses import vary
 from .outcome import Outcome, decide
 from .paths import is_recorded
