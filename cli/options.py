@@ -19,7 +19,6 @@ import server
 import stub
 from store import MAX_PROJECTS
 from stub.failures import FAILURES
-from stub.grease.axes import AXES
 from stub.tokens import read_token
 
 
@@ -187,8 +186,8 @@ def parse_freeze(text: str) -> datetime:
 
 
 def parse_probe(text: str) -> tuple[str, ...]:
-    names = (*AXES, *FAILURES)
-    known = {"tier1": stub.TIER_1, "all": AXES, "failures": FAILURES}
+    names = (*stub.AXES, *FAILURES)
+    known = {"tier1": stub.TIER_1, "all": stub.AXES, "failures": FAILURES}
     known |= {name: (name,) for name in names}
     chosen: set[str] = set()
     for word in stub.parse_kinds([text], known):

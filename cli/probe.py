@@ -28,7 +28,6 @@ MAX_OUTPUT = 16 * 1024  # characters of a run's output in the report
 SHOWN_LINES = 20  # of it on the terminal
 NO_CACHE = "`go test -count=1`, `gradle --rerun-tasks`, `nx --skip-nx-cache`, …"
 MAX_WORLDS = 5  # that a finding names
-IMPLIED_BY = {"times-odd": "times", "ids-encoded": "ids"}  # whose cause may be that of the other
 
 PASSES, BREAKS, HANGS = "passes", "breaks", "hangs"
 NOT_RUN, NOT_MET, NO_FINDING = "not run", "not met", "no finding"
@@ -231,7 +230,7 @@ class Probe:
     def _find_cause(self, axis: Run) -> None:
         """Find the parts that break along the axis that implies this one: it has the cause."""
         for other in self.axes:
-            if other.name != IMPLIED_BY.get(axis.name):
+            if other.name != stub.AXES[axis.name].implied_by:
                 continue
             implied = [part for part in axis.broken_parts if part in other.broken_parts]
             for part in implied:
@@ -335,7 +334,7 @@ def findings_of(probe: Probe) -> Iterator[stub.Finding]:
 
 def dependency(run: Run, what: str, origin: str = "") -> stub.Finding:
     """A finding of the axis of a run, which names the worlds of its requests if several."""
-    advice = stub.ADVICE[run.axis] + origin
+    advice = stub.AXES[run.axis].advice + origin
     worlds = [name or "the main one" for name in run.varied.worlds]
     if len(worlds) > 1:
         named = ", ".join(worlds[:MAX_WORLDS])
@@ -472,7 +471,7 @@ def document_of_result(run: Run) -> dict[str, Any]:
 def document_of_axis(axis: Run) -> dict[str, Any]:
     return {
         "axis": axis.name,
-        "tier": 1 if axis.name in stub.TIER_1 else 2,
+        "tier": stub.AXES[axis.name].tier,
         **document_of_result(axis),
         "varied": axis.varied.responses,
         **document_of_run(axis),
