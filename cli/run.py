@@ -22,7 +22,8 @@ from .files import warnings_of_mode, with_files
 from .github import add_to_summary, annotate
 from .log import Log
 from .options import Settings, Start
-from .probe import Probe, document_of, findings_of, summary
+from .probe import Probe
+from .probe_report import document_of, findings_of, summary
 from .reports import Case, Failure, ReportFile, junit_xml
 from .stderr import say
 from .watch import Watch, stamps_of

@@ -122,13 +122,11 @@ class Coverage:
         with self._lock:
             return [name for name in self._operations if any(self._counts[name].values())]
 
-    def varied(self, axis: str) -> tuple[FirstRequest | None, list[str]]:
-        """The first request whose response an axis varied, and the worlds of all; none of a name
-        that is no axis.
-        """
+    def varied(self, axis: str) -> tuple[int, FirstRequest | None, list[str]]:
+        """How many responses an axis varied, the first request of them, and the worlds of all."""
         with self._lock:
-            worlds = self._varied.get(axis, ())
-            return self._first.get(("grease", axis)), list(worlds)
+            count = self._counts["grease"][axis]
+            return count, self._first.get(("grease", axis)), list(self._varied.get(axis, ()))
 
 
 def row_of(finding: Finding, *, worlds: bool) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import pytest
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
-from cli.probe import table
+from cli.probe_report import table
 from stub.failures import Attempt, Failures
 from tests.conftest import (
     SAMPLE_NAMES,
