@@ -11,8 +11,8 @@ from .contract import Contract
 from .cors import check_origins, cors_headers
 from .faults import MAX_DELAY
 from .findings import CHOICES, Finding, finding_of, parse_kinds
-from .grease.axes import AXES, MAX_SEED, TIER_1, UnknownPart, parse_axes
+from .grease.axes import AXES, MAX_SEED, TIER_1, parse_axes
 from .options import Options
 from .verdict import Verdict
-from .world import Common, World
+from .world import Common
 from .worlds import Worlds

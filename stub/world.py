@@ -32,7 +32,7 @@ MAX_SET_UPS = 20  # provider states that a teardown can take back
 
 
 class Common:
-    """What all worlds of a stub have in common. Raises `UnknownPart`, which is a `ValueError`."""
+    """What all worlds of a stub have in common. Raises `ValueError` for an unknown part."""
 
     def __init__(self, options: Options, contract: bytes, clock: Clock, new_id: NewId) -> None:
         self.options = options
@@ -92,7 +92,7 @@ class World:
         self.journal = Journal()
         self.faults = Faults()
         # The latest provider states that were set up, their params, and the records of before.
-        self.set_ups = deque[tuple[str, dict[str, Any], Records]](maxlen=MAX_SET_UPS)
+        self.set_ups: deque[tuple[str, dict[str, Any], Records]] = deque(maxlen=MAX_SET_UPS)
         self.grease = Switch(common.grease)
         self.ids = common.ids.of_world(str(name), self.grease)
         self.store, self.clock = common.open_store(str(name), self.ids)

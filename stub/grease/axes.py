@@ -67,10 +67,6 @@ Pair = tuple[str, str]  # an axis, and a part of the contract that it varies
 PartsByAxis = Mapping[str, Sequence[str]]  # in the order of the contract
 
 
-class UnknownPart(ValueError):
-    """A part that the contract does not have, or that does not have the axis."""
-
-
 class Grease(NamedTuple):
     """The parts that each axis varies, from what seed; `is_limited` if these are not all."""
 
@@ -125,14 +121,14 @@ def parse_axes(text: str) -> tuple[str, ...]:
 def read_grease(words: Collection[str], seed: int, parts: PartsByAxis) -> Grease:
     """The grease of `axis` and `axis@part`: an axis without a part has all of its `parts`.
 
-    Raises `UnknownPart`.
+    Raises `ValueError` for a part that the contract does not have, or that lacks the axis.
     """
     axes = []
     for word in words:
         axis, at, part = word.partition("@")
         if at and part not in parts[axis]:
             known = ", ".join(parts[axis])
-            raise UnknownPart(f"{part!r} is no part of {axis}: they are {known}")
+            raise ValueError(f"{part!r} is no part of {axis}: they are {known}")
         axes.append(axis)
     return select(axes, words, seed, parts)
 
