@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, field
 from tempfile import TemporaryFile
 from typing import Any, NamedTuple
@@ -256,18 +255,16 @@ class Probe:
         met_late = self.served.late > self._late
         started = time.monotonic()
         self.served.app = app
-        # The plain run has the terminal, and needs no file.
-        with TemporaryFile() if self.plain else nullcontext() as file:
-            status = self._command.run(file, limit, STUB_PROBE_RUN=name)
+        with TemporaryFile() as file:
+            output = file if self.plain else None  # the plain run has the terminal
+            status = self._command.run(output, limit, STUB_PROBE_RUN=name)
             seconds = time.monotonic() - started
             self._command.kill_group()
             self.served.app = None
             self._late = self.served.late
             time.sleep(SETTLE)
-            written = b""
-            if file:
-                file.seek(0)
-                written = file.read()
+            file.seek(0)
+            written = file.read()
         common = worlds_of(app).common
         plain = self.worlds.common.coverage
         called = common.coverage.called()
