@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from tempfile import TemporaryFile
 from typing import Any, NamedTuple
@@ -172,7 +173,7 @@ class Probe:
     @property
     def not_run(self) -> list[str]:
         """The axes and the failures whose run sent no request; `plain` if not even that did."""
-        if self.is_complete and not self.worlds.common.coverage.is_called:
+        if self.is_complete and not self.worlds.coverage().is_called:
             return ["plain"]
         return [run.name for run in self.axes + self.failures if run.result.word == NOT_RUN]
 
@@ -255,19 +256,22 @@ class Probe:
         met_late = self.served.late > self._late
         started = time.monotonic()
         self.served.app = app
-        with TemporaryFile() as file:
-            output = file if self.plain else None  # the plain run has the terminal
-            status = self._command.run(output, limit, STUB_PROBE_RUN=name)
+        # The plain run has the terminal, and needs no file.
+        with TemporaryFile() if self.plain else nullcontext() as file:
+            status = self._command.run(file, limit, STUB_PROBE_RUN=name)
             seconds = time.monotonic() - started
             self._command.kill_group()
             self.served.app = None
             self._late = self.served.late
             time.sleep(SETTLE)
-            file.seek(0)
-            written = file.read()
-        common = worlds_of(app).common
-        plain = self.worlds.common.coverage
-        called = common.coverage.called()
+            written = b""
+            if file:
+                file.seek(0)
+                written = file.read()
+        worlds = worlds_of(app)
+        coverage = worlds.coverage()
+        plain = self.worlds.coverage()
+        called = coverage.called()
         return Run(
             name=name,
             axis=axis,
@@ -276,9 +280,9 @@ class Probe:
             output=self._log.redactor.text(written.decode(errors="replace")),
             has_hung=limit is not None and seconds > limit,
             met_late=met_late or self.served.late > self._late,
-            is_called=common.coverage.is_called or not plain.is_called,
+            is_called=coverage.is_called or not plain.is_called,
             uncalled=[each for each in plain.called() if each not in called],
-            varied=varied_by(axis, common),
+            varied=varied_by(axis, worlds),
         )
 
     def _limit(self, name: str) -> float | None:
@@ -291,10 +295,10 @@ class Probe:
         return limit
 
 
-def varied_by(axis: str, common: stub.Common) -> Varied:
+def varied_by(axis: str, worlds: stub.Worlds) -> Varied:
     if not axis:
         return Varied()
-    return Varied(*common.coverage.varied(axis), common.parts.varied_by(axis))
+    return Varied(*worlds.coverage().varied(axis), worlds.common.parts.varied_by(axis))
 
 
 def wait_for_end(failures: Failures) -> None:

@@ -2,23 +2,23 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from math import inf
 from threading import Lock
 from typing import Any
 
 from web.routing import OPERATIONS
 
 from .contract import Contract
-from .entry import Entry
+from .entry import Recorded
 from .findings import Finding, FirstRequest, finding_of
 from .grease.axes import AXES
+from .paths import shown_path
 from .tokens import WorldName
 
 MAX_KINDS = 1000  # of a tenant
 OTHERS = "others"
 FINDINGS = ("violations", "unpromised", "rejected")  # kinds; `rejected` are operations and statuses
 WITH_FIRST = (*FINDINGS, "grease")  # kinds whose first request is kept
-# What is kept of the first request of a finding. Secrets are masked, and the body is cut.
-REQUEST = ("number", "method", "path", "query", "headers", "body", "status", "code", "reason")
 
 
 class Coverage:
@@ -42,27 +42,29 @@ class Coverage:
         # Of each finding, as the report shows it: a world, the number there, members of the entry.
         # Also of each axis of grease, and all worlds in which that varied a response.
         self._first: dict[tuple[str, str], FirstRequest] = {}
+        self._since: dict[tuple[str, str], float] = {}  # when each of these began
         # How many more of a kind each tenant may be the first to show, and has shown.
         self._room = {kind: MAX_KINDS - len(each) for kind, each in self._counts.items()}
         self._used: Counter[tuple[str, str]] = Counter()
-        self._varied: defaultdict[str, dict[str, None]] = defaultdict(dict)
+        self._varied: defaultdict[str, dict[str, float]] = defaultdict(dict)
 
-    def count(self, world: WorldName, number: int, entry: Entry) -> None:
-        """Count a request of a world, whose name is masked."""
-        path = entry.environ["PATH_INFO"]
+    def count(self, world: WorldName, recorded: Recorded) -> None:
+        """Count a request of a world, whose name is masked. Worlds are counted in any order."""
+        entry = recorded.entry
+        started = entry.started
         with self._lock:
-            if path.startswith(OPERATIONS):
-                self.is_called = True
-            for kind, what in entry.counted:
+            if not self.is_called:
+                self.is_called = shown_path(entry.environ).startswith(OPERATIONS)
+            for kind, what in entry.counted():
                 counts = self._counts[kind]
                 if what not in counts and not self._has_room(kind, world):
                     what = OTHERS
-                count = counts.get(what, 0)
-                if kind in WITH_FIRST and count == 0:
-                    self._first[kind, what] = first_of(str(world), number, entry)
+                counts[what] = counts.get(what, 0) + 1
+                if kind in WITH_FIRST and started < self._since.get((kind, what), inf):
+                    self._since[kind, what] = started
+                    self._first[kind, what] = recorded.first()
                 if kind == "grease":
-                    self._varied[what][str(world)] = None
-                counts[what] = count + 1
+                    self._varied[what].setdefault(recorded.world, started)
 
     def _has_room(self, kind: str, world: WorldName) -> bool:
         """Whether the tenant of a world may be the first to show one more of a kind."""
@@ -101,11 +103,12 @@ class Coverage:
             return [finding for kind in FINDINGS for finding in self._seen(kind)]
 
     def _seen(self, kind: str) -> list[Finding]:
-        """The findings of a kind. The caller holds the lock."""
+        """The findings of a kind, by when each was met first. The caller holds the lock."""
         found = []
-        for what, count in self._counts[kind].items():
+        counts = self._counts[kind]
+        for what in sorted(counts, key=lambda each: self._since[kind, each]):
             first = self._first[kind, what]
-            found.append(finding_of(kind, what, count, first))
+            found.append(finding_of(kind, what, counts[what], first))
         return found
 
     def gaps(self) -> Iterator[Finding]:
@@ -125,8 +128,9 @@ class Coverage:
     def varied(self, axis: str) -> tuple[int, FirstRequest | None, list[str]]:
         """How many responses an axis varied, the first request of them, and the worlds of all."""
         with self._lock:
-            count = self._counts["grease"][axis]
-            return count, self._first.get(("grease", axis)), list(self._varied.get(axis, ()))
+            varied = self._varied.get(axis, {})
+            worlds = sorted(varied, key=lambda each: varied[each])
+            return self._counts["grease"][axis], self._first.get(("grease", axis)), worlds
 
 
 def row_of(finding: Finding, *, worlds: bool) -> dict[str, Any]:
@@ -136,12 +140,6 @@ def row_of(finding: Finding, *, worlds: bool) -> dict[str, Any]:
     if worlds:
         row["world"] = first["world"]
     return row
-
-
-def first_of(world: str, number: int, entry: Entry) -> FirstRequest:
-    shown = entry.document(number)
-    members = {name: shown[name] for name in REQUEST}
-    return {"world": world, **members}
 
 
 def missed(counts: dict[str, int]) -> list[str]:

@@ -3,7 +3,7 @@
 from threading import Lock
 from typing import Any
 
-from .access_log import REJECTED
+from .entry import REJECTED
 from .findings import Finding, FirstRequest, finding_of
 from .redaction import Redactor
 

@@ -64,7 +64,7 @@ class Verdict:
         more: Iterable[Finding] = (),
     ) -> None:
         common = worlds.common
-        coverage = common.coverage
+        coverage = worlds.coverage()
         rejections = common.rejections
         unused = unused_findings(worlds.unused_faults(), common.redactor)
         self._seen = coverage.findings()
