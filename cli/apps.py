@@ -33,12 +33,11 @@ class Served:
         self.late = 0
 
     def __call__(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
-        app: Any = self.app
+        app: Flask | Response | None = self.app
         if app is None:
             self.late += 1
             app = Response(BETWEEN_RUNS, 503, PROBLEM_JSON)
-        response: Iterable[bytes] = app(environ, start_response)
-        return response
+        return app(environ, start_response)
 
     @property
     def worlds(self) -> stub.Worlds | None:

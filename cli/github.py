@@ -4,7 +4,7 @@ import io
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout, suppress
+from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
 from typing import TextIO
 
@@ -57,11 +57,11 @@ def without_older_commands(text: str) -> str:
 @contextmanager
 def guarded_output(environ: Mapping[str, str]) -> Iterator[None]:
     """In GitHub Actions, let no text of a service, a client or a test be a command."""
-    with ExitStack() as stack:
-        if is_github(environ) and sys.stdout:
-            stack.enter_context(redirect_stdout(RunnerStream(sys.stdout)))
-        if is_github(environ) and sys.stderr:
-            stack.enter_context(redirect_stderr(RunnerStream(sys.stderr)))
+    out, error = sys.stdout, sys.stderr
+    if is_github(environ):
+        out = RunnerStream(out) if out else None
+        error = RunnerStream(error) if error else None
+    with redirect_stdout(out), redirect_stderr(error):
         yield
 
 

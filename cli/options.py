@@ -19,7 +19,6 @@ import server
 import stub
 from store import MAX_PROJECTS
 from stub.failures import FAILURES
-from stub.grease.axes import AXES
 from stub.tokens import read_token
 
 
@@ -187,8 +186,8 @@ def parse_freeze(text: str) -> datetime:
 
 
 def parse_probe(text: str) -> tuple[str, ...]:
-    names = (*AXES, *FAILURES)
-    known = {"tier1": stub.TIER_1, "all": AXES, "failures": FAILURES}
+    names = (*stub.AXES, *FAILURES)
+    known = {"tier1": stub.TIER_1, "all": stub.AXES, "failures": FAILURES}
     known |= {name: (name,) for name in names}
     chosen: set[str] = set()
     for word in stub.parse_kinds([text], known):
@@ -248,7 +247,7 @@ MAX_STORED = 1000  # projects of a world with --store, where each change writes 
 SEED = Integer(0, stub.MAX_SEED)
 SECONDS = Number(0, 10**9)
 RANDOM = partial(random.randrange, 2**32)
-FAIL_ON = f"Exit with 1 if one of these is found: {', '.join(stub.KINDS)}"
+FAIL_ON = f"Exit with 1 if one of these is found: {', '.join(stub.CHOICES)}"
 
 # By the titles of `--help`. The defaults are those of `Settings` and of the stub's `Options`.
 ROWS: dict[str, dict[str, Row]] = {

@@ -1,7 +1,7 @@
-"""--probe: runs a command with what may vary, and with what may fail, and says what it shows."""
+"""--probe: runs a command with what may vary, and with what may fail; see `probe_report.py`."""
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from tempfile import TemporaryFile
@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from flask import Flask
 
 import stub
-from stub.failures import FAILURES, RETRY_AFTER, STALLED, UNAVAILABLE, Failures
+from stub.failures import FAILURES, STALLED, Failures
 from stub.redaction import printable
 
 from .apps import NewApp, Served, worlds_of
@@ -24,15 +24,11 @@ HANG_SECONDS = 30.0
 HANG_FACTOR = 5
 STILL = 5.0  # seconds in which the server sees that the clients have closed
 SETTLE = 0.1  # seconds in which the last requests of an ended run arrive
-MAX_OUTPUT = 16 * 1024  # characters of a run's output in the report
-SHOWN_LINES = 20  # of it on the terminal
-NO_CACHE = "`go test -count=1`, `gradle --rerun-tasks`, `nx --skip-nx-cache`, …"
-MAX_WORLDS = 5  # that a finding names
-PERFORMED = "though it had been performed: where names are not unique, two projects"
-IMPLIED_BY = {"times-odd": "times", "ids-encoded": "ids"}  # whose cause may be that of the other
+SHOWN_LINES = 20  # of a run's output on the terminal
 
 PASSES, BREAKS, HANGS = "passes", "breaks", "hangs"
 NOT_RUN, NOT_MET, NO_FINDING = "not run", "not met", "no finding"
+# The reasons for which there is no finding.
 LATE = "a process that a run left sent requests between two runs"
 ONCE = "it passed when it was repeated"
 
@@ -57,10 +53,9 @@ class Varied(NamedTuple):
 class Run:
     """A run that has ended, and its output, masked.
 
-    It is disturbed if a process that a run left sent a request before or after it. `uncalled` are
-    the operations that only the plain run called. What follows a run of an axis that breaks:
-    `again` is its repetition, `alone` are the runs with one part each, and `cause` is another axis
-    that breaks for the same reason.
+    `uncalled` are the operations that only the plain run called. What follows a run of an axis that
+    breaks: `again` is its repetition, `alone` are the runs with one part each, and `cause` is
+    another axis that breaks for the same reason.
     """
 
     name: str
@@ -69,7 +64,7 @@ class Run:
     seconds: float
     output: str
     has_hung: bool
-    is_disturbed: bool
+    met_late: bool  # whether requests came late, right before or after it
     is_called: bool  # whether it sent a request, or the plain run sent none
     uncalled: Sequence[str]
     varied: Varied
@@ -94,7 +89,7 @@ class Run:
             return Result(NOT_RUN)
         if self.axis and not self.varied.parts:
             return Result(NOT_MET)
-        if self.is_disturbed and (self.failures.name or self.end != PASSES):
+        if self.met_late and (self.failures.name or self.end != PASSES):
             return Result(NO_FINDING, LATE)
         if self.end == PASSES:
             return Result(PASSES)
@@ -154,7 +149,7 @@ class Probe:
         self._command = command
         self._log = log
         self._new_app = new_app
-        self._is_disturbed = False  # whether a late request came after the latest run
+        self._late = 0  # requests that had come between two runs when the latest run ended
 
     def run(self) -> int:
         """Make all runs. Returns the exit status: that of a signal, or of the plain run."""
@@ -189,8 +184,8 @@ class Probe:
         run.failures = failures
         show(run)
         wait_for_end(failures)
-        is_broken = run.end in (BREAKS, HANGS)
-        failures.settle(self.worlds.common.contract.operation_ids, is_broken=is_broken)
+        operations = self.worlds.common.contract.operation_ids
+        failures.settle(operations, is_broken=run.end != PASSES)
         self.failures.append(run)
         show_reason(run)
 
@@ -232,13 +227,12 @@ class Probe:
     def _find_cause(self, axis: Run) -> None:
         """Find the parts that break along the axis that implies this one: it has the cause."""
         for other in self.axes:
-            if other.name != IMPLIED_BY.get(axis.name):
-                continue
-            implied = [part for part in axis.broken_parts if part in other.broken_parts]
-            for part in implied:
-                axis.alone[part].cause = other.name
-            if implied and not axis.broken_parts:
-                axis.cause = other.name
+            if other.name == stub.AXES[axis.name].implied_by:
+                implied = [part for part in axis.broken_parts if part in other.broken_parts]
+                for part in implied:
+                    axis.alone[part].cause = other.name
+                if implied and not axis.broken_parts:
+                    axis.cause = other.name
 
     def _vary(self, axis: str, name: str, words: Sequence[str], label: str = "") -> Run:
         """Run the command with an axis, or with parts of it, such as `members@Project`."""
@@ -259,7 +253,7 @@ class Probe:
     def _execute(self, name: str, app: Flask, axis: str) -> Run:
         """Run the command, end what it leaves in its group, and look for late requests."""
         limit = self._limit(name)
-        was_disturbed = self._is_disturbed
+        met_late = self.served.late > self._late
         started = time.monotonic()
         self.served.app = app
         # The plain run has the terminal, and needs no file.
@@ -268,14 +262,14 @@ class Probe:
             seconds = time.monotonic() - started
             self._command.kill_group()
             self.served.app = None
-            late = self.served.late
+            self._late = self.served.late
             time.sleep(SETTLE)
-            self._is_disturbed = self.served.late > late
             written = b""
             if file:
                 file.seek(0)
                 written = file.read()
-        coverage = worlds_of(app).coverage()
+        worlds = worlds_of(app)
+        coverage = worlds.coverage()
         plain = self.worlds.coverage()
         called = coverage.called()
         return Run(
@@ -285,10 +279,10 @@ class Probe:
             seconds=seconds,
             output=self._log.redactor.text(written.decode(errors="replace")),
             has_hung=limit is not None and seconds > limit,
-            is_disturbed=was_disturbed or self._is_disturbed,
+            met_late=met_late or self.served.late > self._late,
             is_called=coverage.is_called or not plain.is_called,
             uncalled=[each for each in plain.called() if each not in called],
-            varied=varied_by(axis, worlds_of(app)),
+            varied=varied_by(axis, worlds),
         )
 
     def _limit(self, name: str) -> float | None:
@@ -304,10 +298,7 @@ class Probe:
 def varied_by(axis: str, worlds: stub.Worlds) -> Varied:
     if not axis:
         return Varied()
-    coverage = worlds.coverage()
-    responses = coverage.document()["grease"][axis]
-    first, names = coverage.varied(axis)
-    return Varied(responses, first, names, worlds.common.parts.varied_by(axis))
+    return Varied(*worlds.coverage().varied(axis), worlds.common.parts.varied_by(axis))
 
 
 def wait_for_end(failures: Failures) -> None:
@@ -319,54 +310,7 @@ def wait_for_end(failures: Failures) -> None:
         time.sleep(SETTLE)
 
 
-# What is found
-
-
-def findings_of(probe: Probe) -> Iterator[stub.Finding]:
-    """What the tests depend on, by part or axis; and what the client did after failures."""
-    for axis in probe.axes:
-        for part in axis.broken_parts:
-            origin = probe.worlds.common.parts.origin(part)
-            yield dependency(axis.alone[part], f"{axis.name} of {part}", f"; {origin}")
-        if axis.breaks_whole:
-            yield dependency(axis, axis.name)
-    for run in probe.failures:
-        if run.result.word != NO_FINDING:
-            yield from findings(run.failures)
-
-
-def dependency(run: Run, what: str, origin: str = "") -> stub.Finding:
-    """A finding of the axis of a run, which names the worlds of its requests if several."""
-    advice = stub.ADVICE[run.axis] + origin
-    worlds = [name or "the main one" for name in run.varied.worlds]
-    if len(worlds) > 1:
-        named = ", ".join(worlds[:MAX_WORLDS])
-        advice += f"; varied in the worlds {named}"
-    if len(worlds) > MAX_WORLDS:
-        advice += f" and {len(worlds) - MAX_WORLDS} more"
-    return stub.Finding("depends", what, 1, advice, run.varied.first)
-
-
-def findings(failures: Failures) -> Iterator[stub.Finding]:
-    """What the client did wrong after the failures of a run."""
-    is_outage = failures.name == UNAVAILABLE
-    for operation, attempt in failures.met.items():
-        what = f"{operation} after {failures.name}"
-        again_after = attempt.reaction["again_after"]
-        if again_after:
-            again = f"sent again after {again_after[0]:.2f} s"
-            if not is_outage and attempt.method == "POST":
-                advice = f"{again}, {PERFORMED} (RFC 9110 §9.2.2)"
-                yield stub.Finding("repeats", what, 1, advice, attempt.first)
-            if is_outage and again_after[0] < RETRY_AFTER:
-                advice = f"{again}; Retry-After was {RETRY_AFTER} s (RFC 9110 §10.2.3)"
-                yield stub.Finding("hurries", what, 1, advice, attempt.first)
-        if attempt.reaction["waited"]:
-            advice = f"no timeout within {failures.stall:g} s"
-            yield stub.Finding("waits", what, 1, advice, attempt.first)
-
-
-# What is shown
+# What a run says
 
 
 def plan(settings: Settings) -> str:
@@ -398,115 +342,3 @@ def show_reason(run: Run) -> None:
     word, reason = run.result
     if reason:
         say(f"probe: {run.name}: {word}: {reason}\n")
-
-
-def summary(probe: Probe) -> Iterator[str]:
-    """What makes the results doubtful, and the table of the failures."""
-    if probe.served.late:
-        yield (
-            "warning: a run left a process running, whose requests between two runs got 503: "
-            "the runs before and after them are no finding\n"
-        )
-    if probe.not_run:
-        yield (
-            f"warning: no request in the run of {', '.join(probe.not_run)}: does the command "
-            f"cache its results? Turn the cache off: {NO_CACHE}\n"
-        )
-    for axis in probe.axes:
-        if axis.result.word == PASSES and axis.uncalled:
-            yield (
-                f"warning: {', '.join(axis.uncalled)} was called in the plain run and not in "
-                f"that of {axis.name}: does the command cache a part of its results?\n"
-            )
-    # Where a part breaks, a run without it has passed.
-    if len(probe.axes) > 1 and all(axis.breaks_whole for axis in probe.axes):
-        yield "warning: all axes break the tests: can these run twice, and without input?\n"
-    if probe.failures:
-        yield table([run.failures for run in probe.failures])
-    if is_clear(probe):
-        seed = probe.settings.options.grease_seed
-        yield f"no dependency was found with seed {seed}; others may find more\n"
-
-
-def is_clear(probe: Probe) -> bool:
-    """Whether all runs of axes were made whole and passed, at least one with variations."""
-    if not probe.is_complete or probe.not_run:
-        return False
-    if any(axis.uncalled or axis.breaks for axis in probe.axes):
-        return False
-    return any(axis.result.word != NOT_MET for axis in probe.axes)
-
-
-def table(runs: Sequence[Failures]) -> str:
-    """A row for each operation, and a column for each failure."""
-    lines = ["", *runs[0].reactions]
-    for run in runs:
-        reactions = run.reactions.values()
-        column = [run.name, *[text_of(each, run.stall) for each in reactions]]
-        width = max(map(len, lines)) + 2
-        rows = zip(lines, column, strict=True)
-        lines = [line.ljust(width) + text for line, text in rows]
-    return "".join(f"  {line}\n" for line in lines)
-
-
-def text_of(reaction: dict[str, Any], stall: float) -> str:
-    """What the client did after a failure, which stalled for so many seconds."""
-    words = []
-    if not reaction["met"]:
-        words.append("not met")
-    if reaction["waited"]:
-        words.append(f"waited {stall:g} s")
-    closed_after = reaction["closed_after"]
-    if closed_after is not None:
-        words.append(f"closed after {closed_after:.1f} s")
-    again_after = reaction["again_after"]
-    if again_after:
-        words.append(f"again after {again_after[0]:.2f} s")
-    if len(again_after) > 1:
-        words[-1] += f" ({len(again_after)} times)"
-    return ", ".join(words) or "gave up"
-
-
-# What the report has
-
-
-def document_of(probe: Probe) -> dict[str, Any]:
-    """What the report has of all runs."""
-    return {
-        "seed": probe.settings.options.grease_seed,
-        "is_complete": probe.is_complete,
-        "plain": document_of_run(probe.plain) if probe.plain else None,
-        "axes": [document_of_axis(axis) for axis in probe.axes],
-        "failures": [document_of_failure(run) for run in probe.failures],
-    }
-
-
-def document_of_run(run: Run) -> dict[str, Any]:
-    return {"exit_status": run.status, "seconds": round(run.seconds, 3)}
-
-
-def document_of_result(run: Run) -> dict[str, Any]:
-    word, reason = run.result
-    return {"result": word, "reason": reason}
-
-
-def document_of_axis(axis: Run) -> dict[str, Any]:
-    return {
-        "axis": axis.name,
-        "tier": 1 if axis.name in stub.TIER_1 else 2,
-        **document_of_result(axis),
-        "varied": axis.varied.responses,
-        **document_of_run(axis),
-        "output": axis.output[-MAX_OUTPUT:],
-        "parts": [{"part": part, **document_of_result(run)} for part, run in axis.alone.items()],
-    }
-
-
-def document_of_failure(run: Run) -> dict[str, Any]:
-    return {
-        "failure": run.name,
-        **document_of_result(run),
-        **document_of_run(run),
-        "output": run.output[-MAX_OUTPUT:],
-        "operations": run.failures.reactions,
-    }

@@ -22,7 +22,8 @@ from .files import warnings_of_mode, with_files
 from .github import add_to_summary, annotate
 from .log import Log
 from .options import Settings, Start
-from .probe import Probe, document_of, findings_of, summary
+from .probe import Probe
+from .probe_report import document_of, findings_of, summary
 from .reports import Case, Failure, ReportFile, junit_xml
 from .stderr import say
 from .watch import Watch, stamps_of
@@ -193,7 +194,7 @@ def conclude(parts: Parts, environ: Mapping[str, str], report: ReportFile | None
     depends = list(findings_of(probe)) if probe else []
     worlds = probe.worlds if probe else parts.served.worlds
     assert worlds
-    verdict = stub.judge(worlds, settings.fail_on, settings.allow, depends)
+    verdict = stub.Verdict(worlds, settings.fail_on, settings.allow, depends)
     status = parts.command.status if parts.command else 0
     others = [finding for finding in verdict.findings if finding not in depends]
     if status or others:
@@ -234,7 +235,7 @@ def proxy_hint(environ: Mapping[str, str]) -> str:
 
 def print_verdict(verdict: stub.Verdict, environ: Mapping[str, str]) -> None:
     text = verdict.table()
-    text += "".join(finding.line() for finding in verdict.findings)
+    text += "".join(f"finding: {finding.sentence}\n" for finding in verdict.findings)
     say(text)
     unused = [f"--allow {pattern!r} matches no finding" for pattern in verdict.unused_patterns]
     for warning in unused:
@@ -255,7 +256,7 @@ def text_of_report(parts: Parts, verdict: stub.Verdict, status: int, *, is_xml: 
 
 def cases_of(parts: Parts, verdict: stub.Verdict) -> Iterator[Case]:
     """A test case for each kind of finding, for the command, and for the runs of --probe."""
-    found: dict[str, list[Failure]] = {kind: [] for kind in stub.KINDS}
+    found: dict[str, list[Failure]] = {kind: [] for kind in stub.CHOICES}
     for finding in verdict.findings:
         failures = found.setdefault(finding.kind, [])
         failures.append(failure_of(finding))

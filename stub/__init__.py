@@ -10,8 +10,9 @@ from .console import POLL_PATH
 from .contract import Contract
 from .cors import check_origins, cors_headers
 from .faults import MAX_DELAY
-from .grease.axes import ADVICE, MAX_SEED, TIER_1, UnknownPart, parse_axes
+from .findings import CHOICES, Finding, finding_of, parse_kinds
+from .grease.axes import AXES, MAX_SEED, TIER_1, parse_axes
 from .options import Options
-from .verdict import KINDS, Finding, Verdict, judge, parse_kinds
-from .world import Common, World
+from .verdict import Verdict
+from .world import Common
 from .worlds import Worlds

@@ -1,7 +1,7 @@
 """The coverage: the outcomes of the contract that were met, and what nobody promised."""
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from math import inf
 from threading import Lock
 from typing import Any
@@ -10,6 +10,7 @@ from web.routing import OPERATIONS
 
 from .contract import Contract
 from .entry import Recorded
+from .findings import Finding, FirstRequest, finding_of
 from .grease.axes import AXES
 from .paths import shown_path
 from .tokens import WorldName
@@ -40,7 +41,7 @@ class Coverage:
             self._counts[operation.id] = dict.fromkeys(statuses, 0)
         # Of each finding, as the report shows it: a world, the number there, members of the entry.
         # Also of each axis of grease, and all worlds in which that varied a response.
-        self._first: dict[tuple[str, str], dict[str, Any]] = {}
+        self._first: dict[tuple[str, str], FirstRequest] = {}
         self._since: dict[tuple[str, str], float] = {}  # when each of these began
         # How many more of a kind each tenant may be the first to show, and has shown.
         self._room = {kind: MAX_KINDS - len(each) for kind, each in self._counts.items()}
@@ -87,8 +88,8 @@ class Coverage:
         """
         with self._lock:
             counts = {kind: dict(each) for kind, each in self._counts.items()}
-            unpromised = self._rows("unpromised", worlds=worlds)
-            violations = self._rows("violations", worlds=worlds)
+            unpromised = self._seen("unpromised")
+            violations = self._seen("violations")
         operations = {name: counts[name] for name in self._operations}
         declared = not_met = 0
         for statuses in operations.values():
@@ -100,46 +101,54 @@ class Coverage:
             "deployment_statuses": counts["deployment_statuses"],
             "met": declared - not_met,
             "of": declared,
-            "unpromised": unpromised,
-            "violations": violations,
+            "unpromised": [row_of(each, worlds=worlds) for each in unpromised],
+            "violations": [row_of(each, worlds=worlds) for each in violations],
             "grease": counts["grease"],
         }
 
-    def _rows(self, kind: str, *, worlds: bool) -> list[dict[str, Any]]:
-        rows = []
-        for what, count in self._in_order(kind):
-            first = self._first[kind, what]
-            row = {"what": what, "count": count, "example": first["number"]}
-            if worlds:
-                row["world"] = first["world"]
-            rows.append(row)
-        return rows
+    def findings(self) -> list[Finding]:
+        """What requests showed."""
+        with self._lock:
+            return [finding for kind in FINDINGS for finding in self._seen(kind)]
 
-    def _in_order(self, kind: str) -> list[tuple[str, int]]:
-        """What was counted of a kind of finding, by when it was met first."""
-        return sorted(self._counts[kind].items(), key=lambda each: self._since[kind, each[0]])
+    def _seen(self, kind: str) -> list[Finding]:
+        """The findings of a kind, by when each was met first. The caller holds the lock."""
+        found = []
+        counts = self._counts[kind]
+        for what in sorted(counts, key=lambda each: self._since[kind, each]):
+            first = self._first[kind, what]
+            found.append(finding_of(kind, what, counts[what], first))
+        return found
+
+    def gaps(self) -> Iterator[Finding]:
+        """What no request showed: the outcomes and the operations that were not met."""
+        with self._lock:
+            operations = {name: dict(self._counts[name]) for name in self._operations}
+        for name, counts in operations.items():
+            for status in missed(counts):
+                yield finding_of("missed", f"{name} {status}")
+            if not any(counts.values()):
+                yield finding_of("idle", name)
 
     def called(self) -> list[str]:
         with self._lock:
             return [name for name in self._operations if any(self._counts[name].values())]
 
-    def varied(self, axis: str) -> tuple[dict[str, Any] | None, list[str]]:
-        """The first request whose response an axis varied, and the worlds of all; none of a name
-        that is no axis.
-        """
+    def varied(self, axis: str) -> tuple[int, FirstRequest | None, list[str]]:
+        """How many responses an axis varied, the first request of them, and the worlds of all."""
         with self._lock:
-            worlds = self._varied.get(axis, {})
-            return self._first.get(("grease", axis)), sorted(worlds, key=lambda each: worlds[each])
+            varied = self._varied.get(axis, {})
+            worlds = sorted(varied, key=lambda each: varied[each])
+            return self._counts["grease"][axis], self._first.get(("grease", axis)), worlds
 
-    def seen(self) -> list[tuple[str, str, int, dict[str, Any]]]:
-        """Of each finding that a request showed: kind, text, how often, and the first request."""
-        found = []
-        with self._lock:
-            for kind in FINDINGS:
-                for what, count in self._in_order(kind):
-                    first = self._first[kind, what]
-                    found.append((kind, what, count, first))
-        return found
+
+def row_of(finding: Finding, *, worlds: bool) -> dict[str, Any]:
+    """The wire form of a finding in a coverage."""
+    first = finding.first or {}
+    row = {"what": finding.what, "count": finding.count, "example": first["number"]}
+    if worlds:
+        row["world"] = first["world"]
+    return row
 
 
 def missed(counts: dict[str, int]) -> list[str]:

@@ -9,6 +9,7 @@ from web.problems import reasons
 
 from .contract import Operation, object_in
 from .faults import Fault
+from .findings import FirstRequest, request_name
 from .paths import shown_path
 from .redaction import Redactor, Tokens, cut, printable
 
@@ -178,7 +179,7 @@ class Recorded(NamedTuple):
     def document(self) -> dict[str, Any]:
         return self.entry.document(self.number)
 
-    def first(self) -> dict[str, Any]:
+    def first(self) -> FirstRequest:
         """As the first request of a finding is shown."""
         shown = self.document()
         members = {name: shown[name] for name in REQUEST}
@@ -192,11 +193,6 @@ def labels_in(record: dict[str, Any]) -> Iterator[str]:
             yield from labels_in(value)
         elif name.lower().endswith(("name", "id")):
             yield str(value)
-
-
-def request_name(world: str, number: int) -> str:
-    """Where the journal has a request: `job-5 #27`, or `#27` in the main world."""
-    return f"{world} #{number}".lstrip()
 
 
 def mask_body(kept: bytes, redactor: Redactor) -> str:

@@ -5,7 +5,7 @@ Times are seconds of the monotonic clock: neither the clock of a world nor a res
 
 import time
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
@@ -15,6 +15,7 @@ from flask import Request, Response
 from web.routing import raw_target
 
 from .faults import Fault
+from .findings import Finding, FirstRequest, finding_of
 
 FAILURES = ("unavailable", "lost-response", "cut-body", "stalled")
 UNAVAILABLE, LOST, CUT, STALLED = FAILURES
@@ -34,7 +35,7 @@ class Attempt:
     arrived: float = field(default_factory=time.monotonic)
     ended: float = 0.0  # when the server got its response, or the client had closed
     is_success: bool = False
-    first: dict[str, Any] | None = None  # the world, and the number there, for a finding
+    first: FirstRequest | None = None  # itself, for a finding
     reaction: dict[str, Any] = field(default_factory=MET.copy)
 
 
@@ -139,6 +140,21 @@ class Failures:
             seconds = max(0.0, repeated.arrived - attempt.ended)
             found.append(round(seconds, 2))
         return found
+
+    def findings(self) -> Iterator[Finding]:
+        """What the client did wrong."""
+        for operation, attempt in self.met.items():
+            what = f"{operation} after {self.name}"
+            first = attempt.first
+            again_after = attempt.reaction["again_after"]
+            seconds = again_after[0] if again_after else None
+            is_outage = self.name == UNAVAILABLE
+            if seconds is not None and not is_outage and attempt.method == "POST":
+                yield finding_of("repeats", what, 1, first, seconds=seconds)
+            if seconds is not None and is_outage and seconds < RETRY_AFTER:
+                yield finding_of("hurries", what, 1, first, seconds=seconds, least=RETRY_AFTER)
+            if attempt.reaction["waited"]:
+                yield finding_of("waits", what, 1, first, seconds=self.stall)
 
 
 def longest_rows(attempts: Iterable[Attempt]) -> Counter[int]:

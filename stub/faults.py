@@ -2,8 +2,8 @@
 
 import itertools
 import time
-from collections import deque
-from collections.abc import Callable, Mapping
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from threading import Lock
 from typing import Any
@@ -14,6 +14,8 @@ from flask import Request, Response
 from web.problems import FieldError, InvalidBody
 from web.routing import raw_target
 
+from .findings import Finding, FirstRequest, finding_of
+from .redaction import Redactor
 from .timelines import matches
 
 MAX_FAULTS = 1000
@@ -169,3 +171,14 @@ class Faults:
                     met = self.waiting.pop(fault)
                     if not met:
                         self._removed_unused.append(fault)
+
+
+def unused_findings(unused: Iterable[tuple[str, Fault]], redactor: Redactor) -> list[Finding]:
+    """The findings of faults that no request has met, each with the name of its world."""
+    counts = Counter[str]()
+    first: dict[str, FirstRequest] = {}
+    for world, fault in unused:
+        what = redactor.text(fault.describe())
+        counts[what] += 1
+        first.setdefault(what, {"world": world, "number": None})
+    return [finding_of("unused-faults", what, n, first[what]) for what, n in counts.items()]

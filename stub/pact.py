@@ -14,19 +14,16 @@ from web.validation import error_at, require_valid, under
 
 from . import rules
 from .seed import Seed, SeedProject, check_seed, id_to_text, seed_project
-from .world import Common, SetUp, World
+from .world import Common, World
 
 Values = dict[str, str]
 Params = dict[str, Any]
 Change = Callable[[World], Values]
 Check = Callable[[Common, Params], Iterable[FieldError]]
 
-MAX_SET_UPS = 20  # of a world, that a teardown can take back
 
-
-def read_change() -> tuple[bool, str, Params]:
-    """Whether a provider-state change is a teardown, its state, and its params, in either of its
-    two forms.
+def read_change() -> tuple[str, Params, bool]:
+    """The state of a provider-state change, its params, and whether it is a teardown.
 
     The verifier sends a JSON body, or everything in the query and then no body. A param that is
     null is not given. Where there is nothing to set up, the state is empty.
@@ -34,21 +31,13 @@ def read_change() -> tuple[bool, str, Params]:
     if request.get_data():
         _, document = read_json()
     else:
-        document = read_query()
+        params = request.args.to_dict()
+        document = {name: params.pop(name) for name in ("state", "action") if name in params}
+        document["params"] = params
     require_valid(rules.check(document, "StateChange"))
     params = document.get("params") or {}
     given = {name: value for name, value in params.items() if value is not None}
-    is_teardown = document.get("action") == "teardown"
-    return is_teardown, document["state"], given
-
-
-def read_query() -> dict[str, Any]:
-    params = request.args.to_dict()
-    document: dict[str, Any] = {"params": params}
-    for name in ("state", "action"):
-        if name in params:
-            document[name] = params.pop(name)
-    return document
+    return document["state"], given, document.get("action") == "teardown"
 
 
 def find_state(common: Common, name: str, params: Params) -> Change:
@@ -57,12 +46,12 @@ def find_state(common: Common, name: str, params: Params) -> Change:
     """
     own = common.options.states
     if name in own:
-        return partial(set_up, name, params, partial(add_seed, own[name]))
+        return partial(add_seed, own[name])
     if name in BUILT_IN:
         check, change = BUILT_IN[name]
         checked = dict(params)
         require_valid(under(["params"], check(common, checked)))
-        return partial(set_up, name, params, partial(change, checked))
+        return partial(change, checked)
     known = ", ".join(f'"{each}"' for each in [*BUILT_IN, *own])
     detail = f"No provider state has this name. These are known: {known}."
     raise Problem(404, "not_found", detail)
@@ -71,23 +60,19 @@ def find_state(common: Common, name: str, params: Params) -> Change:
 def set_up(name: str, params: Params, change: Change, world: World) -> Values:
     before = world.store.records()
     values = change(world)
-    world.set_ups.append(SetUp(name, params, before))
-    del world.set_ups[:-MAX_SET_UPS]
+    world.set_ups.append((name, params, before))
     return values
 
 
-def take_back(name: str, params: Params, world: World) -> Values:
+def take_back(name: str, params: Params, world: World) -> None:
     """Bring back the records of before the latest set-up of this state with these params, if there
-    was one. What was set up after it, and what its requests changed, goes, too.
+    was one. What came after it goes, too: a verifier tears the states of an interaction down in the
+    order in which it has set them up. What was set up before it stays.
     """
-    latest = None
-    for index, each in enumerate(world.set_ups):
-        if each.name == name and each.params == params:
-            latest = index
-    if latest is not None:
-        world.store.restore(world.set_ups[latest].before)
-        del world.set_ups[latest:]
-    return {}
+    own = [before for *state, before in world.set_ups if state == [name, params]]
+    if own:
+        world.store.restore(own[-1])
+        world.set_ups.clear()
 
 
 def add_seed(seed: Seed, world: World) -> Values:

@@ -3,16 +3,18 @@
 from threading import Lock
 from typing import Any
 
+from .entry import REJECTED
+from .findings import Finding, FirstRequest, finding_of
 from .redaction import Redactor
 
 
 class Rejections:
-    """By code, how many there were, and the first, as the first request of a finding is shown."""
+    """By code, how many there were, and the first."""
 
     def __init__(self, redactor: Redactor) -> None:
         self._redactor = redactor
         self._lock = Lock()
-        self._by_code: dict[str, tuple[int, dict[str, Any]]] = {}
+        self._by_code: dict[str, tuple[int, FirstRequest]] = {}
 
     def count(
         self, method: str, target: str, host: str, status: int, code: str, detail: str
@@ -34,7 +36,21 @@ class Rejections:
             count, first = self._by_code.get(code, (0, request))
             self._by_code[code] = count + 1, first
 
-    def counted(self) -> list[tuple[int, dict[str, Any]]]:
-        """Of each code, how many there were, and the first."""
+    def document(self) -> list[dict[str, Any]]:
+        """What the report has of them."""
         with self._lock:
-            return list(self._by_code.values())
+            return [
+                {"status": first["status"], "code": code, "count": count}
+                for code, (count, first) in self._by_code.items()
+            ]
+
+    def findings(self) -> list[Finding]:
+        """Those of requests that the contract does not allow."""
+        found = []
+        with self._lock:
+            for code, (count, first) in self._by_code.items():
+                status = first["status"]
+                if status in REJECTED:
+                    what = f"before the app {status} {code}"
+                    found.append(finding_of("rejected", what, count, first))
+        return found

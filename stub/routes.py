@@ -2,7 +2,6 @@
 
 import json
 import re
-from functools import partial
 from typing import Any, cast
 
 from flask import Blueprint, Response, current_app, g, request
@@ -20,14 +19,15 @@ from web.validation import require_valid, under
 
 from . import rules
 from .clock import MAX_ADVANCE
+from .findings import CHOICES, parse_kinds
 from .grease.axes import check_grease
 from .journal import read_filters
-from .pact import find_state, read_change, take_back
+from .pact import find_state, read_change, set_up, take_back
 from .paths import CONTROLS, is_control_path
 from .seed import SEED_DEPTH, id_to_text, make_seed, write_seed
 from .store import UnknownProject
 from .tokens import WorldName
-from .verdict import KINDS, Verdict, parse_kinds
+from .verdict import judge_world
 from .world import Common, World
 from .worlds import TooManyWorlds, Visit, Worlds
 
@@ -167,13 +167,15 @@ def clear_requests() -> Response:
 
 
 def change_state() -> ResponseReturnValue:
-    is_teardown, state, params = read_change()
+    state, params, is_teardown = read_change()
     if not state:
         return json_response({})
-    take = partial(take_back, state, params)
-    change = take if is_teardown else find_state(common(), state, params)
     try:
-        return json_response(change(open_world()))
+        if is_teardown:
+            take_back(state, params, open_world())
+            return json_response({})
+        change = find_state(common(), state, params)
+        return json_response(set_up(state, params, change, open_world()))
     except (StoreFull, TooManyWorlds):  # no 5xx, which the verifier would repeat for two minutes
         reason = "needs more records or worlds than there is room for"
         raise InvalidBody([FieldError("", reason)]) from None
@@ -232,15 +234,11 @@ def show_verdict() -> ResponseReturnValue:
         unknown = query.keys() - {"fail_on", "allow"}
         if unknown:
             raise ValueError(f"{min(unknown)!r} is unknown: there are fail_on and allow")
-        kinds = parse_kinds(query.getlist("fail_on")) or KINDS
+        kinds = parse_kinds(query.getlist("fail_on")) or CHOICES
     except ValueError as error:
         raise Problem(400, "unknown_query", f"{error}.") from None
-    world = open_world()
-    unused = world.unused_faults()
-    redactor = common().redactor
-    allowed = query.getlist("allow")
-    verdict = Verdict(world.coverage, unused, (), redactor, kinds, allowed)
-    return json_response(verdict.gate())
+    verdict = judge_world(open_world(), common(), kinds, query.getlist("allow"))
+    return json_response(verdict)
 
 
 ROUTES = (

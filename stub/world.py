@@ -1,9 +1,10 @@
 """A world, which a reset replaces whole: a store, a clock, ids, faults, a journal, a coverage."""
 
 import json
+from collections import deque
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 from uuid import uuid4
 
 from profiles.ids import Form
@@ -27,9 +28,11 @@ from .store import Records, StubStore, WorldStore
 from .timelines import timelines_of
 from .tokens import WorldName, read_token
 
+MAX_SET_UPS = 20  # provider states that a teardown can take back
+
 
 class Common:
-    """What all worlds of a stub have in common. Raises `UnknownPart`, which is a `ValueError`."""
+    """What all worlds of a stub have in common. Raises `ValueError` for an unknown part."""
 
     def __init__(self, options: Options, contract: bytes, clock: Clock, new_id: NewId) -> None:
         self.options = options
@@ -75,14 +78,6 @@ class Common:
         return self.new_store(clock, ids, records=self.records), clock
 
 
-class SetUp(NamedTuple):
-    """A provider state that was set up, and the records of before."""
-
-    name: str
-    params: dict[str, Any]
-    before: Records
-
-
 class World:
     """A world between two resets. A request stays in the one that it entered."""
 
@@ -96,7 +91,8 @@ class World:
         self._coverages = (self._coverage, common.coverage)
         self.journal = Journal(memory, self._count)
         self.faults = Faults()
-        self.set_ups: list[SetUp] = []  # the latest ones of Pact, which a teardown takes back
+        # The latest provider states that were set up, their params, and the records of before.
+        self.set_ups: deque[tuple[str, dict[str, Any], Records]] = deque(maxlen=MAX_SET_UPS)
         self.grease = Switch(common.grease)
         self.ids = common.ids.of_world(str(name), self.grease)
         self.store, self.clock = common.open_store(str(name), self.ids)

@@ -14,33 +14,57 @@ from web.validation import error_at
 
 from ..contract import Contract
 
-# The axes: what a client does about each, and why nobody promised what it varies.
-ADVICE = {
-    "members": "let the client ignore what it does not know; any server may add members (RFC 8259)",
-    "member-order": "read members by name; those of an object have no order (RFC 8259 §4)",
-    "json-text": "parse the body; whitespace and escapes carry no meaning (RFC 8259 §2, §7)",
-    "headers": "let the client ignore what it does not know; proxies may add some (RFC 9110 §5.1)",
-    "ids": "take ids as opaque strings of any length; their form is the server's own",
-    "times": "parse times; a moment has several spellings (RFC 3339 §5.6)",
-    "list-order": "find a record by its name or id, or sort; no order was promised",
-    "status-values": "take an unknown status as one that may still change; the set may grow",
-    "success-code": "take any 2xx as a success; no status was promised",
-    "error-text": "decide by the status and `code`; the texts are for people (RFC 9457 §3.1)",
-    "media-type": "compare a media type without its case and parameters (RFC 9110 §8.3.1)",
-    "times-odd": "use a parser that reads all of RFC 3339 §5.6, or decide to depend on it",
-    "ids-encoded": "take any id, and percent-encode each that becomes part of a path",
+
+class Axis(NamedTuple):
+    """Its tier, which is 1 for what any server may vary; and the advice: what a client does about
+    it, and why nobody promised what it varies. Where it breaks a client, the cause may be that of
+    the axis by which it is implied.
+    """
+
+    tier: int
+    advice: str
+    implied_by: str | None = None
+
+
+AXES = {
+    "members": Axis(
+        1, "let the client ignore what it does not know; any server may add members (RFC 8259)"
+    ),
+    "member-order": Axis(1, "read members by name; those of an object have no order (RFC 8259 §4)"),
+    "json-text": Axis(
+        1, "parse the body; whitespace and escapes carry no meaning (RFC 8259 §2, §7)"
+    ),
+    "headers": Axis(
+        1, "let the client ignore what it does not know; proxies may add some (RFC 9110 §5.1)"
+    ),
+    "ids": Axis(1, "take ids as opaque strings of any length; their form is the server's own"),
+    "times": Axis(1, "parse times; a moment has several spellings (RFC 3339 §5.6)"),
+    "list-order": Axis(2, "find a record by its name or id, or sort; no order was promised"),
+    "status-values": Axis(
+        2, "take an unknown status as one that may still change; the set may grow"
+    ),
+    "success-code": Axis(2, "take any 2xx as a success; no status was promised"),
+    "error-text": Axis(
+        2, "decide by the status and `code`; the texts are for people (RFC 9457 §3.1)"
+    ),
+    "media-type": Axis(2, "compare a media type without its case and parameters (RFC 9110 §8.3.1)"),
+    "times-odd": Axis(
+        2,
+        "use a parser that reads all of RFC 3339 §5.6, or decide to depend on it",
+        implied_by="times",
+    ),
+    "ids-encoded": Axis(
+        2,
+        "take any id, and percent-encode each that becomes part of a path",
+        implied_by="ids",
+    ),
 }
-AXES = tuple(ADVICE)
-TIER_1 = AXES[: AXES.index("list-order")]  # the axes that any server may vary
+TIER_1 = tuple(name for name, axis in AXES.items() if axis.tier == 1)
 ID_AXES = ("ids", "ids-encoded")
 MAX_SEED = 2**63
 
 Pair = tuple[str, str]  # an axis, and a part of the contract that it varies
 PartsByAxis = Mapping[str, Sequence[str]]  # in the order of the contract
-
-
-class UnknownPart(ValueError):
-    """A part that the contract does not have, or that does not have the axis."""
 
 
 class Grease(NamedTuple):
@@ -84,7 +108,7 @@ def parse_axes(text: str) -> tuple[str, ...]:
     if text == "tier1":
         return TIER_1
     if text == "all":
-        return AXES
+        return tuple(AXES)
     words = tuple(word.strip() for word in text.split(","))
     for word in words:
         axis, _, _ = word.partition("@")
@@ -97,14 +121,14 @@ def parse_axes(text: str) -> tuple[str, ...]:
 def read_grease(words: Collection[str], seed: int, parts: PartsByAxis) -> Grease:
     """The grease of `axis` and `axis@part`: an axis without a part has all of its `parts`.
 
-    Raises `UnknownPart`.
+    Raises `ValueError` for a part that the contract does not have, or that lacks the axis.
     """
     axes = []
     for word in words:
         axis, at, part = word.partition("@")
         if at and part not in parts[axis]:
             known = ", ".join(parts[axis])
-            raise UnknownPart(f"{part!r} is no part of {axis}: they are {known}")
+            raise ValueError(f"{part!r} is no part of {axis}: they are {known}")
         axes.append(axis)
     return select(axes, words, seed, parts)
 

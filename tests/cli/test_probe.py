@@ -67,7 +67,7 @@ def test_a_dependency_is_found_by_its_axis_and_its_part(tmp_path: Path, dependen
     assert (done.status, [each["what"] for each in report["findings"]]) == (1, [dependency])
     axis, _, part = dependency.partition(" of ")
     also = {"ids": "ids-encoded", "times": "times-odd"}.get(axis)
-    others = {also: results(report)[also]} if also else {}  # implied, if the spelling shows it
+    others = {also: results(report)[also]} if also else {}  # if the spelling shows it
     assert {*others.values()} <= {"passes", "no finding"}
     assert results(report) == {**dict.fromkeys(AXES, "passes"), **others, axis: "breaks"}
     assert [each["tier"] for each in report["probe"]["axes"]] == [*6 * [1], *7 * [2]]

@@ -11,7 +11,6 @@ from jsonschema_rs import Draft202012Validator
 from openapi_spec_validator import validate
 
 from profiles.profile import Profile
-from stub.grease.axes import AXES
 from tests.conftest import Clock, make_stub
 from tests.contract import CREATED
 from tests.profiles.conftest import (
@@ -23,6 +22,7 @@ from tests.profiles.conftest import (
     profile,
     request_of,
 )
+from tests.stub.greased import AXES
 
 SEEN = {"observed": "2026-11-25"}
 CHOICE = "{deployment.status}"

@@ -11,7 +11,7 @@ import pytest
 from flask import Flask, Response
 from flask.testing import FlaskClient
 
-from stub import Verdict, Worlds, judge
+from stub import Verdict, Worlds
 from stub.access_log import line_of
 from tests.conftest import ROOT, control_client_of, make_stub
 
@@ -104,5 +104,5 @@ def worlds_of(app: Flask) -> Worlds:
 
 
 def verdict_of(app: Flask, *more: Any) -> Verdict:
-    """That of all requests so far; `more` are the further arguments of `judge`."""
-    return judge(worlds_of(app), *more)
+    """That of all requests so far; `more` are the further arguments of `Verdict`."""
+    return Verdict(worlds_of(app), *more)

@@ -5,9 +5,11 @@ from urllib.parse import quote
 
 from flask import Flask
 
-from stub.grease.axes import AXES as AXES
+import stub
 from tests.conftest import START as START
 from tests.conftest import make_stub
+
+AXES = tuple(stub.AXES)
 
 
 def greased_app(axes: tuple[str, ...], grease_seed: int, **options: Any) -> Flask:

@@ -10,7 +10,7 @@ import pytest
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
-from cli.probe import findings, table
+from cli.probe_report import table
 from stub.failures import Attempt, Failures
 from tests.conftest import (
     SAMPLE_NAMES,
@@ -127,7 +127,7 @@ def test_a_stalled_response_comes_late_and_what_the_client_does_is_seen() -> Non
         assert 0.3 <= waited.ended - waited.arrived < 10
         failures.settle(OPERATIONS)
         assert "  listProjects   waited 0.3 s\n" in table([failures])
-        assert [each.text for each in findings(failures)] == ["waits: listProjects after stalled"]
+        assert [each.text for each in failures.findings()] == ["waits: listProjects after stalled"]
     with served("stalled") as (url, failures):
         with Connection(port_of(url)) as connection:
             fields = ("Host: localhost", f"Authorization: Bearer {TOKEN}")

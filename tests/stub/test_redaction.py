@@ -6,7 +6,7 @@ import re
 import pytest
 from flask.testing import FlaskClient
 
-from stub import KINDS
+from stub import CHOICES
 from stub.redaction import Redactor
 from tests.conftest import control_client_of, make_stub
 from tests.stub.conftest import entries, logged_stub, verdict_of, worlds_of
@@ -164,7 +164,7 @@ def shown_of(client: FlaskClient, lines: list[str]) -> str:
     """All that is shown of the requests of a client, with the lines of its log."""
     paths = ("/_stub/requests", f"/_stub/verdict?allow={OWN}", "/_stub/coverage", "/_stub/worlds")
     texts = [client.get(path).text for path in paths]
-    verdict = verdict_of(client.application, KINDS, [OWN])
+    verdict = verdict_of(client.application, CHOICES, [OWN])
     return "\n".join([*texts, *lines, verdict.table(), json.dumps(verdict.document(0))])
 
 

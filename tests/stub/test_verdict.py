@@ -96,7 +96,7 @@ def test_a_fault_that_was_removed_before_a_request_met_it_is_unused(app: Flask) 
 
 def test_what_was_not_called_has_no_first_request(app: Flask) -> None:
     (*_, idle) = verdict_of(app, ["idle"]).findings
-    assert idle.line() == "finding: idle: getDeployment: call the operation\n"
+    assert idle.sentence == "idle: getDeployment: call the operation"
 
 
 def test_an_unused_fault_is_found_with_the_world_of_its_test(app: Flask) -> None:
@@ -106,8 +106,8 @@ def test_an_unused_fault_is_found_with_the_world_of_its_test(app: Flask) -> None
         control_client_of(app, f"dev-token.{name}").post("/_stub/faults", json=fault)
     control_client_of(app, "dev-token.ended").post("/_stub/reset")
     ended, still = verdict_of(app, ["unused-faults"]).findings
-    assert ended.line().startswith(
-        "finding: unused-faults: createProject: drop (first: world ended): send the request"
+    assert ended.sentence.startswith(
+        "unused-faults: createProject: drop (first: world ended): send the request"
     )
     assert (ended.first, still.first) == (
         {"world": "ended", "number": None},
@@ -124,12 +124,11 @@ def test_a_finding_says_where_it_was_first_seen_and_what_to_do(app: Flask) -> No
     worlds_of(app).common.rejections.count("", "", "", 400, "malformed_request", "Send CRLF.")
     verdict = verdict_of(app, ["unpromised", "rejected", "unused-faults"])
     advice = "correct the request; the contract does not allow it"
-    assert [finding.line() for finding in verdict.findings] == [
-        "finding: unpromised: listProjects: query parameter page (x2, first: #1): "
-        "do without it; no document promises it\n",
-        "finding: rejected: createProject 422 "
-        f"(x3, first: job-5 #2: /name is required): {advice}\n",
-        f"finding: rejected: before the app 400 malformed_request (first: Send CRLF.): {advice}\n",
+    assert [finding.sentence for finding in verdict.findings] == [
+        "unpromised: listProjects: query parameter page (x2, first: #1): "
+        "do without it; no document promises it",
+        f"rejected: createProject 422 (x3, first: job-5 #2: /name is required): {advice}",
+        f"rejected: before the app 400 malformed_request (first: Send CRLF.): {advice}",
     ]
 
 
