@@ -3,7 +3,6 @@
 The package `redis` is optional: only `--store` imports this one, which imports no Flask.
 """
 
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
@@ -12,7 +11,7 @@ from redis import RedisError, WatchError
 
 from stub.clock import WorldClock
 from stub.ids import MakeId
-from stub.store import Records, WorldStore
+from stub.store import NewStore, Records
 
 from .document import HEAD, read_count
 from .server import INVALID_URL, URL, RedisConnection, unusable
@@ -36,7 +35,7 @@ class RedisStores(RedisConnection):
         clock: WorldClock,
         ids: MakeId,
         records: Records,
-        new_store: Callable[..., WorldStore],
+        new_store: NewStore,
     ) -> tuple[RedisStore, WorldClock]:
         # A main world does not expire: its name is empty, or ends with `/`.
         seconds = DAY if world.rpartition("/")[2] else None

@@ -12,7 +12,7 @@ from records import Deployment, Project, ProjectList, Timeline
 from store import StoreUnavailable
 from stub.clock import WorldClock
 from stub.ids import MakeId
-from stub.store import Records, WorldStore
+from stub.store import NewStore, Records, WorldStore
 
 from .document import DIGEST, Document, read_document, write_document
 from .server import TIMEOUT, RedisConnection, log
@@ -52,7 +52,7 @@ class RedisStore:
         start: WorldClock,
         ids: MakeId,
         records: Records,
-        new_store: Callable[..., WorldStore],
+        new_store: NewStore,
     ) -> None:
         self._server = server
         self._key = key

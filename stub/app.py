@@ -29,7 +29,7 @@ from .routes import controls
 from .steps import Steps
 from .tokens import hint_of
 from .world import Common
-from .worlds import Worlds
+from .worlds import Visit, Worlds
 
 OPEN_PATHS = {
     "/openapi.json",
@@ -111,9 +111,10 @@ def explain_rejection(worlds: Worlds, rejection: Unauthorized) -> ResponseReturn
 
 def create_project_like(like: Profile, *, strict: bool) -> ResponseReturnValue:
     """The creation of a project in the form of a profile."""
-    new_name = partial(g.store.world.ids, "project")
+    visit: Visit = g.store
+    new_name = partial(visit.world.ids, "project")
     name, sent = read_project(like, new_name, strict=strict)
-    project = g.store.create_project(name, sent)
+    project = visit.create_project(name, sent)
     return project.representation, CREATED, JSON
 
 

@@ -7,13 +7,13 @@ from typing import Any
 from flask import request
 
 from records import Deployment, Project, Stage
-from store import Store
 from web.problems import FieldError, Problem
 from web.strict_json import read_json
 from web.validation import error_at, require_valid, under
 
 from . import rules
 from .seed import Seed, SeedProject, check_seed, id_to_text, seed_project
+from .store import StubStore
 from .world import Common, SetUp, World
 
 Values = dict[str, str]
@@ -122,7 +122,7 @@ def add_seed(seed: Seed, world: World) -> Values:
 
 
 def find_others(
-    projects: Iterable[SeedProject], deployments: Iterable[Deployment], store: Store
+    projects: Iterable[SeedProject], deployments: Iterable[Deployment], store: StubStore
 ) -> Iterator[FieldError]:
     names = {project.id: project.name for project in store.list_projects()}
     for project in projects:

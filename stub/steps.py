@@ -1,7 +1,6 @@
 """The stub's steps of a request; app.py lists them in their order."""
 
 from collections.abc import Callable, Mapping
-from contextlib import nullcontext
 from random import Random
 from typing import Any
 
@@ -12,6 +11,7 @@ from profiles.service import Responses
 from web.routing import OPERATIONS
 
 from .access_log import world_name
+from .connection import Connection
 from .cors import is_preflight
 from .coverage import first_of
 from .entry import describe, request_name
@@ -121,16 +121,16 @@ class Steps:
         stalled = outcome.fault and outcome.fault.stall
         if not outcome.delay and not stalled:
             return None
-        waiting = received.environ.get("server.waiting", nullcontext)
-        with waiting():
+        connection = Connection(received.environ)
+        with connection.waiting():
             if outcome.delay:
                 self.sleep(outcome.delay)
-            return stall(stalled, received.environ) if stalled else None
+            return stall(stalled, connection) if stalled else None
 
 
 def apply_fault(fault: Fault, response: Response, received: Request, outcome: Outcome) -> None:
     """Cut the response short or drop it, and note its delay."""
-    fault.change(response, received.environ)
+    fault.change(response, Connection(received.environ))
     outcome.delay += fault.delay or 0.0
     if response.status_code == 0:
         outcome.status = 0
