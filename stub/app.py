@@ -25,8 +25,10 @@ from . import console
 from .access_log import with_start
 from .cors import Cors, explain_preflight
 from .options import Options
-from .routes import controls
+from .routes import VIEWS, not_found, unknown_project
+from .rules import add_routes
 from .steps import Steps
+from .store import UnknownProject
 from .tokens import hint_of
 from .world import Common
 from .worlds import Visit, Worlds
@@ -70,9 +72,9 @@ def create_stub(
 
     app = create_app(worlds.authenticate, is_open=is_open, strict=options.strict, contract=contract)
     app.extensions["worlds"] = worlds
-    app.register_blueprint(controls)
-    app.register_blueprint(console.console)
-    app.add_url_rule("/llms.txt", "guide", show_guide)
+    add_routes(app, {**VIEWS, **console.VIEWS, "getGuide": show_guide})
+    app.register_error_handler(404, not_found)
+    app.register_error_handler(UnknownProject, unknown_project)
     if options.like:
         create = partial(create_project_like, options.like, strict=options.strict)
         app.view_functions["v1.create_project"] = create

@@ -35,7 +35,7 @@ def read_change() -> tuple[bool, str, Params]:
         _, document = read_json()
     else:
         document = read_query()
-    require_valid(rules.check(document, "StateChange"))
+    require_valid(rules.check_request(document))
     params = document.get("params") or {}
     given = {name: value for name, value in params.items() if value is not None}
     is_teardown = document.get("action") == "teardown"
