@@ -62,12 +62,12 @@ def worlds_of(app: Flask) -> stub.Worlds:
     return worlds
 
 
-def connect_store(url: str, threads: int) -> SharedStores:
+def connect_store(url: str) -> SharedStores:
     """The stores of --store. Raises `click.UsageError` if it cannot be used."""
     try:
-        from redis_store import connect
+        from redis_store import RedisStores
 
-        return connect(url, threads)
+        return RedisStores(url)
     except ModuleNotFoundError as error:
         reason = f'{error.name} is not installed: run `"{sys.executable}" -m pip install redis`'
     except ValueError as error:

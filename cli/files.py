@@ -41,7 +41,7 @@ def with_files(given: Settings) -> Settings:
         if most > MAX_STORED:
             reason = f"{most} is too many with --store: give at most {MAX_STORED}."
             raise invalid("max_projects", reason)
-        stores = connect_store(settings.store, settings.threads)
+        stores = connect_store(settings.store)
         options = replace(options, stores=stores, max_projects=most)
     return replace(settings, options=options)
 

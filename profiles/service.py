@@ -287,7 +287,13 @@ class Records(Protocol):
 
 
 class RecordStore(Store, Protocol):
-    """What is needed of a store beside what the views need."""
+    """A store of records, which the views show as they are."""
+
+    def list_projects(self) -> ProjectList: ...
+
+    def create_project(self, name: str, sent: str) -> Project: ...
+
+    def get_deployment(self, deployment_id: str) -> Deployment | None: ...
 
     def records(self) -> Records:
         """All records; each deployment has a time of its own."""

@@ -1,4 +1,4 @@
-"""The connection to a Redis server, and what happens when it cannot be used."""
+"""A Redis server, and what happens when it cannot be used."""
 
 import logging
 import re
@@ -6,13 +6,20 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from weakref import finalize
 
-from redis import BlockingConnectionPool, Redis, RedisError, WatchError, exceptions
+from redis import Redis, RedisError, WatchError, exceptions
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from store import StoreUnavailable
 
+KEYS = "project-stub:"
+"""Precedes the name of a world in its key."""
+
 TIMEOUT = 1.0  # seconds to connect, and for a reply
+
+# A create that was made and is repeated would meet its own name. `Retry` turns the errors that it
+# supports into a `WatchError`, as if somebody else had made a change.
+NO_RETRY = Retry(NoBackoff(), 0, supported_errors=())
 
 # A URL in which `/`, `?`, `#`, `@` and `%` delimit or encode, and are no part of a password. Other
 # options of redis-py would change the timeouts or the replies.
@@ -26,29 +33,31 @@ INVALID_URL = (
     " user or a password, percent-encode all but letters and digits, such as # as %23"
 )
 
-AWAY = (RedisError, OSError)
-UNREACHABLE = (exceptions.ConnectionError, exceptions.TimeoutError)
-
 log = logging.getLogger(__name__)
 
 
-class RedisConnection:
-    """A Redis server, which all stores of a process share."""
+class Server:
+    """Raises `ValueError` for an invalid URL, and if the server is away."""
 
-    def __init__(self, url: str, threads: int) -> None:
-        pool = BlockingConnectionPool.from_url(
-            url,
-            max_connections=threads,
-            timeout=TIMEOUT,
-            socket_timeout=TIMEOUT,
-            socket_connect_timeout=TIMEOUT,
-            retry=Retry(NoBackoff(), 0),  # a create that is repeated would meet its own name
-            protocol=2,
-        )
-        finalize(self, pool.disconnect)  # redis-py leaves open sockets to the garbage collector
-        self.client = Redis(connection_pool=pool)
-        self._url = url
-        self._unreachable = False
+    def __init__(self, url: str) -> None:
+        if not URL.fullmatch(url):
+            raise ValueError(INVALID_URL)
+        self._shown = re.sub(r"(?<=://)[^/]*@|\?.*", "", url)  # without a user and options
+        self._is_away = False
+        try:
+            self._client = Redis.from_url(
+                url,
+                socket_timeout=TIMEOUT,
+                socket_connect_timeout=TIMEOUT,
+                retry=NO_RETRY,
+                protocol=2,
+            )
+            finalize(self, self._client.close)  # else the garbage collector closes the sockets
+            self._client.exists(KEYS)
+        except (RedisError, OSError) as error:
+            raise ValueError(self._unusable(str(error))) from None
+        except (TypeError, ValueError):  # redis-py reads options late
+            raise ValueError(INVALID_URL) from None
 
     @contextmanager
     def available(self, key: str) -> Iterator[Redis]:
@@ -58,34 +67,24 @@ class RedisConnection:
         key that has what this package cannot have written: the caller's `ValueError`.
         """
         try:
-            yield self.client
-        except (*AWAY, ValueError) as error:
-            reason: BaseException = error
-            if isinstance(error, WatchError):
-                # redis-py raises the same where the connection is lost, and the change may be made.
-                if not isinstance(error.__context__, UNREACHABLE):
-                    raise
-                reason = error.__context__
-            if isinstance(error, ValueError) or str(error).startswith("WRONGTYPE"):
+            yield self._client
+        except WatchError:
+            raise
+        except (RedisError, OSError, ValueError) as error:
+            if isinstance(error, ValueError) or "WRONGTYPE" in str(error):
                 log.warning("Redis has something invalid in %s", key)
-            elif not self._unreachable:
-                log.warning(unusable(self._url, reason))
-                self._unreachable = True
+            elif not self._is_away:
+                log.warning(self._unusable(reason_of(error)))
+                self._is_away = True
             raise StoreUnavailable from error
-        self._unreachable = False
+        self._is_away = False
+
+    def _unusable(self, reason: str) -> str:
+        return f"the store at {self._shown} cannot be used: {reason.rstrip('.')}"
 
 
-def unusable(url: str, error: BaseException) -> str:
-    """The message for an error of a connection, without a user, a password or an option.
-
-    Redis may quote a command, so of its own errors the first word or the type is taken.
-    """
-    if not isinstance(error, AWAY):
-        return INVALID_URL
-    reason = str(error).rstrip(".")
-    is_its_own = isinstance(error, RedisError) and type(error) not in UNREACHABLE
-    if is_its_own and reason != "DB index is out of range":
-        code = re.match(r"[A-Z]{3,}\b", reason)
-        reason = code[0] if code else re.sub(r"\B(?=[A-Z])", " ", type(error).__name__).lower()
-    shown = re.sub(r"(?<=://)[^/]*@|\?.*", "", url)
-    return f"the store at {shown} cannot be used: {reason}"
+def reason_of(error: RedisError | OSError) -> str:
+    """What happened, without the commands that Redis and redis-py quote in a reply."""
+    if isinstance(error, exceptions.ResponseError):
+        return re.sub(r"\B(?=[A-Z])", " ", type(error).__name__).lower()
+    return str(error)

@@ -6,16 +6,16 @@ from functools import cache
 from threading import Lock
 from typing import Any, TypeVar
 
-from redis import Redis, RedisError, ResponseError, WatchError
+from redis import Redis, ResponseError, WatchError
 
 from records import Deployment, Project, ProjectList, Timeline
 from store import StoreUnavailable
 from stub.clock import WorldClock
 from stub.ids import MakeId
-from stub.store import Records, WorldStore
+from stub.store import NewStore, Records, WorldStore
 
-from .document import DIGEST, Document, read_document, write_document
-from .server import TIMEOUT, RedisConnection, log
+from .document import Document, read_document, write_fields
+from .server import TIMEOUT, Server, log
 
 DAY = 24 * 60 * 60  # seconds
 MINUTE = 60
@@ -41,28 +41,29 @@ class RedisClock(WorldClock):
 class RedisStore:
     """The store of a world. A change is made to a `WorldStore` in memory, which is then written.
 
-    `seconds` are those after which the document expires unless it is used.
+    `seconds` are those after which the document expires unless it is used. `start` and `records`
+    are what a world begins with.
     """
 
     def __init__(
         self,
-        server: RedisConnection,
+        server: Server,
         key: str,
         seconds: int | None,
         start: WorldClock,
         ids: MakeId,
         records: Records,
-        new_store: Callable[..., WorldStore],
+        new_store: NewStore,
     ) -> None:
         self._server = server
         self._key = key
         self._seconds = seconds
         self._start = start
         self._ids = ids
-        self._initial = Document(b"", None, records)
         self._new_store = new_store
+        self._initial = Document(None, None, records)
         self._known = self._initial
-        self._lock = Lock()
+        self._lock = Lock()  # of the two above and below
         self.now = RedisClock(self, start)
 
     def list_projects(self) -> ProjectList:
@@ -94,32 +95,28 @@ class RedisStore:
         )
 
     def reset(self, records: Records | None = None) -> None:
-        with self._server.available(self._key) as redis:
-            if records is None:
-                redis.unlink(self._key)
-            else:
+        with self._server.available(self._key) as redis, redis.pipeline() as pipeline:
+            pipeline.unlink(self._key)
+            if records is not None:
                 store, clock = self._copy(self._initial._replace(records=records), self._ids)
-                self._write(redis, store, clock)
+                self._write(pipeline, store, clock)
+            pipeline.execute()
 
     def read(self) -> Records:
         """The records as they are in Redis."""
         with self._server.available(self._key) as redis:
             pipeline = redis.pipeline(transaction=False)
-            pipeline.getrange(self._key, 0, DIGEST - 1)
+            pipeline.hget(self._key, "version")
             pipeline.ttl(self._key)
-            replies = pipeline.execute(raise_on_error=False)
-            for reply in replies:
-                if isinstance(reply, RedisError):
-                    raise reply
-            digest, left = replies
-            if digest != self._known.digest:
+            version, left = pipeline.execute()
+            if version != self._known.version:
                 with self._turn():
                     self._load(redis)
             if 0 <= left < DAY - MINUTE:
                 with suppress(ResponseError):  # of a server that takes no writes
                     redis.expire(self._key, DAY)
             known = self._known
-        if known.digest:
+        if known.version:
             return known.records
         return self.change(lambda store, _: store.records())  # the world begins
 
@@ -158,9 +155,9 @@ class RedisStore:
 
     def _load(self, redis: Redis) -> None:
         """Learn the document that is there, unless it is the last one."""
-        if redis.getrange(self._key, 0, DIGEST - 1) != self._known.digest:
-            text: Any = redis.get(self._key)
-            self._learn(read_document(text) if text else self._initial)
+        if redis.hget(self._key, "version") != self._known.version:
+            found: Any = redis.hmget(self._key, "version", "document")
+            self._learn(read_document(*found) if all(found) else self._initial)
 
     def _learn(self, document: Document) -> None:
         self._known = document
@@ -170,10 +167,12 @@ class RedisStore:
         clock = WorldClock(self._start.real, document.setting or self._start.setting)
         return self._new_store(clock, ids, records=document.records), clock
 
-    def _write(self, redis: Redis, store: WorldStore, clock: WorldClock) -> Document:
+    def _write(self, pipeline: Redis, store: WorldStore, clock: WorldClock) -> Document:
         # A clock that nobody has changed is that of --freeze, also of a program that comes later.
         setting = None if clock.setting == self._start.setting else clock.setting
         records = store.records()
-        text = write_document(setting, records)
-        redis.set(self._key, text, ex=self._seconds)
-        return Document(text[:DIGEST], setting, records)
+        fields = write_fields(setting, records)
+        pipeline.hset(self._key, mapping=fields)
+        if self._seconds:
+            pipeline.expire(self._key, self._seconds)
+        return Document(fields["version"], setting, records)

@@ -20,7 +20,7 @@ TICK = 1.0  # seconds between two looks for idle connections, where nothing else
 
 
 class AppTask(WSGITask):
-    channel: Any
+    channel: "Connection"
     request: Parser  # type: ignore[assignment]
 
     def get_environment(self) -> dict[str, Any]:

@@ -24,8 +24,10 @@ from web.strict_json import JSON
 from . import console
 from .cors import Cors, explain_preflight
 from .options import Options
-from .routes import controls
+from .routes import VIEWS, not_found, unknown_project
+from .rules import add_routes
 from .steps import Steps, with_start
+from .store import UnknownProject
 from .tokens import hint_of
 from .world import Common
 from .worlds import Visit, Worlds
@@ -69,9 +71,9 @@ def create_stub(
 
     app = create_app(worlds.authenticate, is_open=is_open, strict=options.strict, contract=contract)
     app.extensions["worlds"] = worlds
-    app.register_blueprint(controls)
-    app.register_blueprint(console.console)
-    app.add_url_rule("/llms.txt", "guide", show_guide)
+    add_routes(app, {**VIEWS, **console.VIEWS, "getGuide": show_guide})
+    app.register_error_handler(404, not_found)
+    app.register_error_handler(UnknownProject, unknown_project)
     if options.like:
         create = partial(create_project_like, options.like, strict=options.strict)
         app.view_functions["v1.create_project"] = create
@@ -109,9 +111,10 @@ def explain_rejection(worlds: Worlds, rejection: Unauthorized) -> ResponseReturn
 
 def create_project_like(like: Profile, *, strict: bool) -> ResponseReturnValue:
     """The creation of a project in the form of a profile."""
-    new_name = partial(g.store.world.ids, "project")
+    visit: Visit = g.store
+    new_name = partial(visit.world.ids, "project")
     name, sent = read_project(like, new_name, strict=strict)
-    project = g.store.create_project(name, sent)
+    project = visit.create_project(name, sent)
     return project.representation, CREATED, JSON
 
 

@@ -3,7 +3,7 @@
 import itertools
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from threading import Lock
 from typing import Any
@@ -14,6 +14,7 @@ from flask import Request, Response
 from web.problems import FieldError, InvalidBody
 from web.routing import raw_target
 
+from .connection import Connection
 from .findings import Finding, FirstRequest, finding_of
 from .redaction import Redactor
 from .timelines import matches
@@ -61,11 +62,11 @@ class Fault:
         spellings = (sent, unquote(shown), shown)
         return any(matches(self.path, each) for each in spellings)
 
-    def change(self, response: Response, environ: Mapping[str, Any]) -> None:
+    def change(self, response: Response, connection: Connection) -> None:
         """Add Retry-After, and cut the body short, or drop the response.
 
-        The callables of the server end the connection then. A dropped response has the status 0,
-        unless the operation was performed.
+        The connection ends then. A dropped response has the status 0, unless the operation was
+        performed.
         """
         if self.retry_after is not None:
             response.headers["Retry-After"] = str(self.retry_after)
@@ -73,13 +74,13 @@ class Fault:
             body = response.get_data()
             response.headers["Content-Length"] = str(len(body))
             response.response = [body[: self.cut]]
-            environ.get("server.close", nothing)()
+            connection.close()
         if self.drop:
             response.data = b""
             response.headers.clear()
             if not self.performed:
                 response.status_code = 0
-            environ.get("server.drop", nothing)()
+            connection.drop()
 
     def describe(self) -> str:
         """One line: `GET /v1/deployments/*: status 503, delay 2`. It may have tokens."""
@@ -102,17 +103,12 @@ class Fault:
         return document
 
 
-def nothing() -> None:
-    """What another server than this one does to a connection."""
-
-
-def stall(seconds: float, environ: Mapping[str, Any]) -> float | None:
+def stall(seconds: float, connection: Connection) -> float | None:
     """Wait so many seconds, or until the client has closed: return after how many it had."""
     started = time.monotonic()
-    is_open: Callable[[], bool] = environ.get("server.is_open", lambda: True)
     waited = 0.0
     while waited < seconds:
-        if not is_open():
+        if not connection.is_open():
             return round(waited, 2)
         time.sleep(min(PAUSE, seconds - waited))
         waited = time.monotonic() - started

@@ -7,13 +7,13 @@ from typing import Any
 from flask import request
 
 from records import Deployment, Project, Stage
-from store import Store
 from web.problems import FieldError, Problem
 from web.strict_json import read_json
 from web.validation import error_at, require_valid, under
 
 from . import rules
 from .seed import Seed, SeedProject, check_seed, id_to_text, seed_project
+from .store import StubStore
 from .world import Common, World
 
 Values = dict[str, str]
@@ -34,7 +34,7 @@ def read_change() -> tuple[str, Params, bool]:
         params = request.args.to_dict()
         document = {name: params.pop(name) for name in ("state", "action") if name in params}
         document["params"] = params
-    require_valid(rules.check(document, "StateChange"))
+    require_valid(rules.check_request(document))
     params = document.get("params") or {}
     given = {name: value for name, value in params.items() if value is not None}
     return document["state"], given, document.get("action") == "teardown"
@@ -107,7 +107,7 @@ def add_seed(seed: Seed, world: World) -> Values:
 
 
 def find_others(
-    projects: Iterable[SeedProject], deployments: Iterable[Deployment], store: Store
+    projects: Iterable[SeedProject], deployments: Iterable[Deployment], store: StubStore
 ) -> Iterator[FieldError]:
     names = {project.id: project.name for project in store.list_projects()}
     for project in projects:

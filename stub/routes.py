@@ -4,7 +4,7 @@ import json
 import re
 from typing import Any, cast
 
-from flask import Blueprint, Response, current_app, g, request
+from flask import Response, current_app, g, request
 from flask.typing import ResponseReturnValue
 from werkzeug.exceptions import HTTPException
 
@@ -15,7 +15,7 @@ from web.files import read_file
 from web.problems import FieldError, InvalidBody, Problem, respond
 from web.routing import raw_path
 from web.strict_json import JSON, read_json
-from web.validation import require_valid, under
+from web.validation import require_valid
 
 from . import rules
 from .clock import MAX_ADVANCE
@@ -23,7 +23,7 @@ from .findings import CHOICES, parse_kinds
 from .grease.axes import check_grease
 from .journal import read_filters
 from .pact import find_state, read_change, set_up, take_back
-from .paths import CONTROLS, is_control_path
+from .paths import is_control_path
 from .seed import SEED_DEPTH, id_to_text, make_seed, write_seed
 from .store import UnknownProject
 from .tokens import WorldName
@@ -32,8 +32,6 @@ from .world import Common, World
 from .worlds import TooManyWorlds, Visit, Worlds
 
 MAX_SEED_BYTES = 64 * 1024 * 1024  # bytes
-
-controls = Blueprint("stub", __name__, url_prefix=CONTROLS.rstrip("/"))
 
 
 def all_worlds() -> Worlds:
@@ -55,7 +53,6 @@ def json_response(document: Any, status: int = 200) -> ResponseReturnValue:
     return json.dumps(document) + "\n", status, JSON
 
 
-@controls.app_errorhandler(404)
 def not_found(error: HTTPException) -> ResponseReturnValue:
     """The response for an unknown path, which names the document that lists the known ones."""
     path = raw_path(request.environ).lstrip("/")
@@ -65,9 +62,8 @@ def not_found(error: HTTPException) -> ResponseReturnValue:
     return respond(error)
 
 
-@controls.errorhandler(UnknownProject)
 def unknown_project(error: UnknownProject) -> ResponseReturnValue:
-    pointer = "/params/project_id" if request.path == "/_stub/pact" else "/project_id"
+    pointer = "/params/project_id" if request.endpoint == "changeState" else "/project_id"
     reason = rules.schemas()["ProjectOrNull"]["x-error"]
     return respond(InvalidBody([FieldError(pointer, reason)]))
 
@@ -78,14 +74,12 @@ def no_content() -> Response:
     return response
 
 
-def contract() -> ResponseReturnValue:
+def show_contract() -> ResponseReturnValue:
     """The contract of the controls, in which the statuses of a profile are valid, too."""
     words = common().words
     if not words:
         return read_file("stub/openapi.json"), 200, JSON
-    document = json.loads(read_file("stub/openapi.json"))
-    document["components"]["schemas"]["Status"] = rules.schemas(words)["Status"]
-    return json_response(document)
+    return json_response(rules.contract(words))
 
 
 def reset() -> Response:
@@ -115,9 +109,7 @@ def put_deployment(deployment_id: str) -> ResponseReturnValue:
     _, document = read_json()
     shared = common()
     id_to_text(document, "project_id", "projects", shared.like)
-    of_path = under(("id",), rules.check(deployment_id, "Id"))
-    of_body = rules.check(document, "DeploymentInput", shared.words)
-    require_valid([*of_path, *of_body])
+    require_valid(rules.check_request(document, shared.words))
     store = open_world().store
     timeline = rules.read_timeline(document)
     project_id = document.get("project_id")
@@ -126,15 +118,15 @@ def put_deployment(deployment_id: str) -> ResponseReturnValue:
     return deployment.representation(status), 201 if is_new else 200, JSON
 
 
-def read_input(schema: str) -> dict[str, Any]:
-    """The body of a request, which is of the schema of this name."""
+def read_input() -> dict[str, Any]:
+    """The body of a request, which keeps the contract."""
     _, document = read_json()
-    require_valid(rules.check(document, schema))
+    require_valid(rules.check_request(document))
     return document
 
 
 def change_clock() -> ResponseReturnValue:
-    document = read_input("ClockInput")
+    document = read_input()
     clock = open_world().clock
     seconds = document.get("advance", 0)
     if not clock.change(seconds, freeze=document.get("frozen")):
@@ -144,7 +136,7 @@ def change_clock() -> ResponseReturnValue:
 
 
 def add_fault() -> ResponseReturnValue:
-    document = read_input("FaultInput")
+    document = read_input()
     return json_response(open_world().faults.add(document), 201)
 
 
@@ -154,7 +146,7 @@ def remove_faults(fault_id: str | None = None) -> Response:
 
 
 def switch_grease() -> ResponseReturnValue:
-    document = read_input("GreaseInput")
+    document = read_input()
     by_axis = common().parts.by_axis
     require_valid(check_grease(document, by_axis))
     grease = open_world().grease.change(document, by_axis)
@@ -241,30 +233,28 @@ def show_verdict() -> ResponseReturnValue:
     return json_response(verdict)
 
 
-ROUTES = (
-    ("GET", "/health", health),
-    ("GET", "/ready", ready),
-    ("GET", "/openapi.json", contract),
-    ("POST", "/reset", reset),
-    ("GET", "/state", show_state),
-    ("PUT", "/deployments/<deployment_id>", put_deployment),
-    ("GET", "/clock", show_clock),
-    ("POST", "/clock", change_clock),
-    ("GET", "/faults", list_faults),
-    ("POST", "/faults", add_fault),
-    ("DELETE", "/faults", remove_faults),
-    ("DELETE", "/faults/<fault_id>", remove_faults),
-    ("GET", "/grease", show_grease),
-    ("PUT", "/grease", switch_grease),
-    ("GET", "/like", show_profile),
-    ("GET", "/worlds", list_worlds),
-    ("DELETE", "/worlds", free_worlds),
-    ("GET", "/requests", list_requests),
-    ("DELETE", "/requests", clear_requests),
-    ("GET", "/coverage", show_coverage),
-    ("GET", "/verdict", show_verdict),
-    ("POST", "/pact", change_state),
-)
-
-for method, path, view in ROUTES:
-    controls.add_url_rule(path, view.__name__, view, methods=[method])
+VIEWS: dict[str, rules.View] = {
+    "getHealth": health,
+    "getReadiness": ready,
+    "getStubContract": show_contract,
+    "reset": reset,
+    "putDeployment": put_deployment,
+    "getState": show_state,
+    "getClock": show_clock,
+    "turnClock": change_clock,
+    "listFaults": list_faults,
+    "addFault": add_fault,
+    "clearFaults": remove_faults,
+    "removeFault": remove_faults,
+    "getLike": show_profile,
+    "getGrease": show_grease,
+    "switchGrease": switch_grease,
+    "listWorlds": list_worlds,
+    "freeWorlds": free_worlds,
+    "listRequests": list_requests,
+    "clearRequests": clear_requests,
+    "getCoverage": show_coverage,
+    "getVerdict": show_verdict,
+    "changeState": change_state,
+}
+"""By the `operationId` of stub/openapi.json, which has the paths and the methods."""

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from itertools import islice
 from random import Random
 from typing import Any
@@ -14,6 +14,7 @@ from werkzeug.exceptions import ClientDisconnected
 from profiles.service import Responses
 from web.routing import OPERATIONS
 
+from .connection import Connection
 from .contract import find_unpromised, find_violations
 from .entry import (
     ENTRY_SIZE,
@@ -139,7 +140,7 @@ class Steps:
         delay = self.delays.uniform(*self.options.delay)
         axes = self._vary(response, received, world, outcome, fault)
         if fault:
-            fault.change(response, received.environ)
+            fault.change(response, Connection(received.environ))
             delay += fault.delay or 0.0
         return Applied(status if response.status_code else 0, fault, axes, delay)
 
@@ -224,11 +225,11 @@ class Steps:
         stalled = applied.fault and applied.fault.stall
         if not applied.delay and not stalled:
             return None
-        waiting = received.environ.get("server.waiting", nullcontext)
-        with waiting():
+        connection = Connection(received.environ)
+        with connection.waiting():
             if applied.delay:
                 self.sleep(applied.delay)
-            return stall(stalled, received.environ) if stalled else None
+            return stall(stalled, connection) if stalled else None
 
 
 def masked(sentences: Iterable[str], redactor: Redactor) -> tuple[str, ...]:

@@ -3,12 +3,12 @@
 A store outside the process has the methods of `StubStore`.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import Protocol
 
+from profiles.service import RecordStore
 from records import (
     OLDEST_FIRST,
     Deployment,
@@ -17,7 +17,7 @@ from records import (
     Timeline,
     truncate_to_milliseconds,
 )
-from store import Clock, MemoryStore, Store, StoreFull
+from store import Clock, MemoryStore, StoreFull
 
 from .clock import WorldClock
 from .ids import MakeId, unused_id
@@ -66,7 +66,7 @@ def with_start(deployment: Deployment, at: datetime) -> Deployment:
     return deployment._replace(created_at=at) if deployment.created_at is AT_START else deployment
 
 
-class StubStore(Store, Protocol):
+class StubStore(RecordStore, Protocol):
     """What the stub needs of the store of a world, beside what the views need."""
 
     def records(self) -> Records:
@@ -99,6 +99,12 @@ class StubStore(Store, Protocol):
         """
 
 
+class NewStore(Protocol):
+    """Makes a store of a world in memory, with the options of the stub."""
+
+    def __call__(self, clock: Clock, ids: MakeId, *, records: Records) -> "WorldStore": ...
+
+
 class SharedStores(Protocol):
     """What the stub needs of the stores that several programs share."""
 
@@ -111,12 +117,11 @@ class SharedStores(Protocol):
         clock: WorldClock,
         ids: MakeId,
         records: Records,
-        new_store: "Callable[..., WorldStore]",
+        new_store: "NewStore",
     ) -> tuple[StubStore, WorldClock]:
         """The store of a world, and its clock, which may be there already.
 
-        A world that is not there begins with this clock and these records. `new_store` makes a
-        store in memory of a clock, ids, and `records=`.
+        A world that is not there begins with this clock and these records.
         """
 
     def worlds(self, prefix: str) -> dict[str, int]:

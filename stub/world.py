@@ -10,7 +10,7 @@ from uuid import uuid4
 from profiles.ids import Form
 from profiles.service import LikeStore, Responses
 from records import STATUSES
-from store import MAX_PROJECTS, Clock, NewId
+from store import MAX_PROJECTS, Clock, NewId, Store
 
 from .clock import Setting, WorldClock
 from .contract import Contract
@@ -24,7 +24,7 @@ from .options import Options
 from .redaction import Redactor
 from .rejections import Rejections
 from .seed import Seed
-from .store import Records, StubStore, WorldStore
+from .store import NewStore, Records, StubStore, WorldStore
 from .timelines import timelines_of
 from .tokens import WorldName, read_token
 
@@ -63,7 +63,7 @@ class Common:
         now = options.freeze or clock()
         self.records = options.seed.records(now, self.ids, self.timeline_for)
         self.stores = options.stores
-        self.new_store = partial(
+        self.new_store: NewStore = partial(
             WorldStore,
             timeline_for=self.timeline_for,
             max_projects=options.max_projects or MAX_PROJECTS,
@@ -97,7 +97,7 @@ class World:
         self.ids = common.ids.of_world(str(name), self.grease)
         self.store, self.clock = common.open_store(str(name), self.ids)
         self.timeline_for = common.timeline_for
-        self.service: Any = self.store  # the store of the requests to /v1
+        self.service: Store = self.store  # of the requests to /v1
         if common.responses:
             self.service = LikeStore(self.store, common.responses, self.timeline_for)
 

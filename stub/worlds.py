@@ -6,7 +6,7 @@ from datetime import datetime
 from threading import Lock
 from typing import Any
 
-from store import StoreUnavailable
+from store import Shown, ShownDeployment, StoreUnavailable
 from web.problems import Problem
 
 from .coverage import Coverage
@@ -216,7 +216,7 @@ class Visit:
     none. It is the `Store` of the request, and notes which deployment was read, and when.
     """
 
-    deployment: Any = None
+    deployment: ShownDeployment | None = None
     time: datetime
     opened: World | None = None
 
@@ -237,19 +237,18 @@ class Visit:
         """The status of the deployment that was read, if one was."""
         if self.deployment is None:
             return None
-        status: str = self.deployment.status(self.time)
-        return status
+        return self.deployment.status(self.time)
 
     def now(self) -> datetime:
         self.time = self.world.service.now()
         return self.time
 
-    def list_projects(self) -> Any:
+    def list_projects(self) -> Shown:
         return self.world.service.list_projects()
 
-    def create_project(self, name: str, sent: str) -> Any:
+    def create_project(self, name: str, sent: str) -> Shown:
         return self.world.service.create_project(name, sent)
 
-    def get_deployment(self, deployment_id: str) -> Any:
+    def get_deployment(self, deployment_id: str) -> ShownDeployment | None:
         self.deployment = self.world.service.get_deployment(deployment_id)
         return self.deployment

@@ -145,10 +145,10 @@ def shared_redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator["RedisSer
 @pytest.fixture
 def redis_stores(shared_redis: "RedisServer") -> "RedisStores":
     """The stores on an empty Redis server."""
-    from redis_store import connect
+    from redis_store import RedisStores
 
     shared_redis.client.flushall()
-    return connect(shared_redis.url, threads=16)
+    return RedisStores(shared_redis.url)
 
 
 @pytest.fixture(scope="session")

@@ -10,7 +10,7 @@ from pathlib import Path
 from flask import Flask
 from redis import Redis, RedisError
 
-from redis_store import connect
+from redis_store import RedisStores
 from tests.conftest import SAMPLE_SEED, make_stub, needs
 from tests.wire import free_port
 
@@ -74,4 +74,4 @@ def running_redis(folder: Path, *options: str) -> Iterator[RedisServer]:
 
 
 def app_on(url: str, clock: Callable[[], datetime]) -> Flask:
-    return make_stub(clock=clock, seed=SAMPLE_SEED, stores=connect(url, threads=16))
+    return make_stub(clock=clock, seed=SAMPLE_SEED, stores=RedisStores(url))

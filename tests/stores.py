@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from records import Deployment, Project, Stage
-from store import MAX_PROJECTS, PACE, MemoryStore, Store
+from store import MAX_PROJECTS, PACE, MemoryStore
 from store import Clock as RealClock
 from stub.clock import Setting, WorldClock
 from stub.ids import MakeId
@@ -20,6 +20,8 @@ from stub.timelines import timelines_of
 from tests.conftest import START, Clock, counting_ids
 
 MakeStore = Callable[..., StubStore]
+PlainStore = MemoryStore | StubStore
+"""A store of records, of the service or of a world."""
 
 FAILED = (Stage("failed"),)
 DEFAULTS: dict[str, Any] = {
@@ -114,7 +116,7 @@ def store(make_store: MakeStore) -> StubStore:
 
 
 @pytest.fixture(params=["MemoryStore", *STORES])
-def plain_store(request: pytest.FixtureRequest, clock: Clock) -> Store:
+def plain_store(request: pytest.FixtureRequest, clock: Clock) -> PlainStore:
     """Every implementation of `Store`."""
     if request.param == "MemoryStore":
         numbers = itertools.count(1)

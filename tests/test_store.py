@@ -7,9 +7,9 @@ from itertools import chain, count, cycle
 import pytest
 
 from records import Deployment, Stage
-from store import Store, StoreFull
+from store import StoreFull
 from tests.conftest import START, Clock
-from tests.stores import FAILED, MakeStore, records_of
+from tests.stores import FAILED, MakeStore, PlainStore, records_of
 
 
 def test_a_status_depends_on_the_age_alone() -> None:
@@ -28,7 +28,7 @@ def test_the_seconds_of_stages_add_up() -> None:
         assert deployment.status(START + timedelta(seconds=age)) == "over"
 
 
-def test_a_list_is_a_snapshot(plain_store: Store) -> None:
+def test_a_list_is_a_snapshot(plain_store: PlainStore) -> None:
     store = plain_store
     before = store.list_projects()
     assert before.representation is before.representation
@@ -37,7 +37,7 @@ def test_a_list_is_a_snapshot(plain_store: Store) -> None:
 
 
 def test_the_list_is_oldest_first_when_the_clock_steps_back(
-    plain_store: Store, clock: Clock
+    plain_store: PlainStore, clock: Clock
 ) -> None:
     store = plain_store
     store.create_project("a", '{"name": "a"}')

@@ -1,4 +1,7 @@
-"""Builds `dist/stub.pyz`: the wheel and what it needs. Unlike shiv's, it checks its cache."""
+"""Builds `dist/stub.pyz`: the wheel and what it needs.
+
+A file of shiv runs what somebody changed in its cache, and ends with a traceback where it has none.
+"""
 
 import os
 import shutil

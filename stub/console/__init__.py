@@ -6,7 +6,6 @@ from importlib.resources import files
 from pathlib import PurePath
 from typing import Any
 
-from flask import Blueprint
 from flask.typing import ResponseReturnValue
 from werkzeug.exceptions import NotFound
 
@@ -17,6 +16,7 @@ from web.strict_json import JSON
 
 from ..grease.axes import TIER_1, Grease
 from ..routes import common, open_world
+from ..rules import View
 from ..world import Common, World
 
 POLL_PATH = "/_stub/console"
@@ -45,11 +45,7 @@ SAFE = {
     "Cache-Control": "no-store",
 }
 
-console = Blueprint("console", __name__)
 
-
-@console.get("/")
-@console.get(f"{POLL_PATH}/<file>")
 def static_file(file: str = "index.html") -> ResponseReturnValue:
     """A file of the page. It has no data; the page asks for these with the token."""
     if file not in FILES:
@@ -59,10 +55,16 @@ def static_file(file: str = "index.html") -> ResponseReturnValue:
     return FILES[file].read_bytes(), 200, {**SAFE, "Content-Type": content_type}
 
 
-@console.get(POLL_PATH)
 def show_world() -> ResponseReturnValue:
     document = view(open_world(), common())
     return f"{json.dumps(document, ensure_ascii=False)}\n".encode(errors="replace"), 200, JSON
+
+
+VIEWS: dict[str, View] = {
+    "getPage": static_file,
+    "getConsole": show_world,
+    "getConsoleFile": static_file,
+}
 
 
 def view(world: World, common: Common) -> dict[str, Any]:

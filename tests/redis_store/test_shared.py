@@ -1,138 +1,74 @@
 """Programs that share a Redis server: what one changes, the others see, and none undoes."""
 
 import json
-from collections.abc import Callable
-from datetime import datetime
 from functools import partial
+from typing import Any
 
 import pytest
+from flask import Flask
 from flask.testing import FlaskClient
 
 from records import Timeline
-from redis_store import RedisStores, connect
-from store import NameTaken, StoreUnavailable
-from stub.clock import Setting, WorldClock
-from stub.store import NO_RECORDS, WorldStore
+from redis_store import RedisStores
+from store import NameTaken, StoreUnavailable, random_id, utc_now
 from tests.conftest import (
     SAMPLE_NAMES,
     START,
     Clock,
     control_client_of,
     counting_ids,
-    in_parallel,
     make_stub,
     names,
 )
-from tests.contract import CREATED
+from tests.contract import CREATED, assert_problem
 from tests.redis_server import RedisServer
-from tests.redis_store.conftest import key_of
-from tests.stores import DEFAULTS, FAILED, MakeStore, records_of
+from tests.redis_store.conftest import DAY, assert_unavailable, key_of
+from tests.stores import FAILED, MakeStore, make_shared
 
 pytestmark = pytest.mark.process
 
 
-def test_a_change_by_one_program_is_seen_by_the_other(two: list[FlaskClient]) -> None:
-    one, other = two
-    for number, client in enumerate([one, other, one]):
-        client.post("/v1/projects", json={"name": f"p{number}"})
-        assert one.get("/v1/projects").data == other.get("/v1/projects").data
-    for project in ("prj_website", "prj_search"):
-        one.put("/_stub/deployments/x", json={"status": "failed", "project_id": project})
-        assert other.get("/v1/deployments/x").json["project_id"] == project
-        listed = other.get("/v1/projects").json["projects"]
-        assert [each["id"] for each in listed if each["latest_deployment_id"] == "x"] == [project]
-    other.post("/_stub/reset", json={"projects": [{"name": "a"}]})
-    assert names(one) == ["a"]
-    one.post("/_stub/pact", json={"state": "no projects exist"})
-    assert names(other) == []
-    assert one.get("/_stub/state").data == other.get("/_stub/state").data
+def test_tenants_share_nothing_and_programs_share_their_worlds(programs: list[Flask]) -> None:
+    tokens = ("one", "one.job", "two", "two.job", "plain", "plain.job")
+    for token in tokens:
+        created = control_client_of(programs[0], token).post("/v1/projects", json={"name": token})
+        assert created.status_code == CREATED
+    for token in tokens:
+        assert names(control_client_of(programs[1], token)) == [*SAMPLE_NAMES, token]
 
 
 def test_a_turned_clock_is_that_of_the_other_program(two: list[FlaskClient], clock: Clock) -> None:
     one, other = two
-    made = one.post("/v1/projects", json={"name": "a"}).json
-    path = f"/v1/deployments/{made['latest_deployment_id']}"
-    assert other.get(path).json["status"] == "queued"
-    one.post("/_stub/clock", json={"advance": 3, "frozen": True})
-    clock.advance(60)
-    assert other.get(path).json["status"] == "building"
-    assert other.get("/_stub/clock").json == {"now": "2026-11-21T10:00:03.000Z", "frozen": True}
-    assert other.get("/_stub/console").json["clock"]["ahead"] == 3
-    other.post("/_stub/clock", json={"advance": 1, "frozen": False})
-    clock.advance(1)
-    assert one.post("/v1/projects", json={"name": "b"}).json["created_at"][14:19] == "00:05"
-    one.post("/_stub/reset")
-    assert other.get("/_stub/clock").json["now"] == "2026-11-21T10:01:01.000Z"
-
-
-def test_a_clock_may_be_turned_before_its_world_begins(two: list[FlaskClient]) -> None:
-    assert two[0].post("/_stub/clock", json={"advance": 60}).status_code == 200
-    assert names(two[1]) == SAMPLE_NAMES
-    made = two[1].post("/v1/projects", json={"name": "a"}).json
+    assert one.post("/_stub/clock", json={"advance": 60}).status_code == 200  # the world begins
+    made = other.post("/v1/projects", json={"name": "a"}).json
     assert made["created_at"] == "2026-11-21T10:01:00.000Z"
+    other.post("/_stub/clock", json={"advance": 3, "frozen": True})
+    clock.advance(60)
+    assert one.get("/_stub/clock").json == {"now": "2026-11-21T10:01:03.000Z", "frozen": True}
+    path = f"/v1/deployments/{made['latest_deployment_id']}"
+    assert one.get(path).json["status"] == "building"
+    one.post("/_stub/reset")
+    assert other.get("/_stub/clock").json["now"] == "2026-11-21T10:01:00.000Z"
+    assert names(other) == SAMPLE_NAMES
 
 
 def test_a_clock_that_was_not_turned_is_the_next_programs(
-    two: list[FlaskClient], shared_redis: RedisServer
+    programs: list[Flask], shared_redis: RedisServer
 ) -> None:
-    assert two[0].get("/_stub/ready").status_code == 200
-    assert two[0].post("/_stub/clock", json={"advance": 0}).status_code == 200
-    third = make_stub(freeze=START, stores=connect(shared_redis.url, threads=4))
+    client = control_client_of(programs[0], "plain")
+    assert client.post("/_stub/clock", json={"advance": 0}).status_code == 200
+    third = make_stub(freeze=START, stores=RedisStores(shared_redis.url))
     assert control_client_of(third).get("/_stub/clock").json["frozen"]
 
 
-class HeldClock(Clock):
-    """Tells the time, and before its caller uses it, something else happens."""
+@pytest.fixture
+def make_store(redis_stores: RedisStores) -> MakeStore:
+    """Makes stores of one world, as programs have."""
 
-    meanwhile: Callable[[], object] | None = None
+    def ids(prefix: str, *_: Any) -> str:
+        return random_id(prefix)
 
-    def __call__(self) -> datetime:
-        meanwhile, self.meanwhile = self.meanwhile, None
-        if meanwhile:
-            meanwhile()
-        return super().__call__()
-
-
-def test_of_two_programs_that_turn_a_clock_at_once_both_do(
-    redis_stores: RedisStores,
-) -> None:
-    real = HeldClock()
-    start = WorldClock(real, Setting())
-    new_store = partial(WorldStore, **DEFAULTS)
-    one, other = (
-        redis_stores.open("", start, counting_ids(), NO_RECORDS, new_store)[1] for _ in "12"
-    )
-    real.meanwhile = lambda: other.change(5, freeze=None)
-    assert one.change(60, freeze=None)
-    assert one.advanced == 65
-
-
-def test_a_bare_reset_removes_the_key_of_a_world(
-    two: list[FlaskClient], shared_redis: RedisServer
-) -> None:
-    one, other = (control_client_of(client.application, "dev-token.job-42") for client in two)
-    assert one.post("/v1/projects", json={"name": "a"}).status_code == CREATED
-    assert names(other)[-1] == "a"
-    assert shared_redis.client.keys() == [key_of("job-42").encode()]
-    other.post("/_stub/reset")
-    assert shared_redis.client.keys() == []
-    assert names(one) == SAMPLE_NAMES
-
-
-# Races
-
-
-def test_programs_that_begin_at_once_undo_nothing(make_store: MakeStore) -> None:
-    """Each finds no records and makes them, which takes long enough for the others' creates."""
-    stores = [make_store(records=records_of(*range(2000))) for _ in range(6)]
-
-    def create(number: int) -> None:
-        stores[number].create_project(f"made {number}", f'{{"name": "made {number}"}}')
-
-    assert in_parallel([partial(create, number) for number in range(6)]) == 6 * [None]
-    listed = [project.name for project in stores[0].list_projects()]
-    assert {name for name in listed if "made" in name} == {f"made {number}" for number in range(6)}
-    assert len(listed) == 2006
+    return partial(make_shared, redis_stores, world="", clock=utc_now, ids=ids)
 
 
 @pytest.mark.parametrize("times", [0, 3, 39, 40])
@@ -173,3 +109,112 @@ def test_of_two_programs_that_create_one_name_one_does(make_store: MakeStore) ->
     with pytest.raises(NameTaken):
         one.create_project("a", '{"name": "a"}')
     assert len(one.list_projects()) == 1
+
+
+# The worlds in Redis
+
+USES: list[tuple[str, str, Any]] = [
+    ("GET", "/v1/projects", None),
+    ("POST", "/v1/projects", {"name": "more"}),
+    ("POST", "/_stub/clock", {"advance": 1}),
+    ("POST", "/_stub/reset", {"projects": [{"name": "again"}]}),
+]
+
+
+def test_each_use_keeps_a_named_world_for_a_day_and_a_main_one_for_ever(
+    two: list[FlaskClient], shared_redis: RedisServer
+) -> None:
+    redis = shared_redis.client
+    job = key_of("team-a/job")
+    main = control_client_of(two[0].application, "one")
+    for method, path, document in USES:
+        assert two[0].open(path, method=method, json=document).status_code < 300
+        assert redis.ttl(job) > DAY - 10
+        redis.expire(job, 100)
+        assert main.open(path, method=method, json=document).status_code < 300
+        assert redis.ttl(key_of("team-a/")) == -1
+    redis.expire(job, DAY - 30)
+    assert names(two[1]) == ["again"]
+    assert redis.ttl(job) <= DAY - 30  # a read renews it once a minute
+    redis.delete(job)
+    assert names(two[1]) == SAMPLE_NAMES
+
+
+def worlds_of(app: Flask, token: str) -> dict[str, int]:
+    """The number of projects of each world of a tenant."""
+    shown = control_client_of(app, token).get("/_stub/worlds").json["worlds"]
+    return {each["name"]: each["projects"] for each in shown}
+
+
+def test_a_program_frees_the_worlds_that_others_left(
+    programs: list[Flask], shared_redis: RedisServer
+) -> None:
+    for token in ("one.used", "one.left", "two.left"):
+        control_client_of(programs[0], token).post("/v1/projects", json={"name": "a"})
+    shared_redis.client.expire(key_of("team-a/used"), DAY - 110)
+    shared_redis.client.expire(key_of("team-a/left"), DAY - 120)
+    assert worlds_of(programs[1], "one") == {"": 3, "used": 4, "left": 4}
+    # A read renews the TTL once a minute: two of these count as used.
+    main = control_client_of(programs[1], "one")
+    assert main.delete("/_stub/worlds?idle=0").status_code == 204
+    assert worlds_of(programs[1], "one") == {"": 3, "used": 4}
+    assert worlds_of(programs[1], "two") == {"": 3, "left": 4}
+
+
+def test_a_world_that_makes_room_is_freed_unless_another_program_uses_it(
+    programs: list[Flask], shared_redis: RedisServer, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("stub.worlds.MAX_WORLDS", 1)
+    control_client_of(programs[0], "one.a").post("/v1/projects", json={"name": "a"})
+    full = control_client_of(programs[0], "one.b").get("/v1/projects")
+    assert_problem(full, 507, "too_many_worlds")
+    for name, seconds, there in (("b", DAY, True), ("c", DAY - 3600, False)):
+        clock.advance(3600)
+        before = key_of("team-a/a" if name == "b" else "team-a/b")
+        shared_redis.client.expire(before, seconds)
+        assert names(control_client_of(programs[0], f"one.{name}")) == SAMPLE_NAMES
+        assert shared_redis.client.exists(before) == there
+
+
+# What spoils a world, and the token of the tenant that has it.
+SPOILT = [(b"team-a/job", "one"), (b"team-a/b\n\xff", "one"), (b"b\n\xff", "plain")]
+
+
+@pytest.mark.parametrize(("world", "owner"), SPOILT)
+def test_a_spoilt_key_is_named_to_its_tenant_alone(
+    world: bytes,
+    owner: str,
+    programs: list[Flask],
+    shared_redis: RedisServer,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    key = key_of("").encode() + world
+    shared_redis.client.set(key, "secret")
+    for token in ("one", "two", "plain"):
+        client = control_client_of(programs[0], token)
+        assert client.get("/v1/projects").status_code == 200
+        for response in (client.get("/_stub/worlds"), client.delete("/_stub/worlds?idle=0")):
+            if token == owner:
+                assert_unavailable(response)
+            else:
+                assert response.status_code in (200, 204)
+    messages = [record.message for record in caplog.records]
+    assert messages == 2 * [f"Redis has something invalid in {repr(key)[2:-1]}"]
+
+
+def test_a_reset_mends_a_spoilt_document(
+    two: list[FlaskClient], shared_redis: RedisServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    key = key_of("team-a/job")
+    for spoil in ("string", "document"):
+        assert two[0].post("/v1/projects", json={"name": "a"}).status_code == CREATED
+        if spoil == "string":
+            shared_redis.client.set(key, "secret")
+        else:
+            shared_redis.client.hset(key, mapping={"version": "x", "document": "{}"})
+        for method, path, document in USES[:3]:
+            caplog.clear()
+            assert_unavailable(two[1].open(path, method=method, json=document))
+            assert caplog.messages == [f"Redis has something invalid in {key}"]
+        assert two[1].post("/_stub/reset").status_code == 204
+        assert names(two[0]) == SAMPLE_NAMES

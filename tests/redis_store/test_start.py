@@ -37,7 +37,7 @@ def assert_told(url: str, *words: str) -> None:
     assert shown.count("\n") == 1
     assert [word for word in words if word not in shown] == []
     assert "secret" not in shown
-    assert "user" not in shown.replace("in a user or", "")
+    assert "someone" not in shown
 
 
 def test_an_invalid_url_of_a_store_is_not_shown() -> None:
@@ -49,19 +49,18 @@ def test_the_reason_is_told(shared_redis: RedisServer, tmp_path: Path) -> None:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{unused.getsockname()[1]}"
-        assert_told(f"redis://user:secret@{address}/0", address, "refused")
+        assert_told(f"redis://someone:secret@{address}/0", address, "refused")
     here = f"127.0.0.1:{shared_redis.port}"
     shared_redis.client.acl_setuser(
         "limited", enabled=True, nopass=True, keys=["other"], commands=["+@all"]
     )
-    assert_told(f"redis://limited:x@{here}/0", "no permission error")
+    assert_told(f"redis://limited:x@{here}/0", "no permissions")
     shared_redis.client.acl_deluser("limited")
-    assert_told(f"redis://user:secret@{here}/0", "authentication error")
+    assert_told(f"redis://someone:secret@{here}/0", "invalid username-password pair")
     assert_told(f"redis://{here}/99", "DB index is out of range")
     invalid = tmp_path / "invalid.pem"
     invalid.write_text("secret")
     assert_told(f"rediss://{here}?ssl_ca_certs={invalid}", "no certificate")
-    assert_told(f"rediss://{here}?ssl_keyfile=/no/key.pem", "ssl_keyfile: ", " /no/key.pem")
 
 
 def test_a_password_of_any_characters_is_encoded(shared_redis: RedisServer) -> None:

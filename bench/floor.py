@@ -1,0 +1,42 @@
+"""An empty view of Flask on the server of the program: what no service on Flask costs less than.
+
+It parses the body of a creation, and has one response for each operation.
+"""
+
+import json
+import sys
+from pathlib import Path
+
+from flask import Flask, Response, request
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+import server
+
+TIME = "2026-11-27T10:00:00.000Z"
+PROJECT = {"id": "prj_1", "created_at": TIME, "latest_deployment_id": "dpl_1", "name": "project"}
+DEPLOYMENT = {"id": "dpl_1", "project_id": "prj_1", "status": "succeeded", "created_at": TIME}
+
+
+def empty_view() -> Flask:
+    app = Flask(__name__)
+    project = json.dumps(PROJECT)
+    deployment = json.dumps(DEPLOYMENT)
+    projects = json.dumps({"projects": 1000 * [PROJECT]})
+
+    @app.get("/v1/projects", defaults={"body": projects})
+    @app.get("/v1/deployments/<_>", defaults={"body": deployment})
+    def show(body: str, _: str = "") -> Response:
+        return Response(body, content_type="application/json")
+
+    @app.post("/v1/projects")
+    def create() -> Response:
+        json.loads(request.get_data())
+        return Response(project, 201, content_type="application/json")
+
+    return app
+
+
+if __name__ == "__main__":
+    options = server.ServerOptions(on_listening=lambda port, _: print(f"on :{port}", flush=True))
+    server.serve(empty_view(), "127.0.0.1", 0, options)
