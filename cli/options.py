@@ -268,7 +268,7 @@ ROWS: dict[str, dict[str, Row]] = {
             "Seconds by which responses are late, or LEAST-MOST.", parse_delay, default="0"
         ),
         "quiet": flag(
-            "Of the requests, print failed ones to /_stub, and the latest if the run fails."
+            "Of the requests, print failed ones to /_stub, and the last 20 if the run fails."
         ),
         "log": file("File for a line per request, made anew at the start; .jsonl: JSON."),
     },

@@ -51,7 +51,7 @@ def run(start: Start, given: Settings) -> int:
     stamps = stamps_of(given)
     report = ReportFile(given.report) if given.report else None
     settings = with_files(given)
-    with closing(Log(settings, shows_latest=bool(start.words or settings.fail_on))) as log:
+    with closing(Log(settings, has_command=bool(start.words))) as log:
         new_app = partial(make_app, start.create_stub, log)
         command = Command(start.words, start.environ) if start.words else None
         probe = watch = None
@@ -185,8 +185,8 @@ def token_warnings(settings: Settings) -> Iterator[str]:
 def conclude(parts: Parts, environ: Mapping[str, str], report: ReportFile | None) -> int:
     """Judge a run that has ended; return the exit status: that of the command if it is not 0.
 
-    With --quiet, a failure is preceded by the latest lines of the log. A report that cannot be
-    written is a failure, too.
+    A failure is preceded by the lines of the log that were held. A report that cannot be written
+    is a failure, too.
     """
     settings = parts.settings
     probe = parts.probe
@@ -197,7 +197,7 @@ def conclude(parts: Parts, environ: Mapping[str, str], report: ReportFile | None
     status = parts.command.status if parts.command else 0
     others = [finding for finding in verdict.findings if finding not in depends]
     if status or others:
-        say(parts.log.latest())
+        say(parts.log.held())
     if parts.command and not verdict.is_called:
         warn_of_no_request(parts.command)
     if probe:

@@ -124,7 +124,7 @@ def test_a_report_is_made_anew_where_a_link_leads(tmp_path: Path) -> None:
     ("option", "reason"),
     [
         ("--report", "not a file of its own"),
-        ("--log", "the output of this program, which has the log anyway"),
+        ("--log", "the output of this program"),
     ],
 )
 def test_a_file_is_not_the_output_of_the_program(tmp_path: Path, option: str, reason: str) -> None:
