@@ -136,6 +136,7 @@ def contradictions(
     return {
         f"{', '.join(empty)} is empty: give a value, or leave the option out.": empty,
         "--probe: give a command after --.": settings.probe and not is_command,
+        "--env: give a command after --.": settings.env and not is_command,
         "give a command after --.": words is not None and not is_command,
         "--watch: leave out the command.": settings.watch and words,
         "--watch follows, with --store, a --token-file alone: give one, or leave out --store.": (

@@ -55,9 +55,19 @@ class Settings:
     host: str = "127.0.0.1"
     token_file: Path | None = None
     trusted_host: Sequence[str] = ()
+    env: Mapping[str, str] = field(default_factory=dict)  # values with placeholders, by name
     store: str | None = None
     threads: int = 16
     grace: float = 10.0
+
+    def environment(self, url: str, port: int) -> dict[str, str]:
+        """What a command has in its environment besides ours."""
+        token = self.secrets[0]
+        values = {"url": url, "token": token, "port": str(port)}
+        environment = {"STUB_URL": url, "STUB_TOKEN": token}
+        for name, text in self.env.items():
+            environment[name] = PLACEHOLDER.sub(lambda found: values[found[1]], text)
+        return environment
 
     @property
     def secrets(self) -> list[str]:
@@ -179,6 +189,25 @@ def parse_outcomes(texts: Sequence[str]) -> tuple[tuple[str, str], ...]:
     return tuple(named + usual)
 
 
+VARIABLE = re.compile(r"([^\s=]+)=(.*)", re.DOTALL)
+PLACEHOLDER = re.compile(r"\{(\w+)\}")  # other braces, as of JSON, are plain text
+
+
+def parse_env(texts: Sequence[str]) -> dict[str, str]:
+    """The variables by their names; of one name the last counts, as it does for env(1)."""
+    variables = {}
+    for text in texts:
+        found = VARIABLE.fullmatch(text)
+        if not found:
+            raise ValueError("give NAME=VALUE, such as API_URL={url}/v1")
+        name, value = found.groups()
+        for placeholder in PLACEHOLDER.finditer(value):
+            if placeholder[0] not in ("{url}", "{token}", "{port}"):
+                raise ValueError(f"{placeholder[0]} is none of {{url}}, {{token}} and {{port}}")
+        variables[name] = value
+    return variables
+
+
 def parse_freeze(text: str) -> datetime:
     time = stub.parse_time(text)
     if time and time.year <= 9900:  # a clock can be advanced by ten years
@@ -273,6 +302,12 @@ ROWS: dict[str, dict[str, Row]] = {
         "log": file("File for a line per request, made anew at the start; .jsonl: JSON."),
     },
     "In a client team's tests": {
+        "env": several(
+            "Variable for the COMMAND; {url}, {token} and {port} are filled in",
+            parse_env,
+            type=Lines(),
+            metavar="NAME=VALUE",
+        ),
         "strict": flag("Reject query parameters and members that are not in the contract."),
         "grease": axes(
             "Vary what nobody promised: tier1 (the default), all, or AXES; axis@part limits an "

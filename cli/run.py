@@ -114,7 +114,7 @@ def begin(parts: Parts, port: int, stop: Callable[[], None]) -> None:
     for line in notes(settings, port):
         say(f"{line}\n")
     if command:
-        command.environ.update(STUB_URL=url, STUB_TOKEN=settings.secrets[0])
+        command.environ.update(settings.environment(url, port))
         runner = parts.probe or command
         command.start(runner.run, stop)
     if parts.watch:
@@ -217,8 +217,8 @@ def warn_of_no_request(command: Command) -> None:
     """Warn of a command that has run, and has not called the interface."""
     if command.status in (COULD_NOT_RUN, NOT_FOUND):
         return
-    hint = proxy_hint(command.environ)
-    say(f"warning: no request to /v1: does the command use STUB_URL?{hint}\n")
+    question = "does the command use STUB_URL, or --env NAME={url}?"
+    say(f"warning: no request to /v1: {question}{proxy_hint(command.environ)}\n")
 
 
 def proxy_hint(environ: Mapping[str, str]) -> str:

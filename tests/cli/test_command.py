@@ -74,6 +74,35 @@ def test_the_command_has_its_own_words_the_environment_and_the_first_token(capfd
     assert capfd.readouterr().out == f"{url} one kept\n{words}\n"
 
 
+FILLED = {
+    "API_URL": ("{url}/v1", "{url}/v1"),
+    "API_TOKEN": ("{token}.job", "one-token.job"),
+    "JSON": ('{"port": {port}, "a": {}}', '{"port": {port}, "a": {}}'),
+    "PLAIN": (" $HOME=1 ", " $HOME=1 "),
+    "EMPTY": ("", ""),
+}
+
+
+def test_a_variable_of_the_command_has_the_url_the_token_and_the_port(capfd: Capture) -> None:
+    options = [f"--env={name}={value}" for name, (value, _) in FILLED.items()]
+    code = f"import os; print(os.environ['STUB_URL'], *map(os.environ.get, {[*FILLED]}), sep='|')"
+    run("--token", "team=one-token", *options, "--", sys.executable, "-c", code)
+    url, *values = capfd.readouterr().out.removesuffix("\n").split("|")
+    port = url.rpartition(":")[2]
+    expected = [text.replace("{url}", url).replace("{port}", port) for _, text in FILLED.values()]
+    assert values == expected
+
+
+def test_a_variable_of_the_command_wins_over_the_others(capfd: Capture) -> None:
+    words = ("--", "sh", "-c", 'echo "$STUB_URL $A $B"')
+    env = {"A": "ours", "B": "ours", "STUB_ENV": "STUB_URL=x\nB=1\nB=2 {token}"}
+    run(*words, env=env)
+    run("--env", "A=1", *words, env={**env, "STUB_URL": "ours"})
+    first, second = capfd.readouterr().out.splitlines()
+    assert first == "x ours 2 dev-token"
+    assert second.endswith(" 1 ours")
+
+
 def test_the_standard_streams_are_the_commands_own() -> None:
     text = 10_000 * "0123456789abcdef\n"
     words = ("--quiet", "--", "sh", "-c", "cat; echo said >&2")

@@ -244,7 +244,7 @@ def test_a_short_token_is_warned_of() -> None:
 
 
 def test_a_command_that_does_not_call_the_interface_is_warned_of() -> None:
-    warning = "warning: no request to /v1: does the command use STUB_URL?\n"
+    warning = "warning: no request to /v1: does the command use STUB_URL, or --env NAME={url}?\n"
     assert warning in run("--", "true").stderr
     assert warning not in run("--", "no-such-command").stderr
     assert warning in run("--quiet", *command(0, "/_stub/state", "/projects")).stderr
@@ -255,7 +255,7 @@ def test_a_command_that_does_not_call_the_interface_is_warned_of() -> None:
         ({"http_proxy": "http://a", "no_proxy": "a,127.0.0.1"}, False),
         ({"http_proxy": ""}, False),
     ):
-        hint = "STUB_URL? HTTP_PROXY is set: set NO_PROXY and no_proxy to 127.0.0.1,localhost\n"
+        hint = "{url}? HTTP_PROXY is set: set NO_PROXY and no_proxy to 127.0.0.1,localhost\n"
         assert (hint in run("--", "true", env=env).stderr) is is_named
 
 
