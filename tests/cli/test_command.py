@@ -125,6 +125,34 @@ def test_a_port_that_is_given_is_used_and_else_a_free_one(capfd: Capture) -> Non
     assert "Give another --port" in done.stderr
 
 
+# The program as PID 1 of a container: what others leave becomes its own (PR_SET_CHILD_SUBREAPER).
+AS_PID_1 = """
+import ctypes, os, sys
+from cli.main import main
+from stub import create_stub
+
+ctypes.CDLL(None).prctl(36, 1)
+os.getpid = lambda: 1
+sys.exit(main(create_stub, sys.argv[1:], os.environ, sys.stdout, sys.stderr))
+"""
+# Leaves ten processes, and waits until they are gone: a zombie would be there.
+LEAVES = """
+import os, subprocess, sys, time
+words = ["sh", "-c", "true & echo $!"]
+left = [int(subprocess.check_output(words)) for _ in range(10)]
+latest = time.monotonic() + 10
+while left and time.monotonic() < latest:
+    left = [pid for pid in left if os.path.exists(f"/proc/{pid}")]
+sys.exit(7 + len(left))
+"""
+
+
+def test_pid_1_reaps_what_others_left_and_has_the_status_of_its_command() -> None:
+    done = finished("-c", AS_PID_1, "--", sys.executable, "-S", "-c", LEAVES)
+    assert done.status == 7, done.stderr
+    assert "Traceback" not in done.stderr
+
+
 def test_a_command_that_cannot_be_run_is_one_line() -> None:
     not_found, not_permitted = run("--", "no-such-command"), run("--", "/etc/passwd")
     assert (not_found.status, not_permitted.status) == (127, 126)
