@@ -130,7 +130,7 @@ def contradictions(
     is_command = words and words[0].strip()
     grease = settings.options.grease
     is_fixed = not settings.token_file and not watched(settings)  # --watch has no file
-    files = [settings.seed, settings.states, settings.like, settings.token_file]
+    files = [settings.seed, settings.keep, settings.states, settings.like, settings.token_file]
     files += [settings.report, settings.log]
     paths = [os.path.realpath(file) for file in files if file]
     return {
@@ -148,6 +148,11 @@ def contradictions(
         "--empty and --seed exclude each other: give one.": settings.empty and settings.seed,
         "--probe varies the responses by itself: leave out --grease and --store.": (
             settings.probe and (grease or settings.store)
+        ),
+        "--store keeps the records by itself: leave out --keep.": settings.keep and settings.store,
+        "--probe begins each run anew: leave out --keep.": settings.keep and settings.probe,
+        "--watch begins all worlds anew: leave out --keep.": (
+            settings.keep and settings.watch and watched(settings)
         ),
         "--probe needs a POSIX system.": settings.probe and not hasattr(os, "killpg"),
         f"two options name the same file: {', '.join(paths)}.": len({*paths}) < len(paths),

@@ -43,6 +43,7 @@ class Settings:
     port: int = 8080
     empty: bool = False
     seed: Path | None = None
+    keep: Path | None = None
     quiet: bool = False
     log: Path | None = None
     probe: tuple[str, ...] = ()
@@ -292,6 +293,7 @@ ROWS: dict[str, dict[str, Row]] = {
         ),
         "empty": flag("Start without the sample."),
         "seed": file("JSON file to start from, not the sample."),
+        "keep": file("JSON file to start from once it is there, and to write at the end."),
         "cors_origin": several("Origin whose pages may call, or *", stub.check_origins),
         "delay": option(
             "Seconds by which responses are late, or LEAST-MOST.", parse_delay, default="0"

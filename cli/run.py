@@ -18,7 +18,7 @@ from stub.tokens import is_empty
 
 from .apps import Served, make_app
 from .command import COULD_NOT_RUN, NOT_FOUND, Command
-from .files import warnings_of_mode, with_files
+from .files import kept_state, warnings_of_mode, with_files
 from .github import add_to_summary, annotate
 from .log import Log
 from .options import Settings, Start
@@ -40,6 +40,8 @@ class Parts:
     command: Command | None
     probe: Probe | None  # of the command
     watch: Watch | None
+    report: ReportFile | None
+    keep: ReportFile | None
 
 
 def run(start: Start, given: Settings) -> int:
@@ -50,6 +52,7 @@ def run(start: Start, given: Settings) -> int:
     """
     stamps = stamps_of(given)
     report = ReportFile(given.report) if given.report else None
+    keep = ReportFile(given.keep, is_kept=True) if given.keep else None
     settings = with_files(given)
     with closing(Log(settings, has_command=bool(start.words))) as log:
         new_app = partial(make_app, start.create_stub, log)
@@ -60,9 +63,9 @@ def run(start: Start, given: Settings) -> int:
         served = probe.served if probe else Served(new_app(settings))
         if settings.watch:
             watch = Watch(served, given, stamps, new_app, log.redactor)
-        parts = Parts(settings, log, served, command, probe, watch)
+        parts = Parts(settings, log, served, command, probe, watch, report, keep)
         serve(parts)
-    return conclude(parts, start.environ, report)
+    return conclude(parts, start.environ)
 
 
 # While it serves
@@ -151,6 +154,8 @@ def notes(settings: Settings, port: int) -> Iterator[str]:
             "the limit of open files (ulimit -n)"
         )
     yield from token_warnings(settings)
+    if settings.keep and settings.keep.exists():
+        yield f"the records are those of {settings.keep}"
     if options.grease:
         axes = ",".join(options.grease)
         seed = options.grease_seed
@@ -182,17 +187,18 @@ def token_warnings(settings: Settings) -> Iterator[str]:
 # The end
 
 
-def conclude(parts: Parts, environ: Mapping[str, str], report: ReportFile | None) -> int:
+def conclude(parts: Parts, environ: Mapping[str, str]) -> int:
     """Judge a run that has ended; return the exit status: that of the command if it is not 0.
 
-    A failure is preceded by the lines of the log that were held. A report that cannot be written
+    A failure is preceded by the lines of the log that were held. A file that cannot be written
     is a failure, too.
     """
     settings = parts.settings
     probe = parts.probe
-    depends = list(findings_of(probe)) if probe else []
     worlds = probe.worlds if probe else parts.served.worlds
     assert worlds
+    is_kept = not parts.keep or parts.keep.write(kept_state(worlds))
+    depends = list(findings_of(probe)) if probe else []
     verdict = stub.judge(worlds, settings.fail_on, settings.allow, depends)
     status = parts.command.status if parts.command else 0
     others = [finding for finding in verdict.findings if finding not in depends]
@@ -204,11 +210,11 @@ def conclude(parts: Parts, environ: Mapping[str, str], report: ReportFile | None
         say("".join(summary(probe)))
     print_verdict(verdict, environ)
     status = status or int(bool(verdict.findings))
-    if probe and probe.not_run:
+    if not is_kept or (probe and probe.not_run):
         status = status or 2
-    if report:
-        text = text_of_report(parts, verdict, status, is_xml=report.is_xml)
-        if not report.write(text):
+    if parts.report:
+        text = text_of_report(parts, verdict, status, is_xml=parts.report.is_xml)
+        if not parts.report.write(text):
             status = status or 2
     return status
 
