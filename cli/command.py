@@ -12,7 +12,7 @@ from typing import IO
 
 import server
 
-from .stderr import say, say_error
+from .stderr import say_error
 
 # The server's, and that of Ctrl-\, at which this process would end at once.
 SIGNALS = [*server.STOP_SIGNALS, *(each for each in signal.Signals if each.name == "SIGQUIT")]
@@ -82,7 +82,7 @@ class Command:
                 stderr=output and subprocess.STDOUT,
             )
         except OSError as error:
-            say(f"error: {self._words[0]}: {error.strerror}\n")
+            say_error(f"{self._words[0]}: {error.strerror}")
             return NOT_FOUND if isinstance(error, FileNotFoundError) else COULD_NOT_RUN
         if self.signal is not None:  # it came while the run was started
             self._send(self.signal)

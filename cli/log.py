@@ -34,6 +34,9 @@ HELD = 1000
 LATEST = 20
 HINTS = 100  # the newest, which are not repeated
 
+Members = Callable[[], dict[str, Any]]
+"""Makes the JSON object of a request."""
+
 
 class Log:
     """The log of a run: printed at once, or held and printed at the end of a run that fails.
@@ -65,9 +68,7 @@ class Log:
         if path == stub.POLL_PATH or (status == 200 and path.startswith(UNLOGGED)):
             return response
         line = line_of(response, self.redactor)
-        if self._file:
-            self._file.add(line, partial(members_of, response, self.redactor))
-        self._show(line, path, has_failed=status >= 400)
+        self._add(line, path, status, partial(members_of, response, self.redactor))
         if "hint" in g:
             self._hint(g.hint)
         return response
@@ -79,10 +80,8 @@ class Log:
         if rejected.target:
             line = redactor.target(f"{rejected.method} {rejected.target}")
         line += f" {rejected.status} {rejected.code} ({rejected.detail})\n"
-        if self._file:
-            self._file.add(line, partial(members_of_rejected, rejected, redactor))
         path, _, _ = rejected.target.partition("?")
-        self._show(line, path, has_failed=True)
+        self._add(line, path, rejected.status, partial(members_of_rejected, rejected, redactor))
         if rejected.code == "host_not_allowed":
             host = redactor.host(rejected.host)
             name = name_of_host(host)
@@ -98,12 +97,14 @@ class Log:
         if self._file:
             self._file.close()
 
-    def _show(self, line: str, path: str, *, has_failed: bool) -> None:
-        """Print a line, or hold it. A client may not show which controls fail."""
+    def _add(self, line: str, path: str, status: int, members: Members) -> None:
+        """Write a line; print or hold it. A client may not show which control requests fail."""
+        if self._file:
+            self._file.add(line, members)
         if self.is_muted:
             return
         is_control = is_control_path(path)
-        if not self._is_held or (is_control and has_failed):
+        if not self._is_held or (is_control and status >= 400):
             say(line)
         elif not (is_control and self._quiet):
             self._held.append(line)
@@ -140,7 +141,7 @@ class LogFile(WatchedFileHandler):
         self._is_json = path.suffix.lower() == ".jsonl"
         self._lost = 0  # lines that it could not take
 
-    def add(self, line: str, members: Callable[[], dict[str, Any]] | None = None) -> None:
+    def add(self, line: str, members: Members | None = None) -> None:
         """Write a line behind the time, or the JSON object of its `members`, if it has any.
 
         What the file cannot take is counted, and breaks no request.

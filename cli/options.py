@@ -104,23 +104,14 @@ class Option(click.Option):
     """An option whose variable is read from the environment of `Start`: click reads os.environ."""
 
     def resolve_envvar_value(self, ctx: click.Context) -> str | None:
-        start: Start = ctx.obj
         name = str(self.envvar)
-        value = start.environ.get(name, "").strip(BLANKS)
-        if is_link(name, value):
-            return None
-        return value or None
+        value: str = ctx.obj.environ.get(name, "").strip(BLANKS)
+        return None if is_link(name, value) else value or None
 
     def get_error_hint(self, ctx: click.Context | None) -> str:
         if ctx and ctx.get_parameter_source(str(self.name)) is ParameterSource.ENVIRONMENT:
             return f"'{self.envvar}'"
         return super().get_error_hint(ctx)
-
-
-def split_list(text: str, separator: str) -> list[str]:
-    """The items of a text, whatever a shell or an editor has put around them."""
-    items = [each.strip(BLANKS) for each in re.split(separator, text)]
-    return [each for each in items if each]
 
 
 # What an option takes
@@ -140,19 +131,22 @@ class Number(click.FloatRange):
         return number
 
 
-class Words(click.types.StringParamType):
-    """A text without spaces: its variable may have several, between commas or white space."""
+class Several(click.types.StringParamType):
+    """A text, of which a variable may have several, whatever an editor has put around them."""
 
-    separator = r"[\s,]"
+    def __init__(self, separator: str) -> None:
+        self.separator = separator
 
     def split_envvar_value(self, rv: str) -> list[str]:
-        return split_list(rv, self.separator) or [rv]
+        return self.items(rv) or [rv]
+
+    def items(self, text: str) -> list[str]:
+        items = [each.strip(BLANKS) for each in re.split(self.separator, text)]
+        return [each for each in items if each]
 
 
-class Lines(Words):
-    """A text that may have spaces: its variable has one to a line."""
-
-    separator = "\n"
+WORDS = Several(r"[\s,]")
+LINES = Several("\n")  # of texts that may have spaces
 
 
 def parse_path(text: str) -> Path:
@@ -162,7 +156,7 @@ def parse_path(text: str) -> Path:
 
 
 def parse_lines(texts: Sequence[str]) -> tuple[str, ...]:
-    return tuple(line for text in texts for line in split_list(text, "\n"))
+    return tuple(line for text in texts for line in LINES.items(text))
 
 
 def parse_delay(text: str) -> tuple[float, float]:
@@ -255,8 +249,8 @@ def flag(text: str) -> Any:
     return option(text, is_flag=True)
 
 
-def several(text: str, kind: Any = None, **more: Any) -> Any:
-    return option(f"{text}; repeatable.", kind, **{"type": Words(), "multiple": True, **more})
+def several(text: str, kind: Any = None, of: Several = WORDS, **more: Any) -> Any:
+    return option(f"{text}; repeatable.", kind, **more, type=of, multiple=True)
 
 
 def axes(text: str, parse: Callable[[str], tuple[str, ...]]) -> Row:
@@ -288,7 +282,7 @@ ROWS: dict[str, dict[str, Row]] = {
         "outcome": several(
             "Last status of new deployments, or PATTERN=STATUS for names of projects",
             parse_outcomes,
-            type=Lines(),
+            LINES,
             metavar="STATUS",
         ),
         "empty": flag("Start without the sample."),
@@ -307,7 +301,7 @@ ROWS: dict[str, dict[str, Row]] = {
         "env": several(
             "Variable for the COMMAND; {url}, {token} and {port} are filled in",
             parse_env,
-            type=Lines(),
+            LINES,
             metavar="NAME=VALUE",
         ),
         "strict": flag("Reject query parameters and members that are not in the contract."),
@@ -331,7 +325,7 @@ ROWS: dict[str, dict[str, Row]] = {
         "watch": flag("Read --seed, --states, --like and --token-file anew when they change."),
         "fail_on": several(FAIL_ON, stub.parse_kinds),
         "allow": several(
-            "Finding to ignore, or a shell pattern; one to a line", parse_lines, type=Lines()
+            "Finding to ignore, or a shell pattern; one to a line", parse_lines, LINES
         ),
         "report": file("File for the coverage and the findings, as JSON."),
     },

@@ -152,6 +152,7 @@ INVALID: list[tuple[list[str], str]] = [
     *((["--", *each], "give a command after --.") for each in ([], [""], [" "])),
     (["--probe", "", "--", "true"], "--probe is empty: give a value, or leave the option out."),
     (["--grease", "", "--store", ""], "--grease, --store is empty"),
+    (["--allow", " \n "], "--allow is empty"),
 ]
 
 
