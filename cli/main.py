@@ -69,7 +69,7 @@ def program(context: click.Context, /, **values: Any) -> int | None:
     """A local stub of the Project and Deployment Service, for development and tests.
 
     With a COMMAND it serves until the command ends, and exits with the command's status. The
-    command's environment has STUB_URL and STUB_TOKEN. The log is printed if it fails.
+    command's environment has STUB_URL and STUB_TOKEN. The log is printed if the run fails.
 
     Each option is an environment variable, too: --max-projects is STUB_MAX_PROJECTS.
     """
