@@ -12,7 +12,7 @@ from typing import IO
 
 import server
 
-from .stderr import say, say_error
+from .stderr import say_error
 
 # The server's, and that of Ctrl-\, at which this process would end at once.
 SIGNALS = [*server.STOP_SIGNALS, *(each for each in signal.Signals if each.name == "SIGQUIT")]
@@ -82,7 +82,7 @@ class Command:
                 stderr=output and subprocess.STDOUT,
             )
         except OSError as error:
-            say(f"error: {self._words[0]}: {error.strerror}\n")
+            say_error(f"{self._words[0]}: {error.strerror}")
             return NOT_FOUND if isinstance(error, FileNotFoundError) else COULD_NOT_RUN
         if self.signal is not None:  # it came while the run was started
             self._send(self.signal)
@@ -90,6 +90,8 @@ class Command:
         timer.daemon = True
         if limit is not None:
             timer.start()
+        if os.getpid() == 1:  # of a container
+            reap_others(process.pid)
         code = process.wait()
         timer.cancel()
         return code if code >= 0 else 128 - code
@@ -133,6 +135,13 @@ class Command:
                 self._process.send_signal(number)
             else:
                 os.killpg(self._process.pid, number)
+
+
+def reap_others(pid: int) -> None:
+    """Until this child has ended, reap the others: PID 1 gets those whose parents have ended."""
+    with suppress(ChildProcessError):  # the main thread has seen the end of this one
+        while (ended := os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOWAIT)) and ended.si_pid != pid:
+            os.waitpid(ended.si_pid, 0)
 
 
 def has_terminal() -> bool:

@@ -9,11 +9,12 @@ from pathlib import Path
 import click
 
 import server
+import stub
 from auth import DEFAULT_TOKEN
 from profiles.profile import Profile, read_profile
 from stub.rules import check
-from stub.seed import Seed, read_seed, read_states, sample_of
-from stub.tokens import Tokens, read_token
+from stub.seed import Seed, read_seed, read_states, sample_of, write_seed
+from stub.tokens import Tokens, WorldName, read_token
 from web.files import content_of
 
 from .apps import connect_store
@@ -28,6 +29,10 @@ def with_files(given: Settings) -> Settings:
     Raises `click.UsageError` for a file or a store that cannot be used.
     """
     settings = with_tokens(given)
+    tenants = [read_token(each).tenant for each in settings.options.tokens]
+    if settings.keep and all(tenants):
+        reason = "it keeps the records of the tokens without a name, and there is none: add one."
+        raise invalid("keep", reason)
     try:
         like = read_profile(settings.like) if settings.like else None
         seed = seed_of(settings, like)
@@ -47,11 +52,19 @@ def with_files(given: Settings) -> Settings:
 
 
 def seed_of(settings: Settings, like: Profile | None) -> Seed:
+    if settings.keep and settings.keep.exists():
+        return read_seed(settings.keep, like)
     if settings.empty:
         return Seed()
     if settings.seed:
         return read_seed(settings.seed, like)
     return sample_of(like)
+
+
+def kept_state(worlds: stub.Worlds) -> str:
+    """What --keep writes: the seed document of the main world of the tokens without a name."""
+    store = worlds.open(WorldName()).store
+    return write_seed(store.records(), store.now())
 
 
 def check_outcomes(settings: Settings, like: Profile | None) -> None:

@@ -1,4 +1,4 @@
-"""The log of a run: on stderr, in the file of --log, and its latest lines for the end."""
+"""The log of a run: on stderr, at once or at its end, and in the file of --log."""
 
 import errno
 import json
@@ -30,24 +30,33 @@ from .reports import PRIVATE, is_output
 from .stderr import say
 
 UNLOGGED = (f"{stub.POLL_PATH}/", "/_stub/health", "/_stub/ready")  # where they succeed
-LATEST = 20  # lines that the end of a run shows
+# Lines that the end of a failed run shows, and with --quiet. A guess: those of a large test run.
+HELD = 1000
+LATEST = 20
 HINTS = 100  # the newest, which are not repeated
+
+Members = Callable[[], dict[str, Any]]
+"""Makes the JSON object of a request."""
 
 
 class Log:
-    """The log of a run. With --quiet only what a client's own output may not show is printed.
+    """The log of a run: printed at once, or held and printed at the end of a run that fails.
 
-    `shows_latest` is whether the end of the run may show the latest lines that were not printed.
-    Raises `OSError` if the file cannot be written.
+    It is held beside a COMMAND, whose output it would bury, and with --quiet. A run fails by its
+    status or a finding, not by a 4xx, which tests request on purpose. Raises `OSError` if the file
+    cannot be written.
     """
 
-    def __init__(self, settings: Settings, *, shows_latest: bool) -> None:
+    def __init__(self, settings: Settings, *, has_command: bool) -> None:
         self.redactor = Redactor(settings.secrets)
         self.is_muted = False  # whether only the file gets what comes
         self._file = LogFile(settings.log) if settings.log else None
         self._quiet = settings.quiet
-        self._has_readers = shows_latest or not settings.quiet or bool(settings.log)
-        self._latest: deque[str] = deque(maxlen=LATEST)  # lines that were not printed
+        self._is_held = settings.quiet or (has_command and not settings.probe)
+        self._has_readers = not settings.quiet or bool(
+            has_command or settings.fail_on or settings.log
+        )
+        self._held: deque[str] = deque(maxlen=LATEST if settings.quiet else HELD)
         self._hints: deque[str] = deque(maxlen=HINTS)
 
     def add(self, response: Response) -> Response:
@@ -60,9 +69,7 @@ class Log:
         if path == stub.POLL_PATH or (status == 200 and path.startswith(UNLOGGED)):
             return response
         line = line_of(response, self.redactor)
-        if self._file:
-            self._file.add(line, partial(members_of, response, self.redactor))
-        self._show(line, path, has_failed=status >= 400)
+        self._add(line, path, status, partial(members_of, response, self.redactor))
         if "hint" in g:
             self._hint(g.hint)
         return response
@@ -74,33 +81,34 @@ class Log:
         if rejected.target:
             line = redactor.target(f"{rejected.method} {rejected.target}")
         line += f" {rejected.status} {rejected.code} ({rejected.detail})\n"
-        if self._file:
-            self._file.add(line, partial(members_of_rejected, rejected, redactor))
         path, _, _ = rejected.target.partition("?")
-        self._show(line, path, has_failed=True)
+        self._add(line, path, rejected.status, partial(members_of_rejected, rejected, redactor))
         if rejected.code == "host_not_allowed":
             host = redactor.host(rejected.host)
             name = name_of_host(host)
             self._hint(f"Host {host} is not served: start with --trusted-host {name}")
 
-    def latest(self) -> str:
+    def held(self) -> str:
         """The latest lines that were not printed."""
-        before = "(--log FILE has all lines)\n" if len(self._latest) == LATEST else ""
-        return before + "".join(self._latest)
+        is_full = len(self._held) == self._held.maxlen
+        before = "(--log FILE has all lines)\n" if is_full else ""
+        return before + "".join(self._held)
 
     def close(self) -> None:
         if self._file:
             self._file.close()
 
-    def _show(self, line: str, path: str, *, has_failed: bool) -> None:
-        """Print a line, or keep it for the end. A client may not show which controls fail."""
+    def _add(self, line: str, path: str, status: int, members: Members) -> None:
+        """Write a line; print or hold it. A client may not show which control requests fail."""
+        if self._file:
+            self._file.add(line, members)
         if self.is_muted:
             return
         is_control = is_control_path(path)
-        if not self._quiet or (is_control and has_failed):
+        if not self._is_held or (is_control and status >= 400):
             say(line)
-        elif not is_control:
-            self._latest.append(line)
+        elif not (is_control and self._quiet):
+            self._held.append(line)
 
     def _hint(self, hint: str) -> None:
         """Print what to start with instead, unless this is one of the newest hints."""
@@ -127,15 +135,14 @@ class LogFile(WatchedFileHandler):
         if is_named_pipe(path):
             raise no_file(path)
         if path.exists() and is_output(path.stat()):
-            reason = "the output of this program, which has the log anyway"
-            raise OSError(errno.EINVAL, reason, str(path))
+            raise OSError(errno.EINVAL, "the output of this program", str(path))
         open(path, "wb", opener=open_private).close()
         super().__init__(path, encoding="utf-8", errors="replace")
         self._path = path
         self._is_json = path.suffix.lower() == ".jsonl"
         self._lost = 0  # lines that it could not take
 
-    def add(self, line: str, members: Callable[[], dict[str, Any]] | None = None) -> None:
+    def add(self, line: str, members: Members | None = None) -> None:
         """Write a line behind the time, or the JSON object of its `members`, if it has any.
 
         What the file cannot take is counted, and breaks no request.

@@ -69,7 +69,7 @@ def program(context: click.Context, /, **values: Any) -> int | None:
     """A local stub of the Project and Deployment Service, for development and tests.
 
     With a COMMAND it serves until the command ends, and exits with the command's status. The
-    command's environment has STUB_URL and STUB_TOKEN.
+    command's environment has STUB_URL and STUB_TOKEN. The log is printed if the run fails.
 
     Each option is an environment variable, too: --max-projects is STUB_MAX_PROJECTS.
     """
@@ -130,12 +130,13 @@ def contradictions(
     is_command = words and words[0].strip()
     grease = settings.options.grease
     is_fixed = not settings.token_file and not watched(settings)  # --watch has no file
-    files = [settings.seed, settings.states, settings.like, settings.token_file]
+    files = [settings.seed, settings.keep, settings.states, settings.like, settings.token_file]
     files += [settings.report, settings.log]
     paths = [os.path.realpath(file) for file in files if file]
     return {
         f"{', '.join(empty)} is empty: give a value, or leave the option out.": empty,
         "--probe: give a command after --.": settings.probe and not is_command,
+        "--env: give a command after --.": settings.env and not is_command,
         "give a command after --.": words is not None and not is_command,
         "--watch: leave out the command.": settings.watch and words,
         "--watch follows, with --store, a --token-file alone: give one, or leave out --store.": (
@@ -147,6 +148,11 @@ def contradictions(
         "--empty and --seed exclude each other: give one.": settings.empty and settings.seed,
         "--probe varies the responses by itself: leave out --grease and --store.": (
             settings.probe and (grease or settings.store)
+        ),
+        "--store keeps the records by itself: leave out --keep.": settings.keep and settings.store,
+        "--probe begins each run anew: leave out --keep.": settings.keep and settings.probe,
+        "--watch begins all worlds anew: leave out --keep.": (
+            settings.keep and settings.watch and watched(settings)
         ),
         "--probe needs a POSIX system.": settings.probe and not hasattr(os, "killpg"),
         f"two options name the same file: {', '.join(paths)}.": len({*paths}) < len(paths),

@@ -42,6 +42,7 @@ class Settings:
     port: int = 8080
     empty: bool = False
     seed: Path | None = None
+    keep: Path | None = None
     quiet: bool = False
     log: Path | None = None
     probe: tuple[str, ...] = ()
@@ -54,9 +55,19 @@ class Settings:
     host: str = "127.0.0.1"
     token_file: Path | None = None
     trusted_host: Sequence[str] = ()
+    env: Mapping[str, str] = field(default_factory=dict)  # values with placeholders, by name
     store: str | None = None
     threads: int = 16
     grace: float = 10.0
+
+    def environment(self, url: str, port: int) -> dict[str, str]:
+        """What a command has in its environment besides ours."""
+        token = self.secrets[0]
+        values = {"url": url, "token": token, "port": str(port)}
+        environment = {"STUB_URL": url, "STUB_TOKEN": token}
+        for name, text in self.env.items():
+            environment[name] = PLACEHOLDER.sub(lambda found: values[found[1]], text)
+        return environment
 
     @property
     def secrets(self) -> list[str]:
@@ -92,23 +103,14 @@ class Option(click.Option):
     """An option whose variable is read from the environment of `Start`: click reads os.environ."""
 
     def resolve_envvar_value(self, ctx: click.Context) -> str | None:
-        start: Start = ctx.obj
         name = str(self.envvar)
-        value = start.environ.get(name, "").strip(BLANKS)
-        if is_link(name, value):
-            return None
-        return value or None
+        value: str = ctx.obj.environ.get(name, "").strip(BLANKS)
+        return None if is_link(name, value) else value or None
 
     def get_error_hint(self, ctx: click.Context | None) -> str:
         if ctx and ctx.get_parameter_source(str(self.name)) is ParameterSource.ENVIRONMENT:
             return f"'{self.envvar}'"
         return super().get_error_hint(ctx)
-
-
-def split_list(text: str, separator: str) -> list[str]:
-    """The items of a text, whatever a shell or an editor has put around them."""
-    items = [each.strip(BLANKS) for each in re.split(separator, text)]
-    return [each for each in items if each]
 
 
 # What an option takes
@@ -128,19 +130,22 @@ class Number(click.FloatRange):
         return number
 
 
-class Words(click.types.StringParamType):
-    """A text without spaces: its variable may have several, between commas or white space."""
+class Several(click.types.StringParamType):
+    """A text, of which a variable may have several, whatever an editor has put around them."""
 
-    separator = r"[\s,]"
+    def __init__(self, separator: str) -> None:
+        self.separator = separator
 
     def split_envvar_value(self, rv: str) -> list[str]:
-        return split_list(rv, self.separator) or [rv]
+        return self.items(rv) or [rv]
+
+    def items(self, text: str) -> list[str]:
+        items = [each.strip(BLANKS) for each in re.split(self.separator, text)]
+        return [each for each in items if each]
 
 
-class Lines(Words):
-    """A text that may have spaces: its variable has one to a line."""
-
-    separator = "\n"
+WORDS = Several(r"[\s,]")
+LINES = Several("\n")  # of texts that may have spaces
 
 
 def parse_path(text: str) -> Path:
@@ -150,7 +155,7 @@ def parse_path(text: str) -> Path:
 
 
 def parse_lines(texts: Sequence[str]) -> tuple[str, ...]:
-    return tuple(line for text in texts for line in split_list(text, "\n"))
+    return tuple(line for text in texts for line in LINES.items(text))
 
 
 def parse_delay(text: str) -> tuple[float, float]:
@@ -176,6 +181,25 @@ def parse_outcomes(texts: Sequence[str]) -> tuple[tuple[str, str], ...]:
     if len(usual) > 1:
         raise ValueError("give one status without a pattern")
     return tuple(named + usual)
+
+
+VARIABLE = re.compile(r"([^\s=]+)=(.*)", re.DOTALL)
+PLACEHOLDER = re.compile(r"\{(\w+)\}")  # other braces, as of JSON, are plain text
+
+
+def parse_env(texts: Sequence[str]) -> dict[str, str]:
+    """The variables by their names; of one name the last counts, as it does for env(1)."""
+    variables = {}
+    for text in texts:
+        found = VARIABLE.fullmatch(text)
+        if not found:
+            raise ValueError("give NAME=VALUE, such as API_URL={url}/v1")
+        name, value = found.groups()
+        for placeholder in PLACEHOLDER.finditer(value):
+            if placeholder[0] not in ("{url}", "{token}", "{port}"):
+                raise ValueError(f"{placeholder[0]} is none of {{url}}, {{token}} and {{port}}")
+        variables[name] = value
+    return variables
 
 
 def parse_freeze(text: str) -> datetime:
@@ -224,8 +248,8 @@ def flag(text: str) -> Any:
     return option(text, is_flag=True)
 
 
-def several(text: str, kind: Any = None, **more: Any) -> Any:
-    return option(f"{text}; repeatable.", kind, **{"type": Words(), "multiple": True, **more})
+def several(text: str, kind: Any = None, of: Several = WORDS, **more: Any) -> Any:
+    return option(f"{text}; repeatable.", kind, **more, type=of, multiple=True)
 
 
 def axes(text: str, parse: Callable[[str], tuple[str, ...]]) -> Row:
@@ -257,21 +281,28 @@ ROWS: dict[str, dict[str, Row]] = {
         "outcome": several(
             "Last status of new deployments, or PATTERN=STATUS for names of projects",
             parse_outcomes,
-            type=Lines(),
+            LINES,
             metavar="STATUS",
         ),
         "empty": flag("Start without the sample."),
         "seed": file("JSON file to start from, not the sample."),
+        "keep": file("JSON file to start from once it is there, and to write at the end."),
         "cors_origin": several("Origin whose pages may call, or *", stub.check_origins),
         "delay": option(
             "Seconds by which responses are late, or LEAST-MOST.", parse_delay, default="0"
         ),
         "quiet": flag(
-            "Of the requests, print failed ones to /_stub, and the latest if the run fails."
+            "Of the requests, print failed ones to /_stub, and the last 20 if the run fails."
         ),
         "log": file("File for a line per request, made anew at the start; .jsonl: JSON."),
     },
     "In a client team's tests": {
+        "env": several(
+            "Variable for the COMMAND; {url}, {token} and {port} are filled in",
+            parse_env,
+            LINES,
+            metavar="NAME=VALUE",
+        ),
         "strict": flag("Reject query parameters and members that are not in the contract."),
         "grease": axes(
             "Vary what nobody promised: tier1 (the default), all, or AXES; axis@part limits an "
@@ -293,7 +324,7 @@ ROWS: dict[str, dict[str, Row]] = {
         "watch": flag("Read --seed, --states, --like and --token-file anew when they change."),
         "fail_on": several(FAIL_ON, stub.parse_kinds),
         "allow": several(
-            "Finding to ignore, or a shell pattern; one to a line", parse_lines, type=Lines()
+            "Finding to ignore, or a shell pattern; one to a line", parse_lines, LINES
         ),
         "report": file("File for the coverage and the findings, as JSON."),
     },

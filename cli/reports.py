@@ -85,17 +85,18 @@ class ReportFile:
         self._given = path
         self._path = Path(os.path.realpath(path))
         self._mode = PRIVATE
-        with suppress(FileNotFoundError):  # at any time: another program may have the same report
+        with suppress(FileNotFoundError):  # at any time: another program may have the same file
             status = path.stat()
             if not S_ISREG(status.st_mode) or is_output(status):
                 raise OSError(0, "not a file of its own", str(path))
-            if not os.access(self._path.parent, os.W_OK):
-                raise PermissionError(0, "its folder cannot be written to", str(self._path))
             self._mode = S_IMODE(status.st_mode)
-            if is_kept:
-                return
-        self._path.touch()
-        self._path.unlink(missing_ok=True)
+        try:
+            with TemporaryDirectory(dir=self._path.parent):  # as `write` makes one
+                pass
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, str(path)) from None
+        if not is_kept:
+            self._path.unlink(missing_ok=True)
 
     def __str__(self) -> str:
         return str(self._given)

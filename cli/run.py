@@ -18,7 +18,7 @@ from stub.tokens import is_empty
 
 from .apps import Served, make_app
 from .command import COULD_NOT_RUN, NOT_FOUND, Command
-from .files import warnings_of_mode, with_files
+from .files import kept_state, warnings_of_mode, with_files
 from .github import add_to_summary, annotate
 from .log import Log
 from .options import Settings, Start
@@ -41,6 +41,8 @@ class Parts:
     command: Command | None
     probe: Probe | None  # of the command
     watch: Watch | None
+    report: ReportFile | None
+    keep: ReportFile | None
 
 
 def run(start: Start, given: Settings) -> int:
@@ -51,8 +53,9 @@ def run(start: Start, given: Settings) -> int:
     """
     stamps = stamps_of(given)
     report = ReportFile(given.report) if given.report else None
+    keep = ReportFile(given.keep, is_kept=True) if given.keep else None
     settings = with_files(given)
-    with closing(Log(settings, shows_latest=bool(start.words or settings.fail_on))) as log:
+    with closing(Log(settings, has_command=bool(start.words))) as log:
         new_app = partial(make_app, start.create_stub, log)
         command = Command(start.words, start.environ) if start.words else None
         probe = watch = None
@@ -61,9 +64,9 @@ def run(start: Start, given: Settings) -> int:
         served = probe.served if probe else Served(new_app(settings))
         if settings.watch:
             watch = Watch(served, given, stamps, new_app, log.redactor)
-        parts = Parts(settings, log, served, command, probe, watch)
+        parts = Parts(settings, log, served, command, probe, watch, report, keep)
         serve(parts)
-    return conclude(parts, start.environ, report)
+    return conclude(parts, start.environ)
 
 
 # While it serves
@@ -115,7 +118,7 @@ def begin(parts: Parts, port: int, stop: Callable[[], None]) -> None:
     for line in notes(settings, port):
         say(f"{line}\n")
     if command:
-        command.environ.update(STUB_URL=url, STUB_TOKEN=settings.secrets[0])
+        command.environ.update(settings.environment(url, port))
         runner = parts.probe or command
         command.start(runner.run, stop)
     if parts.watch:
@@ -152,6 +155,8 @@ def notes(settings: Settings, port: int) -> Iterator[str]:
             "the limit of open files (ulimit -n)"
         )
     yield from token_warnings(settings)
+    if settings.keep and settings.keep.exists():
+        yield f"the records are those of {settings.keep}"
     if options.grease:
         axes = ",".join(options.grease)
         seed = options.grease_seed
@@ -183,33 +188,34 @@ def token_warnings(settings: Settings) -> Iterator[str]:
 # The end
 
 
-def conclude(parts: Parts, environ: Mapping[str, str], report: ReportFile | None) -> int:
+def conclude(parts: Parts, environ: Mapping[str, str]) -> int:
     """Judge a run that has ended; return the exit status: that of the command if it is not 0.
 
-    With --quiet, a failure is preceded by the latest lines of the log. A report that cannot be
-    written is a failure, too.
+    A failure is preceded by the lines of the log that were held. A file that cannot be written
+    is a failure, too.
     """
     settings = parts.settings
     probe = parts.probe
-    depends = list(findings_of(probe)) if probe else []
     worlds = probe.worlds if probe else parts.served.worlds
     assert worlds
+    is_kept = not parts.keep or parts.keep.write(kept_state(worlds))
+    depends = list(findings_of(probe)) if probe else []
     verdict = stub.Verdict(worlds, settings.fail_on, settings.allow, depends)
     status = parts.command.status if parts.command else 0
     others = [finding for finding in verdict.findings if finding not in depends]
     if status or others:
-        say(parts.log.latest())
+        say(parts.log.held())
     if parts.command and not verdict.is_called:
         warn_of_no_request(parts.command)
     if probe:
         say("".join(summary(probe)))
     print_verdict(verdict, environ)
     status = status or int(bool(verdict.findings))
-    if probe and probe.not_run:
+    if not is_kept or (probe and probe.not_run):
         status = status or 2
-    if report:
-        text = text_of_report(parts, verdict, status, is_xml=report.is_xml)
-        if not report.write(text):
+    if parts.report:
+        text = text_of_report(parts, verdict, status, is_xml=parts.report.is_xml)
+        if not parts.report.write(text):
             status = status or 2
     return status
 
@@ -218,8 +224,8 @@ def warn_of_no_request(command: Command) -> None:
     """Warn of a command that has run, and has not called the interface."""
     if command.status in (COULD_NOT_RUN, NOT_FOUND):
         return
-    hint = proxy_hint(command.environ)
-    say(f"warning: no request to /v1: does the command use STUB_URL?{hint}\n")
+    question = "does the command use STUB_URL, or --env NAME={url}?"
+    say(f"warning: no request to /v1: {question}{proxy_hint(command.environ)}\n")
 
 
 def proxy_hint(environ: Mapping[str, str]) -> str:

@@ -74,6 +74,35 @@ def test_the_command_has_its_own_words_the_environment_and_the_first_token(capfd
     assert capfd.readouterr().out == f"{url} one kept\n{words}\n"
 
 
+FILLED = {
+    "API_URL": ("{url}/v1", "{url}/v1"),
+    "API_TOKEN": ("{token}.job", "one-token.job"),
+    "JSON": ('{"port": {port}, "a": {}}', '{"port": {port}, "a": {}}'),
+    "PLAIN": (" $HOME=1 ", " $HOME=1 "),
+    "EMPTY": ("", ""),
+}
+
+
+def test_a_variable_of_the_command_has_the_url_the_token_and_the_port(capfd: Capture) -> None:
+    options = [f"--env={name}={value}" for name, (value, _) in FILLED.items()]
+    code = f"import os; print(os.environ['STUB_URL'], *map(os.environ.get, {[*FILLED]}), sep='|')"
+    run("--token", "team=one-token", *options, "--", sys.executable, "-c", code)
+    url, *values = capfd.readouterr().out.removesuffix("\n").split("|")
+    port = url.rpartition(":")[2]
+    expected = [text.replace("{url}", url).replace("{port}", port) for _, text in FILLED.values()]
+    assert values == expected
+
+
+def test_a_variable_of_the_command_wins_over_the_others(capfd: Capture) -> None:
+    words = ("--", "sh", "-c", 'echo "$STUB_URL $A $B"')
+    env = {"A": "ours", "B": "ours", "STUB_ENV": "STUB_URL=x\nB=1\nB=2 {token}"}
+    run(*words, env=env)
+    run("--env", "A=1", *words, env={**env, "STUB_URL": "ours"})
+    first, second = capfd.readouterr().out.splitlines()
+    assert first == "x ours 2 dev-token"
+    assert second.endswith(" 1 ours")
+
+
 def test_the_standard_streams_are_the_commands_own() -> None:
     text = 10_000 * "0123456789abcdef\n"
     words = ("--quiet", "--", "sh", "-c", "cat; echo said >&2")
@@ -94,6 +123,34 @@ def test_a_port_that_is_given_is_used_and_else_a_free_one(capfd: Capture) -> Non
     assert done.status == 2
     assert f"port {port}" in done.stderr
     assert "Give another --port" in done.stderr
+
+
+# The program as PID 1 of a container: what others leave becomes its own (PR_SET_CHILD_SUBREAPER).
+AS_PID_1 = """
+import ctypes, os, sys
+from cli.main import main
+from stub import create_stub
+
+ctypes.CDLL(None).prctl(36, 1)
+os.getpid = lambda: 1
+sys.exit(main(create_stub, sys.argv[1:], os.environ, sys.stdout, sys.stderr))
+"""
+# Leaves ten processes, and waits until they are gone: a zombie would be there.
+LEAVES = """
+import os, subprocess, sys, time
+words = ["sh", "-c", "true & echo $!"]
+left = [int(subprocess.check_output(words)) for _ in range(10)]
+latest = time.monotonic() + 10
+while left and time.monotonic() < latest:
+    left = [pid for pid in left if os.path.exists(f"/proc/{pid}")]
+sys.exit(7 + len(left))
+"""
+
+
+def test_pid_1_reaps_what_others_left_and_has_the_status_of_its_command() -> None:
+    done = finished("-c", AS_PID_1, "--", sys.executable, "-S", "-c", LEAVES)
+    assert done.status == 7, done.stderr
+    assert "Traceback" not in done.stderr
 
 
 def test_a_command_that_cannot_be_run_is_one_line() -> None:

@@ -98,7 +98,12 @@ def test_no_option_writes_the_file_of_another(tmp_path: Path) -> None:
     file, link = tmp_path / "file", tmp_path / "link"
     file.write_text("{}")
     link.symlink_to(file)
-    for one, other in (("--seed", "--report"), ("--states", "--log"), ("--like", "--report")):
+    for one, other in (
+        ("--seed", "--keep"),
+        ("--keep", "--report"),
+        ("--states", "--log"),
+        ("--like", "--report"),
+    ):
         error = not_started(one, str(file), other, str(link))
         assert error.startswith("error: two options name the same file: ")
         assert file.read_text("utf-8") == "{}"
@@ -124,7 +129,7 @@ def test_a_report_is_made_anew_where_a_link_leads(tmp_path: Path) -> None:
     ("option", "reason"),
     [
         ("--report", "not a file of its own"),
-        ("--log", "the output of this program, which has the log anyway"),
+        ("--log", "the output of this program"),
     ],
 )
 def test_a_file_is_not_the_output_of_the_program(tmp_path: Path, option: str, reason: str) -> None:
@@ -144,11 +149,14 @@ def test_programs_that_start_at_once_can_have_one_report(tmp_path: Path) -> None
         assert len([*pool.map(ReportFile, [tmp_path / "report.json"] * 400)]) == 400
 
 
-def test_a_report_that_can_no_longer_be_written_is_an_error_at_the_end(tmp_path: Path) -> None:
+@pytest.mark.parametrize("option", ["--report", "--keep"])
+def test_a_file_that_can_no_longer_be_written_is_an_error_at_the_end(
+    tmp_path: Path, option: str
+) -> None:
     report = tmp_path / "report.json"
-    done = run("--report", str(report), during=lambda url: report.mkdir())
+    done = run(option, str(report), during=lambda url: report.mkdir())
     assert done.status == 2
-    assert done.stderr.endswith("/report.json: Is a directory.\n")
+    assert f"error: {report}: Is a directory.\n" in done.stderr
     assert [*tmp_path.iterdir()] == [report]
 
 

@@ -11,9 +11,11 @@ from typing import Any
 
 import pytest
 
-from cli.log import LogFile
+from cli.log import Log, LogFile
+from cli.options import Settings
 from cli.stderr import background_stderr, say
 from records import timestamp
+from server import RejectedRequest
 from store import utc_now
 from tests.cli.conftest import script
 from tests.conftest import eventually
@@ -34,32 +36,46 @@ def requests(stderr: str) -> list[str]:
     return re.findall(r"^(.*) \d+\.\d ms$", stderr, re.MULTILINE)
 
 
-def test_a_quiet_run_shows_its_last_lines_if_it_fails() -> None:
+def test_the_log_of_a_command_is_printed_if_the_run_fails() -> None:
     paths = [f"/v1/projects?n={number}" for number in range(25)]
-    done = run("--quiet", *command(3, *paths))
-    assert done.status == 3
-    assert "\n(--log FILE has all lines)\n#6 GET /v1/projects?n=5 200 " in done.stderr
-    assert requests(done.stderr) == [
-        f"#{number} GET {path} 200" for number, path in enumerate(paths[5:], 6)
-    ]
-    assert requests(run("--quiet", *command(0, paths[0])).stderr) == []
-    judged = ("--quiet", "--fail-on", "unpromised")
-    done = run(*judged, *command(0, paths[0]))
-    assert (done.status, requests(done.stderr)) == (1, ["#1 GET /v1/projects?n=0 200"])
-    assert done.stderr.index("#1 GET ") < done.stderr.index("coverage: ")
-    done = run(*judged, "--allow", "unpromised: *", *command(0, paths[0]))
-    assert (done.status, requests(done.stderr)) == (0, [])
+    logged = [f"#{number} GET {path} 200" for number, path in enumerate(paths, 1)]
+    for options, shown in ((), logged), (("--quiet",), logged[5:]):
+        assert requests(run(*options, *command(0, *paths)).stderr) == []
+        done = run(*options, *command(3, *paths))
+        assert (done.status, requests(done.stderr)) == (3, shown)
+        assert ("\n(--log FILE has all lines)\n#6 " in done.stderr) == bool(options)
+        assert done.stderr.index("#25 GET ") < done.stderr.index("coverage: ")
+    judged = ("--fail-on", "unpromised")
+    assert requests(run(*judged, *command(0, paths[0])).stderr) == logged[:1]
+    allowed = ("--allow", "unpromised: *")
+    assert requests(run(*judged, *allowed, *command(0, paths[0])).stderr) == []
 
 
-def test_each_line_is_shown_once_and_control_requests_with_quiet_only_where_they_failed() -> None:
+def test_the_lines_that_are_held_are_bounded() -> None:
+    log = Log(Settings(), has_command=True)
+    for number in range(1001):
+        rejected = RejectedRequest("GET", f"/{number}", "", 431, "headers_too_large", "detail")
+        log.add_rejected(rejected)
+    note, *lines = log.held().splitlines()
+    assert note == "(--log FILE has all lines)"
+    assert (len(lines), lines[0].split()[1]) == (1000, "/1")
+
+
+def test_the_log_of_a_probe_is_printed_at_once() -> None:
+    done = run("--probe", "members", *command(0, "/v1/projects"))
+    assert done.stderr.index("#1 GET /v1/projects 200 ") < done.stderr.index("probe: plain: ")
+
+
+def test_each_line_is_shown_once_and_a_control_request_that_failed_at_once() -> None:
     paths = ("/v1/projects", *20 * ["/_stub/requests"], "/_stub/none")
     for options, controls in ((), 20), (("--quiet",), 0):
         done = run(*options, *command(3, *paths))
         shown = [line.split(" 404 ")[0] for line in requests(done.stderr)]
-        others = [line for line in shown if line != "GET /_stub/requests 200"]
-        assert sorted(others) == ["#1 GET /v1/projects 200", "GET /_stub/none"]
-        assert len(shown) == 2 + controls
+        listed = ["#1 GET /v1/projects 200", *controls * ["GET /_stub/requests 200"]]
+        assert shown == ["GET /_stub/none", *listed]
         assert "--log FILE" not in done.stderr
+        (line,) = requests(run(*options, *command(0, *paths)).stderr)
+        assert line.startswith("GET /_stub/none 404 ")
 
 
 @pytest.mark.parametrize("quiet", [(), ("--quiet",)])
@@ -228,7 +244,7 @@ def test_a_short_token_is_warned_of() -> None:
 
 
 def test_a_command_that_does_not_call_the_interface_is_warned_of() -> None:
-    warning = "warning: no request to /v1: does the command use STUB_URL?\n"
+    warning = "warning: no request to /v1: does the command use STUB_URL, or --env NAME={url}?\n"
     assert warning in run("--", "true").stderr
     assert warning not in run("--", "no-such-command").stderr
     assert warning in run("--quiet", *command(0, "/_stub/state", "/projects")).stderr
@@ -239,7 +255,7 @@ def test_a_command_that_does_not_call_the_interface_is_warned_of() -> None:
         ({"http_proxy": "http://a", "no_proxy": "a,127.0.0.1"}, False),
         ({"http_proxy": ""}, False),
     ):
-        hint = "STUB_URL? HTTP_PROXY is set: set NO_PROXY and no_proxy to 127.0.0.1,localhost\n"
+        hint = "{url}? HTTP_PROXY is set: set NO_PROXY and no_proxy to 127.0.0.1,localhost\n"
         assert (hint in run("--", "true", env=env).stderr) is is_named
 
 

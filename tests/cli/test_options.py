@@ -140,9 +140,19 @@ INVALID: list[tuple[list[str], str]] = [
     (["--watch"], "--watch: give a --seed, a --like, --states or a --token-file."),
     (["--watch", "--seed", "x", "--", "true"], "--watch: leave out the command."),
     (["--watch", "--seed", "x", "--store", "redis://x"], "--watch follows, with --store, a"),
+    (["--keep", "x", "--store", "redis://x"], "--store keeps the records by itself: leave out --k"),
+    (["--keep", "x", "--probe", "--", "true"], "--probe begins each run anew: leave out --keep."),
+    (["--keep", "x", "--watch", "--like", "y"], "--watch begins all worlds anew: leave out --keep"),
+    (["--keep", "x", "--token", "a=s3cret"], "the tokens without a name, and there is none: add"),
+    (["--env", "A={url}"], "--env: give a command after --."),
+    (["--env", "A", "--", "true"], "'--env': give NAME=VALUE, such as API_URL={url}/v1."),
+    (["--env", "={url}", "--", "true"], "'--env': give NAME=VALUE, such as API_URL={url}/v1."),
+    (["--env", "A B=1", "--", "true"], "'--env': give NAME=VALUE, such as API_URL={url}/v1."),
+    (["--env", "A={Url}", "--", "true"], "{Url} is none of {url}, {token} and {port}."),
     *((["--", *each], "give a command after --.") for each in ([], [""], [" "])),
     (["--probe", "", "--", "true"], "--probe is empty: give a value, or leave the option out."),
     (["--grease", "", "--store", ""], "--grease, --store is empty"),
+    (["--allow", " \n "], "--allow is empty"),
 ]
 
 
@@ -159,6 +169,7 @@ INVALID_VARIABLES = [
     ("STUB_TOKEN", "s3cret!", "a token is made of"),
     ("STUB_TOKEN", ",", "a token is made of"),
     ("STUB_FAIL_ON", "idle x", "'x' is unknown"),
+    ("STUB_ENV", "A={url}\ns3cret", "give NAME=VALUE"),
 ]
 
 
