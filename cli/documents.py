@@ -44,7 +44,8 @@ PUBLIC = 0o644  # the mode of a new file
 def show_document(name: str | None, is_typed: bool, output: Path | None) -> int:
     """Print README.md, one of docs/ as Markdown, a schema, or a fixture to copy beside your tests.
 
-    `skill` is the guide for coding agents as a SKILL.md. Without a NAME, print the names and titles.
+    `skill` is the guide for coding agents as a SKILL.md. Without a NAME, print the names and
+    titles.
     """
     if is_typed and name != "node":
         raise click.UsageError("--types needs one of these names: node.")
