@@ -83,7 +83,7 @@ function row({ entry, polls, tabindex, isOpen }) {
   const what = [code, name !== null && `"${visible(name)}"`].filter(Boolean).join(" ");
   const showPolls = (event) => {
     event.stopPropagation(); // the row would open
-    showOnly(target, { operation: "getDeployment", status, words: path.slice(-256) });
+    showOnly(target, { operation: "getDeployment", words: path.slice(-256) });
   };
   const notes = { unpromised: entry.unpromised.length, violation: entry.violations.length, fault, grease: grease.length };
   return html`<tr role="row" class=${entry.isNew ? "is-new" : ""} data-number=${number} aria-current=${isOpen ? "true" : null}
@@ -94,7 +94,7 @@ function row({ entry, polls, tabindex, isOpen }) {
       <button type="button" tabindex=${tabindex} aria-label=${`${method} ${target} ${status} at ${at}`}>${target}</button>
       <span class="what" title=${what}>${what}</span>
       <span class="notes">
-        ${polls > 1 && html`<button class="polls" type="button" tabindex=${tabindex} aria-label="Show all ${polls} requests like this"
+        ${polls > 1 && html`<button class="polls" type="button" tabindex=${tabindex} aria-label="${polls} polls: show each"
           onClick=${showPolls}>${polls.toLocaleString("en")}×</button>`}
         ${Object.keys(notes).filter((kind) => notes[kind]).map((kind) => html`<span class=${kind}>${marked(kind)}</span>`)}
       </span>
