@@ -197,7 +197,7 @@ def describe(
 def count(
     request: Request, context: Mapping[str, Any], outcome: Outcome, body: bytes, redactor: Redactor
 ) -> list[tuple[str, str]]:
-    """What the coverage counts of a request, masked: outcomes, and findings, which are short."""
+    """What the coverage counts of a request, masked: responses, and findings, which are short."""
     environ = request.environ
     operation = outcome.operation
     status = outcome.status

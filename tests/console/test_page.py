@@ -233,7 +233,7 @@ def test_coverage_and_projects_lead_to_their_requests(console: Console) -> None:
     console.send(*[f"/v1/projects?{query}" for query in ("page=1", "limit=1", "page=2", "")])
     console.send("/v1/deployments/a", f"/v1/deployments/{made['latest_deployment_id']}")
     expect(row).to_contain_text("✓ 1")
-    expect(coverage).to_contain_text("4 of 28 outcomes")
+    expect(coverage).to_contain_text("4 of 28 responses")
     finding = coverage.get_by_role("listitem").filter(has_text="△ unpromised: listProjects")
     expect(finding.get_by_role("button")).to_have_text(
         ["query parameter page2\u00d7", "query parameter limit1\u00d7"]
