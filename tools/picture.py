@@ -23,7 +23,8 @@ def show_a_day(client: APIRequestContext) -> None:
     """Send what a client team might send."""
     for name in ("storefront", "payments-api", "mobile-app"):
         deployment = create(client, name)
-        client.get(f"/v1{deployment}")
+        for _ in range(4):
+            client.get(f"/v1{deployment}")
         client.post("/_stub/clock", data={"advance": 45})
     client.put(f"/_stub{deployment}", data={"status": "failed"})
     client.get(f"/v1{deployment}")
