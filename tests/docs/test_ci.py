@@ -25,8 +25,7 @@ shift 3 && exec "{sys.executable}" "{ROOT}/app.py" "$@"
 """
 COMMANDS = [text for kind, text in BLOCKS if kind == "sh" and "uvx --from " in text]
 (GATED,) = (command for command in COMMANDS if "careless.sh" in command)
-(PROBE,) = (command for command in COMMANDS if "--probe" in command)
-OTHERS = [command for command in COMMANDS if command not in (GATED, PROBE)]
+OTHERS = [command for command in COMMANDS if command != GATED]
 RECIPES = [
     each if " test.sh" in each or "pytest" in each else pytest.param(each, marks=pytest.mark.slow)
     for each in OTHERS
@@ -79,16 +78,6 @@ def test_the_gate_prints_what_is_printed(folder: Path) -> None:
     assert [*document] == [*made][-2:]
 
 
-@pytest.mark.slow
-def test_the_probe_finds_what_the_page_says(folder: Path) -> None:
-    done = run(PROBE, folder)
-    (named,) = re.findall(r"the probe finds (.*?)\.\n", TEXTS[NAME], re.DOTALL)
-    found = re.findall(r"^finding: depends: (.*?) \(first: ", done.stderr, re.MULTILINE)
-    assert done.returncode == 1
-    # An id is random: the text of a created record breaks the script in some runs.
-    assert {*found, "json-text of createProject 201"} == {*re.findall(r"`(.*?)`", named)}
-
-
 def test_each_fixture_is_copied_from_the_program_by_a_recipe() -> None:
-    pattern = r"deployment-stub docs (\S+) > (?:\S+/)?(\S+)$"
+    pattern = r"deployment-stub docs (\S+) -o (?:\S+/)?(\S+)$"
     assert dict(re.findall(pattern, TEXTS[NAME], re.MULTILINE)) == FIXTURES
