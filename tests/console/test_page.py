@@ -179,7 +179,9 @@ def test_faults_are_added_met_and_removed(console: Console) -> None:
     expect(console.page.get_by_text("Fault", exact=True)).to_be_visible()
 
 
-def test_the_reset_is_on_the_first_screen_and_takes_messages_and_rejected_names_with_it(console: Console) -> None:
+def test_the_reset_is_on_the_first_screen_and_takes_rejected_names_with_it(
+    console: Console,
+) -> None:
     console.page.set_viewport_size({"width": 1280, "height": 800})
     reset = console.controls.get_by_role("button", name="Reset")
     expect(reset).to_be_in_viewport(ratio=1)
