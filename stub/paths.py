@@ -1,6 +1,8 @@
-"""Which paths are the stub's own."""
+"""Which requests are for the interface, and which for the stub itself."""
 
 from typing import Any
+
+from flask import Request
 
 from web.routing import decode_path, raw_path
 
@@ -14,9 +16,19 @@ def is_control_path(path: str) -> bool:
     return f"{path}/".startswith(CONTROLS)
 
 
-def is_recorded(path: str) -> bool:
-    """Whether a request to this path is for the interface, or tries to be."""
-    return not (path in UNRECORDED_PATHS or path.startswith(UNRECORDED_PREFIXES))
+def is_preflight(request: Request) -> bool:
+    """Whether a browser asks what a page of another origin may send."""
+    if request.method != "OPTIONS" or request.origin is None:
+        return False
+    return request.access_control_request_method is not None
+
+
+def is_recorded(request: Request) -> bool:
+    """Whether a request is for the interface, or tries to be."""
+    path = request.environ["PATH_INFO"]
+    if path in UNRECORDED_PATHS or path.startswith(UNRECORDED_PREFIXES):
+        return False
+    return not is_preflight(request)
 
 
 def shown_path(environ: dict[str, Any]) -> str:
