@@ -76,15 +76,15 @@ class ReportFile:
     """A file that the end of a run writes: whole or not at all, and through a link where it leads.
 
     The file of another run is removed, unless it is kept until there is a new one, which has its
-    mode. Otherwise the new one, which has requests in it, is for its owner alone. Raises `OSError`
-    if a file cannot be written there.
+    mode. Otherwise the new one has `mode`: one with requests in it is for its owner alone. Raises
+    `OSError` if a file cannot be written there.
     """
 
-    def __init__(self, path: Path, *, is_kept: bool = False) -> None:
+    def __init__(self, path: Path, *, is_kept: bool = False, mode: int = PRIVATE) -> None:
         self.is_xml = path.suffix.lower() == ".xml"  # JUnit XML in place of JSON
         self._given = path
         self._path = Path(os.path.realpath(path))
-        self._mode = PRIVATE
+        self._mode = mode
         with suppress(FileNotFoundError):  # at any time: another program may have the same file
             status = path.stat()
             if not S_ISREG(status.st_mode) or is_output(status):

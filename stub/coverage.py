@@ -1,4 +1,4 @@
-"""The coverage: the outcomes of the contract that were met, and what nobody promised."""
+"""The coverage: the responses of the contract that were met, and what nobody promised."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence

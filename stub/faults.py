@@ -1,4 +1,4 @@
-"""Faults: outcomes that wait for the next requests to `/v1`."""
+"""Faults: what waits for the next requests to `/v1`."""
 
 import itertools
 import time

@@ -86,7 +86,7 @@ class Verdict:
         called = [name for name, counts in operations.items() if any(counts.values())]
         if not called and not document["violations"]:
             return ""
-        lines = [f"coverage: {document['met']} of {document['of']} outcomes met"]
+        lines = [f"coverage: {document['met']} of {document['of']} responses met"]
         width = max(map(len, operations))
         for name, counts in operations.items():
             met = [f"{status} x{count}" for status, count in counts.items() if count]

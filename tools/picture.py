@@ -13,13 +13,24 @@ TARGET = Path(__file__).resolve().parent.parent / "docs" / "console.png"
 URL = os.environ["STUB_URL"]
 
 
+def create(client: APIRequestContext, name: str, **members: str) -> str:
+    """Create a project; returns the path of its deployment below /v1 and /_stub."""
+    project = client.post("/v1/projects", data={"name": name, **members}).json()
+    return f"/deployments/{project['latest_deployment_id']}"
+
+
 def show_a_day(client: APIRequestContext) -> None:
     """Send what a client team might send."""
-    for name in ("storefront", "payments-api", "mobile-app", "data-export", "status-page"):
-        project = client.post("/v1/projects", data={"name": name, "team": "insights"}).json()
-        client.get(f"/v1/deployments/{project['latest_deployment_id']}")
+    for name in ("storefront", "payments-api", "mobile-app"):
+        deployment = create(client, name)
+        for _ in range(4):
+            client.get(f"/v1{deployment}")
         client.post("/_stub/clock", data={"advance": 45})
-    client.put("/_stub/deployments/dpl_building", data={"status": "failed"})
+    client.put(f"/_stub{deployment}", data={"status": "failed"})
+    client.get(f"/v1{deployment}")
+    for name in ("data-export", "analytics"):
+        create(client, name, team="insights")
+        client.post("/_stub/clock", data={"advance": 45})
     client.post("/v1/projects", data={"name": "storefront"})
     client.post("/v1/projects", data={"name": ""})
     client.get("/v1/projects?page=2")
@@ -28,6 +39,8 @@ def show_a_day(client: APIRequestContext) -> None:
     client.delete("/v1/projects/prj_website")
     client.post("/_stub/faults", data={"operation": "listProjects", "status": 503, "times": 3})
     client.get("/v1/projects")
+    client.get(f"/v1{create(client, 'status-page')}")
+    client.get("/v1/deployments/dpl_succeeded")
 
 
 with sync_playwright() as playwright:

@@ -1,6 +1,6 @@
 // The controls: clock, grease, faults, and the world as a whole.
 
-import { html } from "./preact.js";
+import { html, useEffect, useRef } from "./preact.js";
 import { Faults } from "./faults.js";
 import { dateAndTime, Dialog, plural, Problem, useAttempt, useWanted } from "./parts.js";
 import { session } from "./session.js";
@@ -9,7 +9,7 @@ import { announce, set, state } from "./state.js";
 import { send } from "./wire.js";
 
 export const Controls = () => html`<div class="stack">
-  <${Clock} /><${World} /><${Grease} /><${Faults} />
+  <${Clock} /><${World} /><${Faults} /><${Grease} />
 </div>`;
 
 function Clock() {
@@ -39,12 +39,15 @@ function Grease() {
     const { axes, parts } = wanted ? grease.default : { axes: [] };
     if (await attempted("PUT", "/_stub/grease", { axes, parts })) announce(`Grease is ${wanted ? "on" : "off"}`);
   });
-  return html`<h3>Responses</h3>
+  const details = useRef();
+  useEffect(() => isOn && (details.current.open = true), [isOn]);
+  return html`<details class="vary" ref=${details}><summary><h3>Vary the responses</h3></summary>
     <p><label class="switch">
       <input type="checkbox" role="switch" checked=${isOn} onChange=${() => change(!isOn)} aria-describedby="grease-hint" /> Grease
     </label></p>
     <${Problem} error=${error} />
-    <p id="grease-hint" class="hint"><${Term} name="grease" /> varies what nobody promised in the responses.</p>`;
+    <p id="grease-hint" class="hint"><${Term} name="grease" /> varies what nobody promised in the responses.</p>
+  </details>`;
 }
 
 /** Save the document at a path as a file. */

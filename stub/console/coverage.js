@@ -13,10 +13,10 @@ export function Coverage() {
   const statuses = [...new Set(names.flatMap((name) => Object.keys(operations[name])))].sort();
   const groups = Object.groupBy(statuses, (status) => (status === "other" ? status : `${status[0]}xx`));
   return html`<div class="stack">
-    <p>${met} of ${of} <${Term} name="outcome">outcomes<//> met</p>
+    <p>${met} of ${of} <${Term} name="response">responses<//> met</p>
     <progress max=${of} value=${met} aria-label="Coverage"></progress>
     <p class="hint">✓ met, how often · ○ not met · – not declared</p>
-    <table id="matrix" aria-label="Outcomes">
+    <table id="matrix" aria-label="Responses">
       <thead><tr><th scope="col">Status</th>${names.map((name) => html`<th scope="col">${broken(name)}</th>`)}</tr></thead>
       ${Object.entries(groups).map(([group, members]) => html`<tbody>
         ${group !== "other" && html`<tr><th scope="rowgroup" colspan=${1 + names.length}>${group}</th></tr>`}
@@ -30,7 +30,7 @@ export function Coverage() {
     <ul id="findings">
       ${found("unpromised", unpromised)}${found("violation", violations)}
     </ul>
-    ${!met && html`<${Empty} text="No outcome is met yet. Let your client send requests, or ask for an outcome:"
+    ${!met && html`<${Empty} text="No response is met yet. Let your client send requests, or ask for one:"
       command=${commandOf("/v1/projects", '-H "Prefer: code=507"')} />`}
   </div>`;
 }
@@ -38,7 +38,7 @@ export function Coverage() {
 /** A name in camel case, which may be broken between its words. */
 const broken = (name) => name.split(/(?=[A-Z])/).map((word) => html`<wbr />${word}`);
 
-/** How often an outcome was met. It selects the requests. */
+/** How often a response was met. It selects the requests. */
 export function Met({ name, status, count }) {
   if (!count && (count === undefined || status === "other")) return html`<span class="undeclared">–</span>`;
   if (!count) return html`<span class="unmet" aria-label="not met" role="img">○</span>`;

@@ -29,7 +29,7 @@ function Worlds() {
     </div>`;
 }
 
-/** The way to the controls, which says what is not as usual. It is always there, so that it keeps the focus. */
+/** What is not as usual, and the way to the controls; nothing as long as all is. */
 function Active() {
   const { view, isPaused } = state;
   const { faults, clock, grease } = view ?? {};
@@ -43,7 +43,7 @@ function Active() {
     set({ tab: "Controls", selected: null });
     queueMicrotask(() => document.getElementById("tab-Controls")?.focus());
   };
-  return html`<button id="active" type="button" disabled=${!view} onClick=${open}><span>Controls</span>
+  return marks.length > 0 && html`<button id="active" type="button" onClick=${open}>
     ${marks.map(([, mark, word]) => html` <b title=${word}>${mark} <span>${word}</span></b>`)}
   </button>`;
 }
@@ -52,6 +52,8 @@ export function Header() {
   const { connection, view } = state;
   const like = view?.like;
   const [world, setWorld] = useState(null); // while it is typed
+  const [isUnfolded, unfold] = useState(false); // on a small screen
+  const isOpen = isUnfolded || connection.kind === "rejected";
   const token = useRef();
   const onSubmit = (event) => {
     event.preventDefault();
@@ -69,7 +71,9 @@ export function Header() {
       <h1>Project and Deployment Service</h1>
       <p>Stub at <code>${location.origin}</code>${view?.tenant && html`, tenant <code>${view.tenant}</code>`}${like && html`, like <code>${like.file}</code>, observed ${like.observed_at}`}</p>
     </div>
-    <form id="connection" novalidate autocomplete="off" onSubmit=${onSubmit}>
+    <button id="fold" type="button" aria-controls="connection" aria-expanded=${String(isOpen)} onClick=${() => unfold(!isOpen)}>
+      World <b>${session.world || "main"}</b> ${isOpen ? "▴" : "▾"}</button>
+    <form id="connection" data-open=${String(isOpen)} novalidate autocomplete="off" onSubmit=${onSubmit}>
       <div class="field">
         <label for="world">World</label>
         <input id="world" ...${invalid(connection, "world", "reason")} type="text" placeholder="main" spellcheck=${false} autocapitalize="off"
@@ -81,8 +85,8 @@ export function Header() {
         <input id="token" ...${invalid(connection, "token", "reason")} ref=${token} type="password" autocomplete="off" placeholder="bearer token" />
       </div>
       <button>Connect</button>
-      <button type="button" aria-label="Help" onClick=${() => set({ dialog: "help" })}>?</button>
     </form>
+    <button id="help" type="button" aria-label="Help" onClick=${() => set({ dialog: "help" })}>?</button>
     <${Active} />
     <p id="status" role="status" data-kind=${connection.kind}>${STATES[connection.kind]}</p>
   </header>`;

@@ -15,10 +15,11 @@ export const focusQuietly = (element) => element?.focus({ preventScroll: true })
 /**
  * The list of `items`, which have numbers and come newest first, each a `row(item, tabindex)` with
  * this `data-number`. It goes on to the number `last` unless it is read, or `isHeld(number)`; a
- * button shows what is new. Items before `first` go unless they are read. Tab reaches one row; the
- * arrow keys, Home and End reach the others, and `onMove` learns of it.
+ * button shows what is new. Items before `first` go unless they are read. `merge` makes rows of the
+ * items that are shown. Tab reaches one row; the arrow keys, Home and End reach the others, and
+ * `onMove` learns of it.
  */
-export function List({ noun, columns, items, first = 0, last, isHeld, row, onMove, children }) {
+export function List({ noun, columns, items, first = 0, last, isHeld, merge = (all) => all, row, onMove, children }) {
   const scroller = useRef();
   const place = useRef({ top: last }); // the highest number that is shown; `stop` is that of the row that Tab reaches
   const [, redraw] = useState();
@@ -26,7 +27,7 @@ export function List({ noun, columns, items, first = 0, last, isHeld, row, onMov
   const isKept = isHeld?.(place.current.top) || (scroller.current && isRead(scroller.current));
   if (!isKept && place.current.top !== last) place.current = { top: last };
   const { top, stop } = place.current;
-  const rows = items.filter(({ number }) => number <= top && (isKept || number >= first));
+  const rows = merge(items.filter(({ number }) => number <= top && (isKept || number >= first)));
   const unseen = items.filter(({ number }) => number > top).length;
   const reached = rows.find(({ number }) => number === stop) ?? rows[0];
 

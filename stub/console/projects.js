@@ -31,7 +31,7 @@ export function Projects() {
     <div class="bar">
       <h2 id="projects-title">Projects</h2>
       <span class="count">${count.toLocaleString("en")}</span>
-      <${Create} error=${error} attempted=${attempted} forget=${forget} />
+      <${Create} instance=${instance} error=${error} attempted=${attempted} forget=${forget} />
     </div>
     <${Problem} error=${error} id="create-error" />
     <${List} noun="project" key=${instance} columns=${COLUMNS} last=${count} items=${newest.map((project, at) => ({ ...project, number: count - at }))}
@@ -43,18 +43,20 @@ export function Projects() {
   </section>`;
 }
 
-function Create({ error, attempted, forget }) {
-  const [name, setName] = useState("");
+function Create({ instance, error, attempted, forget }) {
+  const [typed, type] = useState({ name: "" }); // a rejected one has the instance of the world that rejected it
+  const name = typed.rejectedBy && typed.rejectedBy !== instance ? "" : typed.name;
   const onInput = (event) => {
-    setName(event.target.value);
+    type({ name: event.target.value });
     forget();
   };
   const onSubmit = async (event) => {
     event.preventDefault();
     const headers = { "Content-Type": state.view.request_type };
-    if (!(await attempted("POST", "/v1/projects", creationOf(name), { headers }))) return;
-    setName((typed) => (typed === name ? "" : typed));
-    announce(`Project ${visible(name)} created`);
+    const isCreated = await attempted("POST", "/v1/projects", creationOf(name), { headers });
+    const rest = isCreated ? { name: "" } : { name, rejectedBy: instance };
+    type((now) => (now.name === name ? rest : now));
+    if (isCreated) announce(`Project ${visible(name)} created`);
   };
   return html`<form id="create" novalidate autocomplete="off" onSubmit=${onSubmit}>
     <label for="name">Name</label>

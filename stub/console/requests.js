@@ -5,7 +5,7 @@ import { commandOf } from "./command.js";
 import { nameIn } from "./creation.js";
 import { List } from "./list.js";
 import { clockTime, Empty, marked, visible } from "./parts.js";
-import { isSearched, NO_FILTER, search } from "./search.js";
+import { isSearched, NO_FILTER, search, showOnly } from "./search.js";
 import { set, state } from "./state.js";
 
 const COLUMNS = ["Status", "Method", "Path", "ms", "Time (UTC)"];
@@ -25,8 +25,9 @@ export function Requests() {
       <${Filter} />
     </div>
     <${List} noun="request" key=${`${view.instance} ${filter.chip?.label} ${filter.q}`} columns=${COLUMNS} items=${found.rows.toReversed()}
-      first=${first} last=${last} isHeld=${(top) => isPaused || selected?.number <= top} onMove=${(entry) => selected?.number && set({ selected: entry })}
-      row=${(entry, tabindex) => html`<${Row} key=${entry.number} entry=${entry} tabindex=${tabindex} isOpen=${entry.number === selected?.number} />`}>
+      first=${first} last=${last} isHeld=${(top) => isPaused || selected?.number <= top} onMove=${({ entry }) => selected?.number && set({ selected: entry })}
+      merge=${merged} row=${({ number, entry, numbers }, tabindex) => html`<${Row} key=${number} entry=${entry} polls=${numbers.length}
+        tabindex=${tabindex} isOpen=${numbers.includes(selected?.number)} />`}>
       ${!count && html`<${Empty} command=${commandOf("/v1/projects")}
         text=${html`<strong>Waiting for requests…</strong><br />Let your client send them to ${location.origin}, or send one:`} />`}
       ${count > 0 && isSearched() && !isLoading && !matching && html`<div class="empty"><p>No request matches the filter.</p>
@@ -34,6 +35,18 @@ export function Requests() {
         <p><button type="button" onClick=${() => refine(NO_FILTER)}>Clear the filter</button></p></div>`}
     <//>
   </section>`;
+}
+
+/** Rows of entries, of which the newest is first. Without a filter the polls of a deployment are one row, that of the newest. */
+function merged(entries) {
+  const groups = isSearched() ? entries.map((entry) => [entry]) : [...Map.groupBy(entries, groupOf).values()];
+  return groups.map((group) => ({ number: group[0].number, entry: group[0], numbers: group.map(({ number }) => number) }));
+}
+
+/** What the polls of a deployment with the same result have in common; what is worth a look is a row of its own. */
+function groupOf({ number, operation, method, path, status, fault, unpromised, violations, grease }) {
+  const isPlain = !fault && !unpromised.length && !violations.length;
+  return operation === "getDeployment" && isPlain ? [method, path, status, grease].join(" ") : number;
 }
 
 /** Change the filter by a button that is gone then. */
@@ -62,12 +75,16 @@ function Filter() {
 
 const Row = (props) => useMemo(() => row(props), Object.values(props));
 
-function row({ entry, tabindex, isOpen }) {
+function row({ entry, polls, tabindex, isOpen }) {
   const { number, method, path, query, status, code, body, ms, time, fault, grease } = entry;
   const at = clockTime(time);
   const target = visible(query ? `${path}?${query}` : path);
   const name = nameIn(body);
   const what = [code, name !== null && `"${visible(name)}"`].filter(Boolean).join(" ");
+  const showPolls = (event) => {
+    event.stopPropagation(); // the row would open
+    showOnly(target, { operation: "getDeployment", words: path.slice(-256) });
+  };
   const notes = { unpromised: entry.unpromised.length, violation: entry.violations.length, fault, grease: grease.length };
   return html`<tr role="row" class=${entry.isNew ? "is-new" : ""} data-number=${number} aria-current=${isOpen ? "true" : null}
     onClick=${() => String(getSelection()) || set({ selected: entry })}>
@@ -76,7 +93,11 @@ function row({ entry, tabindex, isOpen }) {
     <td role="cell" class="mono path" title=${target}>
       <button type="button" tabindex=${tabindex} aria-label=${`${method} ${target} ${status} at ${at}`}>${target}</button>
       <span class="what" title=${what}>${what}</span>
-      <span class="notes">${Object.keys(notes).filter((kind) => notes[kind]).map((kind) => html`<span class=${kind}>${marked(kind)}</span>`)}</span>
+      <span class="notes">
+        ${polls > 1 && html`<button class="polls" type="button" tabindex=${tabindex} aria-label="${polls} polls: show each"
+          onClick=${showPolls}>${polls.toLocaleString("en")}×</button>`}
+        ${Object.keys(notes).filter((kind) => notes[kind]).map((kind) => html`<span class=${kind}>${marked(kind)}</span>`)}
+      </span>
     </td>
     <td role="cell" class="mono ms">${ms.toFixed(1)}</td>
     <td role="cell" class="mono time">${at}</td>

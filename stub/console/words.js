@@ -6,7 +6,7 @@ import { set } from "./state.js";
 
 const WORDS = {
   world: "The data, clock, faults, journal and coverage that one token name selects: dev-token.job-42 has the world job-42. Tests in different worlds do not see each other.",
-  outcome: "An operation together with a status that the contract declares for it. It is met when a request got it.",
+  response: "A status that the contract declares for an operation. It is met when a request of the operation got it.",
   unpromised: "What a request depended on although the interface does not promise it, such as a query parameter.",
   violation: "A rule of the interface that a request broke: no Authorization header, another form of it, or no such operation.",
   fault: "An error, a delay or a cut that the next matching requests get, in place of the response or on top of it.",

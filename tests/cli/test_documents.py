@@ -1,6 +1,9 @@
 """The documents come along: `app.py docs [NAME]` prints them, and no message names another file."""
 
+from pathlib import Path
+
 import pytest
+import yaml
 
 from cli.documents import FIXTURES, TYPES_OF_NODE
 from tests.conftest import ROOT
@@ -22,6 +25,31 @@ def test_each_document_is_printed_as_it_is(name: str) -> None:
     assert (done.status, done.stdout, done.stderr) == (0, FILES[name].read_text("utf-8"), "")
 
 
+def test_a_document_is_written_to_a_file_or_there_is_none(tmp_path: Path) -> None:
+    file = tmp_path / "stub_fixture.py"
+    invalid = run("docs", "pytes", "--output", str(file))
+    assert (invalid.status, file.exists()) == (2, False)
+    done = run("docs", "pytest", "-o", str(file))
+    assert (done.status, done.stdout, done.stderr) == (0, "", "")
+    assert file.read_bytes() == FILES["pytest"].read_bytes()
+    no_name = run("docs", "-o", str(file))
+    assert (no_name.status, no_name.stderr) == (2, "error: --output needs a NAME.\n")
+    no_folder = run("docs", "node", "-o", f"{file}/deeper")
+    assert (no_folder.status, no_folder.stderr) == (2, f"error: {file}/deeper: Not a directory.\n")
+    assert file.read_bytes() == FILES["pytest"].read_bytes()
+
+
+def test_the_skill_is_the_guide_for_agents_with_its_summary_as_the_description() -> None:
+    guide = (ROOT / "llms.txt").read_text("utf-8")
+    _, header, text = run("docs", "skill").stdout.split("---\n", 2)
+    fields = yaml.safe_load(header)
+    assert text == f"\n{guide}"
+    assert [*fields] == ["name", "description"]
+    assert fields["name"] == "deployment-stub"
+    assert fields["description"] in guide.replace("\n> ", " ")
+    assert len(fields["description"]) <= 1024  # characters, as agentskills.io says
+
+
 def test_the_types_of_a_fixture_are_printed_as_they_are() -> None:
     text = (ROOT / TYPES_OF_NODE).read_text("utf-8")
     done = run("docs", "node", "--types")
@@ -37,7 +65,7 @@ def test_what_has_no_types_is_named(words: list[str]) -> None:
 
 def test_without_a_name_all_are_listed_with_their_titles() -> None:
     lines = run("docs").stdout.splitlines()
-    assert {line.split()[0] for line in lines} == {*FILES}
+    assert {line.split()[0] for line in lines} == {*FILES, "skill"}
     assert "ci               Use the stub in CI" in lines
     assert "pytest           The fixture `stub`, a world of its own for each test." in lines
 

@@ -97,7 +97,7 @@ def test_github_shows_each_finding_and_the_table(tmp_path: Path) -> None:
         "::warning title=deployment-stub::--allow '* ```' matches no finding",
     ]
     text = summary.read_text("utf-8")
-    assert text.startswith("before\n### deployment-stub\n\n```text\ncoverage: 1 of 28 outcomes met")
+    assert text.startswith("before\n### deployment-stub\n\n```text\ncoverage: 1 of 28 responses")
     assert finding in text
     env["GITHUB_STEP_SUMMARY"] = str(tmp_path)
     assert "warning: GITHUB_STEP_SUMMARY: Is a directory\n" in run(during=ask, env=env).stderr

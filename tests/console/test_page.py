@@ -8,7 +8,7 @@ from axe_playwright_python.base import AXE_SCRIPT, AxeResults
 from playwright.sync_api import ElementHandle, Page, expect
 
 from tests.conftest import ROOT, SAMPLE_SEED, make_stub
-from tests.console.conftest import Console
+from tests.console.conftest import VIEWPORT, Console
 from tests.live import serving
 from tests.wire import call
 
@@ -71,7 +71,7 @@ def test_a_status_is_set_when_it_is_chosen(console: Console) -> None:
 
 def test_clock_and_grease_are_switched_and_the_head_shows_what_is_on(console: Console) -> None:
     controls, active = console.controls, console.page.locator("#active")
-    expect(active).to_have_text("Controls")
+    expect(active).to_have_count(0)
     console.press("Advance 10 seconds")
     expect(controls).to_contain_text("10 s ahead")
     console.press("Advance 1 minute")
@@ -81,6 +81,8 @@ def test_clock_and_grease_are_switched_and_the_head_shows_what_is_on(console: Co
     expect(console.button("Frozen")).to_have_attribute("aria-pressed", "true")
     assert console.send("/_stub/clock").json["frozen"] is True
     switch = console.page.get_by_role("switch", name="Grease", exact=True)
+    expect(switch).to_be_hidden()
+    console.page.get_by_text("Vary the responses").click()
     console.page.route("**/_stub/grease", lambda route: route.abort())
     switch.click()
     expect(controls.get_by_role("alert")).to_contain_text("did not respond")
@@ -94,7 +96,7 @@ def test_clock_and_grease_are_switched_and_the_head_shows_what_is_on(console: Co
     console.send("/_stub/faults", body=b'{"status": 503, "times": 7}')
     console.send("/_stub/faults", body=b'{"delay": 0.01}')
     console.press("Pause")
-    expect(active).to_have_text("Controls ⚡ 2 faults ❄ frozen ≈ grease ‖ paused")
+    expect(active).to_have_text("⚡ 2 faults ❄ frozen ≈ grease ‖ paused")
     active.click()
     expect(console.inspector).to_have_count(0)
     expect(console.page.get_by_role("tab", name="Controls")).to_be_focused()
@@ -103,6 +105,22 @@ def test_clock_and_grease_are_switched_and_the_head_shows_what_is_on(console: Co
     assert console.send("/_stub/grease").json["axes"] == []
     console.press("Frozen")
     expect(console.button("Freeze")).to_have_attribute("aria-pressed", "false")
+
+
+def test_on_a_phone_world_and_token_are_folded_until_they_are_needed(console: Console) -> None:
+    page, world = console.page, console.page.get_by_role("textbox", name="World")
+    fold = page.locator("#fold")
+    expect(fold).to_be_hidden()
+    page.set_viewport_size({"width": 390, "height": 844})
+    expect(world).to_be_hidden()
+    expect(fold).to_contain_text(f"World {console.world}")
+    fold.click()
+    expect(world).to_be_visible()
+    world.fill("a.")
+    world.press("Enter")
+    fold.click()
+    expect(world).to_be_visible()  # since it is invalid
+    page.set_viewport_size(VIEWPORT)
 
 
 def test_faults_are_added_met_and_removed(console: Console) -> None:
@@ -161,13 +179,17 @@ def test_faults_are_added_met_and_removed(console: Console) -> None:
     expect(console.page.get_by_text("Fault", exact=True)).to_be_visible()
 
 
-def test_the_reset_is_on_the_first_screen_and_takes_messages_with_it(console: Console) -> None:
+def test_the_reset_is_on_the_first_screen_and_takes_rejected_names_with_it(
+    console: Console,
+) -> None:
     console.page.set_viewport_size({"width": 1280, "height": 800})
     reset = console.controls.get_by_role("button", name="Reset")
     expect(reset).to_be_in_viewport(ratio=1)
+    field = console.page.get_by_label("Name", exact=True)
+    field.fill("website")
     console.press("Create project")
     message = console.projects.get_by_role("alert")
-    expect(message).to_contain_text("Name")
+    expect(message).to_contain_text("name")
     below = message.bounding_box()
     first = console.project_rows.first.bounding_box()
     assert below
@@ -176,6 +198,10 @@ def test_the_reset_is_on_the_first_screen_and_takes_messages_with_it(console: Co
     reset.click()
     console.page.get_by_role("dialog").get_by_role("button", name="Reset").click()
     expect(message).to_have_count(0)
+    expect(field).to_have_value("")
+    field.fill("shop")
+    console.send("/_stub/reset", method="POST")  # while somebody types
+    expect(field).to_have_value("shop")
 
 
 def test_a_world_is_saved_as_files_and_reset_after_a_question(console: Console) -> None:
@@ -209,7 +235,7 @@ def test_coverage_and_projects_lead_to_their_requests(console: Console) -> None:
     console.send(*[f"/v1/projects?{query}" for query in ("page=1", "limit=1", "page=2", "")])
     console.send("/v1/deployments/a", f"/v1/deployments/{made['latest_deployment_id']}")
     expect(row).to_contain_text("✓ 1")
-    expect(coverage).to_contain_text("4 of 28 outcomes")
+    expect(coverage).to_contain_text("4 of 28 responses")
     finding = coverage.get_by_role("listitem").filter(has_text="△ unpromised: listProjects")
     expect(finding.get_by_role("button")).to_have_text(
         ["query parameter page2\u00d7", "query parameter limit1\u00d7"]
@@ -284,6 +310,8 @@ def test_the_keyboard_alone_is_enough(console: Console) -> None:
     page.keyboard.press("Enter")
     expect(console.announced).to_have_text("Project newest created")
     console.tab_to("newest")  # and not the row that had the focus before
+    console.tab_to("Vary the responses")
+    page.keyboard.press("Enter")
     console.tab_to("Grease")
     page.keyboard.press("Space")
     expect(page.get_by_role("switch", name="Grease")).to_be_checked()
@@ -308,6 +336,7 @@ def test_keys_reach_the_filter_the_pause_and_the_help(console: Console) -> None:
     console.press("Close help")
     tip = page.get_by_role("tooltip").filter(has_text="Variation on purpose")
     expect(tip).to_be_hidden()
+    page.get_by_text("Vary the responses").click()
     page.get_by_role("link", name="grease", exact=True).focus()
     expect(tip).to_be_visible()
     page.keyboard.press("Escape")

@@ -27,6 +27,25 @@ def test_a_row_says_what_happened(console: Console) -> None:
     expect(console.rows.nth(1).get_by_role("button")).to_have_accessible_name(name)
 
 
+def test_the_polls_of_a_deployment_are_one_row_with_a_count(console: Console) -> None:
+    first, other = "/v1/deployments/dpl_queued", "/v1/deployments/dpl_building"
+    console.send(first, other, first, "/v1/projects", other, first, f"{first}?x=1")
+    console.send("/_stub/faults", body=b'{"delay": 0.01}')
+    console.send(first)
+    buttons = console.rows.get_by_role("button").filter(has_text="/v1")
+    expect(buttons).to_have_text([first, f"{first}?x=1", first, other, "/v1/projects"])
+    expect(console.rows.locator(".polls")).to_have_text(["3\u00d7", "2\u00d7"])
+    expect(console.count).to_have_text("8")
+    console.rows.nth(2).get_by_role("button", name=first).click()
+    console.send(first, first)
+    expect(console.rows.nth(2)).to_contain_text("3\u00d7")  # since it is read
+    console.press("Close")
+    console.page.mouse.move(1, 1)
+    console.button("5 polls: show each").press("Enter")
+    expect(console.rows).to_have_count(7)
+    expect(console.inspector).to_have_count(0)
+
+
 def test_the_filter_leaves_what_matches_and_follows(console: Console) -> None:
     console.send("/v1/projects", "/v1/deployments/nope", "/v1/projects?page=1")
     expect(console.rows).to_have_count(3)

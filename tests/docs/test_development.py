@@ -18,7 +18,8 @@ from tests.wire import call, free_port
 pytestmark = pytest.mark.process
 
 PORT = "8080"
-SERVERS = [text for kind, text in blocks_of("docs/development.md") if kind == "sh" and PORT in text]
+COMMANDS = [text for kind, text in blocks_of("docs/development.md") if kind == "sh"]
+SERVERS = [text for text in COMMANDS if PORT in text and " -- " not in text]
 
 
 def is_listening(port: int) -> bool:

@@ -29,13 +29,10 @@ def test_it_is_served_as_text_without_a_token(anonymous: FlaskClient) -> None:
     assert response.headers["Cache-Control"] == "no-store"
 
 
-def test_it_lists_the_operations_and_the_routes_as_the_contracts_do() -> None:
-    operations = [*V1.operations(), *STUB.operations()]
-    declared = {(method, path): operation["summary"] for method, path, operation in operations}
-    declared["GET", "/openapi.json"] = "The contract of these"
+def test_it_lists_the_operations_and_the_routes_of_the_contracts() -> None:
+    declared = [(method, path) for method, path, _ in (*V1.operations(), *STUB.operations())]
+    declared.append(("GET", "/openapi.json"))
     assert sorted((method, path) for method, path, _ in LINES) == sorted(declared)
-    for method, path, text in LINES:
-        assert re.fullmatch(rf"{re.escape(declared[method, path])}(, .*)?", text), path
 
 
 def test_each_operation_that_takes_a_body_has_one_which_is_accepted(stub: FlaskClient) -> None:
@@ -62,8 +59,8 @@ def test_its_other_commands_start_the_program() -> None:
     assert run(*words[1:], sys.executable, "-c", "exit(7)").status == 7
 
 
-def test_it_lists_the_documents_as_the_program_does() -> None:
-    listed = re.findall(r"^- `(\w+)`: (.*)$", TEXT, re.MULTILINE)
-    lines = [line.split(maxsplit=1) for line in run("docs").stdout.splitlines()]
-    assert [*listed] == [(name, title) for name, title in lines if name not in FIXTURES]
+def test_it_lists_the_documents_of_the_program() -> None:
+    listed = re.findall(r"^- `(\w+)`: ", TEXT, re.MULTILINE)
+    names = [line.split()[0] for line in run("docs").stdout.splitlines()]
+    assert listed == [name for name in names if name not in FIXTURES]
     assert re.findall(r"`(\w+)`", TEXT.splitlines()[-1]) == [*FIXTURES]

@@ -9,7 +9,7 @@ from tests.contract import CREATED, STATUSES, V1
 from tests.stub.conftest import coverage, verdict_of
 
 
-def test_every_declared_outcome_is_counted(stub: FlaskClient) -> None:
+def test_every_declared_response_is_counted(stub: FlaskClient) -> None:
     for path in ("dpl_failed", "dpl_failed", "dpl_queued", "x", "y"):
         stub.get(f"/v1/deployments/{path}")
     stub.head("/v1/deployments/dpl_failed")
@@ -76,7 +76,7 @@ def test_the_table_is_of_all_worlds() -> None:
     other.get("/v1/projects")
     other.get("/v1/dev-token")
     first, *lines = table(app).splitlines()
-    assert first == f"coverage: 1 of {coverage(client)['of']} outcomes met"
+    assert first == f"coverage: 1 of {coverage(client)['of']} responses met"
     assert lines[0].startswith("  listProjects   200 x2; not met: 400 401")
     assert lines[-2:] == [
         "unpromised: listProjects: query parameter page (x1, first: #1)",
