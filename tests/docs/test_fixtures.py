@@ -19,6 +19,8 @@ from typing import NamedTuple
 
 import pytest
 
+from cli.main import OTHER_VARIABLES
+from cli.options import OPTIONS
 from tests.clients.commands import link_node_modules
 from tests.conftest import ROOT, needs
 from tests.contract import STUB
@@ -363,6 +365,53 @@ def test_go_caches_no_result_of_a_run_of_a_probe(tmp_path: Path) -> None:
     done = execute([*probed, "--", "go", "test", "./..."], tmp_path)
     assert "probe: members: passes" in done.stderr, done.stdout + done.stderr
     assert "not met" not in done.stderr.partition("coverage:")[0]
+
+
+GO_ALONE = """package client
+
+import (
+	"client/stub"
+	"testing"
+)
+
+func TestIt(t *testing.T) { stub.New(t) }
+"""
+
+
+@pytest.mark.slow
+def test_go_runs_its_tests_again_when_a_variable_changes_or_a_file_that_one_names(
+    tmp_path: Path,
+) -> None:
+    go(tmp_path)
+    (tmp_path / "shop_test.go").write_text(GO_ALONE, "utf-8")
+    seed = tmp_path / "seed.json"
+    add_program(tmp_path, "stub/stub.pyz")
+
+    def write(text: str, age: int) -> None:
+        seed.write_text(text, "utf-8")
+        for path in tmp_path.rglob("*"):
+            modified = path.stat().st_mtime - age  # Go keeps no result of files of two seconds
+            os.utime(path, (modified, modified))
+
+    def is_cached(**variables: str) -> bool:
+        done = execute(["go", "test", "./..."], tmp_path, STUB_SEED=str(seed), **variables)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return "(cached)" in done.stdout
+
+    write("{}", age=10)
+    assert [is_cached(), is_cached()] == [False, True]
+    write('{"projects": []}', age=5)
+    assert [is_cached(), is_cached()] == [False, True]
+    assert [is_cached(STUB_PACE="0"), is_cached()] == [False, True]
+
+
+def test_the_fixture_of_go_knows_each_variable_and_each_member_of_a_fault() -> None:
+    text = (FIXTURES / "stub.go").read_text("utf-8")
+    variables = {str(option.envvar) for option in OPTIONS.values()}
+    assert {*re.findall(r"\bSTUB_[A-Z_]+\b", text)} == {*variables, *OTHER_VARIABLES}
+    (body,) = re.findall(r"type Fault struct {\n(.*?)^}", text, re.DOTALL | re.MULTILINE)
+    members = STUB.components["schemas"]["Fault"]["properties"]
+    assert {*re.findall(r'json:"(\w+),omitempty"', body)} == {*members}
 
 
 def run_node(folder: Path, text: str, **variables: str) -> str:
