@@ -224,9 +224,9 @@ def test_a_fixture_gives_each_test_a_world_and_shows_the_requests_of_one_that_fa
         assert nowhere in run(STUB_URL=nowhere, **named)[1]
         # Without a stub the reason is all that one reads.
         output = run()[1]
-        sentence = "deployment-stub was not found: install|there is no stub at "
+        sentence = "deployment-stub was not found: install .*, or copy stub.pyz, which tools/"
         assert re.search(sentence, output)
-        assert not re.search("does not respond|scheme", output)
+        assert not re.search("does not respond|scheme|spawn|stub_fixture.mjs:", output)
 
 
 # It tells that it is started, and is then the program.
@@ -263,21 +263,30 @@ def test_a_fixture_starts_the_program_it_finds(
     """Whatever the variables say; without a verdict, since a process has a part of the requests."""
     team = make(tmp_path)
     installed = add_program(tmp_path, "bin/deployment-stub")
+    logs = tmp_path / "logs"
     variables = {
         "STUB_TOKEN": "s3cret other",
         "STUB_HOST": "192.0.2.1",
         "STUB_PORT": "x",
         "STUB_FAIL_ON": "idle",
         "STUB_REPORT": "report.json",
+        "STUB_LOG": str(logs / "stub.log"),
         "STUB_CORS_ORIGIN": CORS[1],
         "PATH": os.pathsep.join([str(installed.parent), os.environ["PATH"]]),
     }
 
     def started(**more: str) -> list[str]:
+        """The programs, each of which has a log of its own, named after the process."""
+        logs.mkdir()
         done = execute(team.command, tmp_path, **variables, **more)
         assert done.returncode == 0, done.stdout + done.stderr
         assert not (tmp_path / "report.json").exists()
-        return started_in(tmp_path)
+        programs = started_in(tmp_path)
+        names = [path.name for path in logs.iterdir()]
+        assert len(names) == len(programs)
+        assert all(re.fullmatch(r"stub\.\d+\.log", name) for name in names), names
+        shutil.rmtree(logs)
+        return programs
 
     if make not in OTHER_RUNNERS:
         assert started() == team.programs * ["deployment-stub"]
@@ -437,6 +446,66 @@ test.describe("both", {{ concurrency: true }}, () => {{
     output = run_node(tmp_path, text, STUB_URL=live_url, STUB_TOKEN="")
     assert error in output
     assert "token: dev-token.own-" in output
+
+
+# Calls the hooks as Bun, Jasmine and AVA do: they tell no name.
+NAMELESS = """
+import { useStub } from "./stub_fixture.mjs";
+
+let before, after;
+const hooks = { beforeEach: (hook) => { before = hook; }, afterEach: (hook) => { after = hook; } };
+const stub = useStub(hooks);
+await after();  // of a test whose first hook has failed
+for (const id of ["dpl_1", "dpl_2"]) {
+  await before();
+  console.log(stub.token, (await stub.requests()).length);
+  await fetch(`${stub.url}/v1/deployments/${id}`, { headers: stub.headers });
+  await after();
+}
+await before();
+await before().catch(({ message }) => console.log(message));
+"""
+
+
+def run_module(folder: Path, text: str, **variables: str) -> "subprocess.CompletedProcess[str]":
+    """Run a file of Node beside the fixture."""
+    needs("node")
+    shutil.copy(FIXTURES / "stub_fixture.mjs", folder)
+    (folder / "own.mjs").write_text(text, "utf-8")
+    return execute(["node", "own.mjs"], folder, **variables)
+
+
+def test_a_runner_of_node_need_not_tell_the_name_of_a_test(live_url: str, tmp_path: Path) -> None:
+    done = run_module(tmp_path, NAMELESS, STUB_URL=live_url)
+    first, second, error = done.stdout.splitlines()
+    assert re.fullmatch(r"dev-token\.a-test-[0-9a-f]{12} 0", first)
+    assert re.fullmatch(r"dev-token\.a-test-[0-9a-f]{12} 0", second)
+    assert first != second
+    assert error == '"a test" began before "a test" ended: run one test at a time'
+
+
+WITH_OPTIONS = """
+import { withOptions } from "./stub_fixture.mjs";
+
+const corsOrigin = ["http://a", "http://b"];
+const given = { empty: true, strict: false, seed: undefined, idsSeed: 5, corsOrigin };
+const end = await withOptions(given)();
+const headers = { Authorization: `Bearer ${process.env.STUB_TOKEN}`, Origin: "http://b" };
+const response = await fetch(`${process.env.STUB_URL}/v1/projects`, { headers });
+console.log(response.headers.get("Access-Control-Allow-Origin"), (await response.text()).trim());
+await end();
+"""
+
+
+def test_the_global_setup_of_node_has_options(live_url: str, tmp_path: Path) -> None:
+    program = {"STUB_PROGRAM": str(ROOT / "app.py")}
+    done = run_module(tmp_path, WITH_OPTIONS, **program)
+    assert (done.returncode, done.stdout) == (0, 'http://b {"projects": []}\n'), done.stderr
+    done = run_module(tmp_path, WITH_OPTIONS, STUB_URL=live_url)
+    reason = "--empty --ids-seed=5 --cors-origin=http://a --cors-origin=http://b"
+    assert f"the program at STUB_URL runs already: start it with {reason}" in done.stderr
+    done = run_module(tmp_path, WITH_OPTIONS.replace("idsSeed", "idSeed"), **program)
+    assert "did not start the stub:\nerror: No such option '--id-seed'." in done.stderr
 
 
 NOCK = 'import nock from "nock"; nock.disableNetConnect();'
