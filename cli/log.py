@@ -18,7 +18,8 @@ import server
 import stub
 from records import timestamp
 from store import utc_now
-from stub.access_log import STARTED, line_of, milliseconds_since, world_name
+from stub.access_log import line_of, milliseconds_since, world_name
+from stub.entry import STARTED
 from stub.paths import is_control_path
 from stub.redaction import Redactor, name_of_host, printable
 from web.files import is_named_pipe, no_file
@@ -179,8 +180,8 @@ def members_of(response: Response, redactor: Redactor) -> dict[str, Any]:
     context = vars(g._get_current_object())
     tenant, world = world_name(context)
     members = {**NOTHING, "tenant": redactor.text(tenant), "world": redactor.text(world)}
-    if "entry" in context:
-        document = context["entry"].document(context["number"])
+    if "recorded" in context:
+        document = context["recorded"].document()
         for name in OF_ENTRY:
             members[name] = document[name]
         return members

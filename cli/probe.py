@@ -178,7 +178,7 @@ class Probe:
     @property
     def not_run(self) -> list[str]:
         """The axes and the failures whose run sent no request; `plain` if not even that did."""
-        if self.is_complete and not self.worlds.common.coverage.is_called:
+        if self.is_complete and not self.worlds.coverage().is_called:
             return ["plain"]
         return [run.name for run in self.axes + self.failures if run.result.word == NOT_RUN]
 
@@ -275,8 +275,8 @@ class Probe:
             if file:
                 file.seek(0)
                 written = file.read()
-        coverage = worlds_of(app).common.coverage
-        plain = self.worlds.common.coverage
+        coverage = worlds_of(app).coverage()
+        plain = self.worlds.coverage()
         called = coverage.called()
         return Run(
             name=name,
@@ -288,7 +288,7 @@ class Probe:
             is_disturbed=was_disturbed or self._is_disturbed,
             is_called=coverage.is_called or not plain.is_called,
             uncalled=[each for each in plain.called() if each not in called],
-            varied=varied_by(axis, worlds_of(app).common),
+            varied=varied_by(axis, worlds_of(app)),
         )
 
     def _limit(self, name: str) -> float | None:
@@ -301,12 +301,13 @@ class Probe:
         return limit
 
 
-def varied_by(axis: str, common: stub.Common) -> Varied:
+def varied_by(axis: str, worlds: stub.Worlds) -> Varied:
     if not axis:
         return Varied()
-    responses = common.coverage.document()["grease"][axis]
-    first, names = common.coverage.varied(axis)
-    return Varied(responses, first, names, common.parts.varied_by(axis))
+    coverage = worlds.coverage()
+    responses = coverage.document()["grease"][axis]
+    first, names = coverage.varied(axis)
+    return Varied(responses, first, names, worlds.common.parts.varied_by(axis))
 
 
 def wait_for_end(failures: Failures) -> None:

@@ -1,6 +1,6 @@
 """waitress with strict heads, errors in JSON, and an end that loses no response.
 
-It knows nothing of the app. It uses waitress' public names alone, and overrides four methods:
+It knows nothing of the app. It uses waitress' public names alone, and overrides six methods:
 
 | overridden | what a user sees of it |
 |---|---|
@@ -8,6 +8,7 @@ It knows nothing of the app. It uses waitress' public names alone, and overrides
 | `HTTPRequestParser.received` | a response to TLS |
 | `ErrorTask.execute` | errors in JSON; HEAD without a body |
 | `WSGITask.get_environment` | responses that are cut or dropped; a thread for what waits |
+| `WSGITask.write`, `HTTPChannel.write_soon` | a response in one piece |
 """
 
 import logging

@@ -32,6 +32,14 @@ class AppTask(WSGITask):
         environ["server.waiting"] = self.channel.owner.waiting
         return environ
 
+    def write(self, data: bytes) -> None:
+        """Send the head and what is there of the body in one piece."""
+        if self.wrote_header:
+            super().write(data)
+        else:
+            with self.channel.in_one_piece():
+                super().write(data)
+
     def drop(self) -> None:
         """Send no head, and end the connection; the body must be empty."""
         self.wrote_header = True
@@ -56,6 +64,24 @@ class Connection(HTTPChannel):
     requests: list[Parser]  # that have arrived
     request: Parser | None  # that arrives
     requests_lock: Any
+    pieces: list[bytes] | None = None
+
+    @contextmanager
+    def in_one_piece(self) -> Iterator[None]:
+        """Send at once what is written meanwhile, by one thread."""
+        pieces: list[bytes] = []
+        self.pieces = pieces
+        try:
+            yield
+        finally:
+            self.pieces = None
+        self.write_soon(b"".join(pieces))
+
+    def write_soon(self, data: Any) -> int:
+        if self.pieces is None:
+            return int(super().write_soon(data) or 0)
+        self.pieces.append(data)
+        return len(data)
 
 
 class Server:

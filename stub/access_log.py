@@ -1,7 +1,7 @@
 """The access log: a line for each request and its response."""
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from flask import Response, g, request
@@ -9,29 +9,12 @@ from flask import Response, g, request
 from web.problems import MAX_REASONS, reasons
 from web.routing import raw_target
 
+from .entry import MAX_REASON, REJECTED, STARTED, Recorded
 from .paths import is_control_path
 from .redaction import Redactor, cut, printable
 from .tokens import WorldName
 
-STARTED = "stub.started"  # in the environ: when a request began, by `time.perf_counter()`
-REJECTED = (400, 415, 422)
-"""The statuses for a request that the contract does not allow."""
-
 MAX_TARGET = 2048  # bytes that are shown
-MAX_REASON = 300  # bytes that are shown
-
-
-def with_start(wsgi_app: Callable[..., Iterable[bytes]]) -> Callable[..., Iterable[bytes]]:
-    """Middleware that notes when a request began.
-
-    A receiver of the signal `request_started` would take 10 % of the processor time of a GET.
-    """
-
-    def call(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
-        environ[STARTED] = time.perf_counter()
-        return wsgi_app(environ, start_response)
-
-    return call
 
 
 def milliseconds_since(started: float) -> float:
@@ -41,8 +24,7 @@ def milliseconds_since(started: float) -> float:
 def world_name(context: Mapping[str, Any]) -> WorldName:
     """The world that a request is for, or the one that it meant."""
     visit = context.get("store")
-    name: WorldName = visit.name if visit else context.get("intended_world", WorldName())
-    return name
+    return visit.name if visit else WorldName()
 
 
 def line_of(response: Response, redactor: Redactor) -> str:
@@ -52,7 +34,8 @@ def line_of(response: Response, redactor: Redactor) -> str:
     """
     environ = request.environ
     context = vars(g._get_current_object())
-    name = context.get("log_name") or world_name(context)
+    recorded: Recorded | None = context.get("recorded")
+    name = recorded.name if recorded else world_name(context)
     method = environ["REQUEST_METHOD"]
     start = redactor.text(f"{name} {method}")
     target = redactor.target(raw_target(environ))
@@ -65,8 +48,8 @@ def line_of(response: Response, redactor: Redactor) -> str:
         line += f" {code}"
         if status in REJECTED or is_control_path(environ["PATH_INFO"]):
             line += f" ({shown_reasons(problem, redactor)})"
-    for note in context.get("log_notes", []):
-        line += f" {note}"
+    if recorded:
+        line += "".join(f" {note}" for note in recorded.entry.applied.notes)
     ms = milliseconds_since(environ[STARTED])
     line += f" {ms:.1f} ms"
     return printable(line.lstrip()) + "\n"

@@ -22,14 +22,13 @@ from web.routing import CREATED
 from web.strict_json import JSON
 
 from . import console
-from .access_log import with_start
 from .cors import Cors, explain_preflight
 from .options import Options
 from .routes import controls
-from .steps import Steps
+from .steps import Steps, with_start
 from .tokens import hint_of
 from .world import Common
-from .worlds import Worlds
+from .worlds import Visit, Worlds
 
 OPEN_PATHS = {
     "/openapi.json",
@@ -66,7 +65,7 @@ def create_stub(
         environ = request.environ  # quicker than the attributes of the request
         if environ["REQUEST_METHOD"] in ("GET", "HEAD"):
             return environ["PATH_INFO"] in OPEN_PATHS
-        return cors.allows_preflight(request)
+        return cors.is_on and cors.allows_preflight(request)
 
     app = create_app(worlds.authenticate, is_open=is_open, strict=options.strict, contract=contract)
     app.extensions["worlds"] = worlds
@@ -90,8 +89,7 @@ def add_steps(
     # Here the service checks the token.
     if cors.is_on:
         app.before_request(cors.respond_to_preflight)
-    app.before_request(steps.enter_world)
-    app.before_request(steps.decide_outcome)
+    app.before_request(steps.enter)
     # Here the service rejects a query that is not in the contract, and calls the view. Flask calls
     # the last of what follows first.
     if log:
@@ -104,7 +102,7 @@ def add_steps(
 def explain_rejection(worlds: Worlds, rejection: Unauthorized) -> ResponseReturnValue:
     """Note the world that a rejected request meant, and say what the stub knows of the mistake."""
     header = request.environ.get("HTTP_AUTHORIZATION", "")
-    g.intended_world = worlds.tokens.intended_world(header)
+    g.store = Visit(worlds.tokens.intended_world(header), worlds, is_accepted=False)
     rejection.description = f"{rejection.description}{hint_of(header)}{explain_preflight()}"
     return respond(rejection)
 

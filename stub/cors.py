@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable
 
 from flask import Request, Response, g, request
 
+from .paths import is_preflight
 from .routes import no_content
 
 MAX_AGE = 7200  # seconds; Chrome's own limit
@@ -48,13 +49,6 @@ def cors_headers(origins: Collection[str], origin: str | None) -> dict[str, str]
 def is_named(origin: str | None, origins: Collection[str]) -> bool:
     """Whether an origin stands among the origins itself: `*` names none."""
     return origin != "*" and origin in origins
-
-
-def is_preflight(request: Request) -> bool:
-    """Whether a browser asks what a page of another origin may send."""
-    if request.method != "OPTIONS" or request.origin is None:
-        return False
-    return request.access_control_request_method is not None
 
 
 def explain_preflight() -> str:

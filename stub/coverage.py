@@ -1,22 +1,23 @@
 """The coverage: the outcomes of the contract that were met, and what nobody promised."""
 
 from collections import Counter, defaultdict
+from collections.abc import Sequence
+from math import inf
 from threading import Lock
 from typing import Any
 
 from web.routing import OPERATIONS
 
 from .contract import Contract
-from .entry import Entry
+from .entry import Recorded
 from .grease.axes import AXES
+from .paths import shown_path
 from .tokens import WorldName
 
 MAX_KINDS = 1000  # of a tenant
 OTHERS = "others"
 FINDINGS = ("violations", "unpromised", "rejected")  # kinds; `rejected` are operations and statuses
 WITH_FIRST = (*FINDINGS, "grease")  # kinds whose first request is kept
-# What is kept of the first request of a finding. Secrets are masked, and the body is cut.
-REQUEST = ("number", "method", "path", "query", "headers", "body", "status", "code", "reason")
 
 
 class Coverage:
@@ -40,33 +41,44 @@ class Coverage:
         # Of each finding, as the report shows it: a world, the number there, members of the entry.
         # Also of each axis of grease, and all worlds in which that varied a response.
         self._first: dict[tuple[str, str], dict[str, Any]] = {}
+        self._since: dict[tuple[str, str], float] = {}  # when each of these began
         # How many more of a kind each tenant may be the first to show, and has shown.
         self._room = {kind: MAX_KINDS - len(each) for kind, each in self._counts.items()}
         self._used: Counter[tuple[str, str]] = Counter()
-        self._varied: defaultdict[str, dict[str, None]] = defaultdict(dict)
+        self._varied: defaultdict[str, dict[str, float]] = defaultdict(dict)
 
-    def count(self, world: WorldName, number: int, entry: Entry) -> None:
-        """Count a request of a world, whose name is masked."""
-        path = entry.environ["PATH_INFO"]
+    def count(
+        self, world: WorldName, recorded: Recorded, counted: Sequence[tuple[str, str]]
+    ) -> None:
+        """Count a request of a world, whose name is masked. Worlds are counted in any order."""
+        entry = recorded.entry
+        started = entry.started
         with self._lock:
-            if path.startswith(OPERATIONS):
-                self.is_called = True
-            for kind, what in entry.counted:
+            if not self.is_called:
+                self.is_called = shown_path(entry.environ).startswith(OPERATIONS)
+            for kind, what in counted:
                 counts = self._counts[kind]
-                if what not in counts and not self._has_room(kind, world):
-                    what = OTHERS
-                count = counts.get(what, 0)
-                if kind in WITH_FIRST and count == 0:
-                    self._first[kind, what] = first_of(str(world), number, entry)
+                if what not in counts:
+                    what = self._new(kind, entry.redactor.text(what), world)
+                counts[what] += 1
+                if kind in WITH_FIRST and started < self._since.get((kind, what), inf):
+                    self._since[kind, what] = started
+                    self._first[kind, what] = recorded.first()
                 if kind == "grease":
-                    self._varied[what][str(world)] = None
-                counts[what] = count + 1
+                    self._varied[what].setdefault(recorded.world, started)
 
-    def _has_room(self, kind: str, world: WorldName) -> bool:
-        """Whether the tenant of a world may be the first to show one more of a kind."""
-        shown = (kind, world.tenant)
-        self._used[shown] += 1
-        return self._used[shown] <= self._room[kind]
+    def _new(self, kind: str, what: str, world: WorldName) -> str:
+        """What a text is counted as that is new: it has a count of its own if the tenant of a world
+        may be the first to show one more of a kind.
+        """
+        counts = self._counts[kind]
+        if what not in counts:
+            shown = (kind, world.tenant)
+            self._used[shown] += 1
+            if self._used[shown] > self._room[kind]:
+                what = OTHERS
+        counts.setdefault(what, 0)
+        return what
 
     def document(self, *, worlds: bool = False) -> dict[str, Any]:
         """The wire form; `met` of `of` pairs of operation and declared status occurred.
@@ -95,13 +107,17 @@ class Coverage:
 
     def _rows(self, kind: str, *, worlds: bool) -> list[dict[str, Any]]:
         rows = []
-        for what, count in self._counts[kind].items():
+        for what, count in self._in_order(kind):
             first = self._first[kind, what]
             row = {"what": what, "count": count, "example": first["number"]}
             if worlds:
                 row["world"] = first["world"]
             rows.append(row)
         return rows
+
+    def _in_order(self, kind: str) -> list[tuple[str, int]]:
+        """What was counted of a kind of finding, by when it was met first."""
+        return sorted(self._counts[kind].items(), key=lambda each: self._since[kind, each[0]])
 
     def called(self) -> list[str]:
         with self._lock:
@@ -112,24 +128,18 @@ class Coverage:
         that is no axis.
         """
         with self._lock:
-            worlds = self._varied.get(axis, ())
-            return self._first.get(("grease", axis)), list(worlds)
+            worlds = self._varied.get(axis, {})
+            return self._first.get(("grease", axis)), sorted(worlds, key=lambda each: worlds[each])
 
     def seen(self) -> list[tuple[str, str, int, dict[str, Any]]]:
         """Of each finding that a request showed: kind, text, how often, and the first request."""
         found = []
         with self._lock:
             for kind in FINDINGS:
-                for what, count in self._counts[kind].items():
+                for what, count in self._in_order(kind):
                     first = self._first[kind, what]
                     found.append((kind, what, count, first))
         return found
-
-
-def first_of(world: str, number: int, entry: Entry) -> dict[str, Any]:
-    shown = entry.document(number)
-    members = {name: shown[name] for name in REQUEST}
-    return {"world": world, **members}
 
 
 def missed(counts: dict[str, int]) -> list[str]:

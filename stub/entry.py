@@ -1,44 +1,64 @@
 """An entry of the journal: a request and its response. Readers get it with secrets masked."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from contextlib import suppress
 from datetime import datetime
-from time import perf_counter
 from typing import Any, NamedTuple
-
-from flask import Request, Response
-from werkzeug.exceptions import ClientDisconnected
 
 from records import timestamp
 from web.problems import reasons
 
-from .access_log import MAX_REASON, REJECTED, STARTED
-from .clock import WorldClock
-from .contract import find_unpromised, find_violations, object_in
-from .outcome import Outcome
+from .contract import Operation, object_in
+from .faults import Fault
 from .paths import shown_path
 from .redaction import Redactor, Tokens, cut, printable
 
+STARTED = "stub.started"  # in the environ: when a request began, by `time.perf_counter()`
+REJECTED = (400, 415, 422)
+"""The statuses for a request that the contract does not allow."""
+
 MAX_BODY_TEXT = 4096  # bytes
+MAX_REASON = 300  # bytes that are shown
 MAX_SENTENCE = 160  # bytes
 MAX_SENTENCES = 100  # of an entry
-ENTRY_SIZE = 2500  # bytes of memory without the texts of the request, and without bodies
+ENTRY_SIZE = 2400  # bytes of memory without the texts of the request, and without bodies
 MARGIN = 16 * 1024  # bytes of a body that are searched for tokens beyond those that are shown
 MAX_KEPT = MAX_BODY_TEXT + MARGIN  # bytes of a body
 
 HOSTS = ("Host", "X-Forwarded-Host")  # fields whose value is a host
-# Of the WSGI environment, beside what begins with HTTP_.
-LINE = ("REQUEST_METHOD", "PATH_INFO", "QUERY_STRING")
-KEPT = {*LINE, "CONTENT_TYPE", "CONTENT_LENGTH"}
+FIELDS = ("CONTENT_TYPE", "CONTENT_LENGTH")  # beside what begins with HTTP_
+# What is shown of the first request of a finding.
+REQUEST = ("number", "method", "path", "query", "headers", "body", "status", "code", "reason")
+
+
+class Applied(NamedTuple):
+    """What was done to a response on purpose.
+
+    `status` is without grease, 0 of a response that was dropped before anything was performed;
+    `delay` is in seconds.
+    """
+
+    status: int
+    fault: Fault | None = None
+    axes: tuple[str, ...] = ()
+    delay: float = 0.0
+
+    @property
+    def notes(self) -> Iterator[str]:
+        """As the log shows it."""
+        if self.fault:
+            yield f"fault {self.fault.id}"
+            if self.fault.drop:
+                yield "dropped"
+        if self.axes:
+            yield f"grease {','.join(self.axes)}"
 
 
 class Entry(NamedTuple):
-    """A request and its response. `time` is that of the world, UTC; `ms` is milliseconds. `size`
-    is the bytes of memory that the entry takes, about.
+    """A request and its response, as they were received and sent; of a long body only what is
+    searched for tokens. Whoever reads an entry masks and describes it: most are never read.
 
-    Most entries are never read. So an entry has what was received and sent, of a long body only
-    what is searched for tokens; its document masks that, and cuts it to its size. This saves 30 %
-    of the processor time of a GET in the app.
+    `time` is that of the world, UTC; `ms` is milliseconds. `size` is the bytes of memory that the
+    entry takes, about.
     """
 
     redactor: Redactor
@@ -47,20 +67,52 @@ class Entry(NamedTuple):
     started: float  # by `time.perf_counter()`
     time: datetime
     ms: float
-    status: int
-    code: str | None
-    reason: str  # why a request was rejected, or empty
-    operation: str | None
-    fault: str | None
-    counted: tuple[tuple[str, str], ...]  # what the coverage counts, each with its kind
-    environ: dict[str, str]  # of the WSGI environment, what is shown
+    environ: dict[str, str]  # the texts of the WSGI environment
     received: bytes
-    sent: bytes
+    status: int
     sent_fields: Iterable[tuple[str, str]]
+    sent: bytes
+    problem: Mapping[str, Any] | None
+    operation: Operation | None
+    is_accepted: bool  # by the bearer check
+    is_requested: bool  # whether a fault or `Prefer` made the response
+    applied: Applied
+    status_read: str | None  # of a deployment
+    unpromised: tuple[str, ...]  # masked, as the next
+    violations: tuple[str, ...]
 
-    def found(self, kind: str) -> list[str]:
-        """What the coverage counts of this kind."""
-        return [what for each, what in self.counted if each == kind]
+    @property
+    def operation_id(self) -> str | None:
+        return self.operation.id if self.operation else None
+
+    @property
+    def code(self) -> str | None:
+        return self.problem["code"] if self.problem else None
+
+    @property
+    def reason(self) -> str:
+        """Why a request was rejected, or nothing."""
+        if not self.problem or self.status not in REJECTED:
+            return ""
+        return reasons(self.problem)[0]
+
+    def counted(self) -> Iterator[tuple[str, str]]:
+        """What the coverage counts, each with its kind."""
+        applied = self.applied
+        for axis in applied.axes:
+            yield "grease", axis
+        operation = self.operation
+        if operation:
+            status = str(applied.status)
+            yield operation.id, status if status in operation.responses else "other"
+            if applied.status in REJECTED and not self.is_requested:
+                yield "rejected", f"{operation.id} {status}"
+        if self.status_read:
+            yield "deployment_statuses", self.status_read
+        for each in self.unpromised:
+            yield "unpromised", each
+        for each in self.violations:
+            yield "violations", each
 
     def document(self, number: int) -> dict[str, Any]:
         """The wire form."""
@@ -69,25 +121,26 @@ class Entry(NamedTuple):
         fields = (
             (key.removeprefix("HTTP_").replace("_", "-").title(), value)
             for key, value in environ.items()
-            if key not in LINE
+            if key.startswith("HTTP_") or key in FIELDS
         )
+        fault = self.applied.fault
         return {
             "number": number,
             "time": timestamp(self.time),
             "ms": round(self.ms, 3),
             **redactor.request_line(
-                environ["REQUEST_METHOD"], environ["PATH_INFO"], environ.get("QUERY_STRING", "")
+                environ["REQUEST_METHOD"], shown_path(environ), environ.get("QUERY_STRING", "")
             ),
             "headers": mask_fields(fields, redactor),
             "body": mask_body(self.received, redactor),
             "status": self.status,
             "code": self.code,
             "reason": cut(printable(redactor.url(self.reason)), MAX_REASON) or None,
-            "operation": self.operation,
-            "fault": self.fault,
-            "unpromised": self.found("unpromised"),
-            "violations": self.found("violations"),
-            "grease": self.found("grease"),
+            "operation": self.operation_id,
+            "fault": fault.id if fault else None,
+            "unpromised": [*self.unpromised],
+            "violations": [*self.violations],
+            "grease": [*self.applied.axes],
             "response": {
                 "status": self.status,
                 "headers": mask_fields(self.sent_fields, redactor),
@@ -109,6 +162,27 @@ class Entry(NamedTuple):
             searched += labels_in(object_in(body))
         text = "\n".join(searched).casefold()
         return all(word in text for word in words)
+
+
+class Recorded(NamedTuple):
+    """An entry, and where it stands: the name of the world, masked, and the number there."""
+
+    world: str
+    number: int
+    entry: Entry
+
+    @property
+    def name(self) -> str:
+        return request_name(self.world, self.number)
+
+    def document(self) -> dict[str, Any]:
+        return self.entry.document(self.number)
+
+    def first(self) -> dict[str, Any]:
+        """As the first request of a finding is shown."""
+        shown = self.document()
+        members = {name: shown[name] for name in REQUEST}
+        return {"world": self.world, **members}
 
 
 def labels_in(record: dict[str, Any]) -> Iterator[str]:
@@ -148,81 +222,3 @@ def mask_fields(fields: Iterable[tuple[str, str]], redactor: Redactor) -> dict[s
         masked = redactor.host(value) if name in HOSTS else redactor.url(value)
         found[redactor.text(name)] = redactor.secret(name, masked)
     return found
-
-
-def describe(
-    request: Request,
-    response: Response,
-    context: Mapping[str, Any],
-    outcome: Outcome,
-    clock: WorldClock,
-    redactor: Redactor,
-) -> Entry:
-    """The entry of a request, whose `flask.g` is `context`, and of its response."""
-    environ = request.environ
-    problem = context.get("problem")
-    shown = {key: value for key, value in environ.items() if key[:5] == "HTTP_" or key in KEPT}
-    shown["PATH_INFO"] = shown_path(environ)
-    body = b""
-    if "CONTENT_LENGTH" in environ:
-        with suppress(ClientDisconnected, OSError):
-            body = request.get_data()
-    received = body[:MAX_KEPT]
-    pieces: Any = response.response
-    sent = b"" if request.method == "HEAD" else b"".join(pieces)[:MAX_KEPT]
-    reason = reasons(problem)[0] if problem and response.status_code in REJECTED else ""
-    counted = tuple(count(request, context, outcome, body, redactor))
-    time, is_frozen = clock.reading()
-    texts = "".join([*shown.values(), reason, *[what for _, what in counted]])
-    return Entry(
-        redactor,
-        redactor.tokens,
-        ENTRY_SIZE + len(texts) + len(received) + len(sent),
-        environ[STARTED],
-        time,
-        0 if is_frozen else (perf_counter() - environ[STARTED] + outcome.delay) * 1000,
-        response.status_code,
-        problem["code"] if problem else None,
-        reason,
-        outcome.operation.id if outcome.operation else None,
-        outcome.fault.id if outcome.fault else None,
-        counted,
-        shown,
-        received,
-        sent,
-        response.headers,
-    )
-
-
-def count(
-    request: Request, context: Mapping[str, Any], outcome: Outcome, body: bytes, redactor: Redactor
-) -> list[tuple[str, str]]:
-    """What the coverage counts of a request, masked: outcomes, and findings, which are short."""
-    environ = request.environ
-    operation = outcome.operation
-    status = outcome.status
-    counted = [("grease", axis) for axis in outcome.axes]
-    if operation:
-        declared = str(status) if str(status) in operation.responses else "other"
-        counted.append((operation.id, declared))
-        if status in REJECTED and outcome.response is None:
-            counted.append(("rejected", f"{operation.id} {status}"))
-    visit = context.get("store")
-    is_accepted = visit is not None  # by the bearer check
-    status_read = visit.status_read if visit else None
-    if status_read and environ["REQUEST_METHOD"] == "GET":
-        counted.append(("deployment_statuses", redactor.text(status_read)))
-    found: list[str] = []
-    if operation and is_accepted:
-        kind = "unpromised"
-        if body or environ.get("QUERY_STRING"):
-            found = find_unpromised(operation, request, context.get("document"), body)
-    else:
-        kind = "violations"
-        header = None if is_accepted else environ.get("HTTP_AUTHORIZATION", "")
-        target = f"{request.method} {shown_path(environ)}"
-        found = find_violations(operation, header, target)
-    for each in found[:MAX_SENTENCES]:
-        sentence = printable(redactor.url(each))
-        counted.append((kind, cut(sentence, MAX_SENTENCE)))
-    return counted

@@ -141,6 +141,8 @@ class Faults:
 
     def take(self, operation: str | None, request: Request) -> Fault | None:
         """The first fault that matches. Removed when it has met all its requests."""
+        if not self.waiting:
+            return None
         with self._lock:
             for fault in self.waiting:
                 if fault.is_for(operation, request):

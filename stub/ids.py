@@ -9,7 +9,7 @@ from threading import Lock
 from profiles.ids import Form, base_of
 from store import MAX_TRIES, NewId, StoreFull
 
-from .grease.axes import ID_AXES, Pair, Switch
+from .grease.axes import ID_AXES, Grease, Pair, Switch
 from .grease.variants import vary_id
 
 MakeId = Callable[[str, str, int], str]
@@ -63,15 +63,21 @@ class Ids:
             self.count += 1
             made = self._plain_id(prefix, part, base, attempt)
             grease = self.grease.current
-            pairs = tuple([(axis, part) for axis in ID_AXES if grease.varies(axis, part)])
-            if pairs:
-                made = vary_id(dict(pairs), grease.seed, key_of(self.count), made)
-                self._pairs.setdefault(made, pairs)
-                self.are_varied = True
+            if grease.parts:
+                made = self._vary(made, part, grease)
             if part == "projects":
                 self._names[made] = base
             self._numbers.setdefault(made, self.count)  # a deployment may have its project's id
             return made
+
+    def _vary(self, made: str, part: str, grease: Grease) -> str:
+        pairs = tuple([(axis, part) for axis in ID_AXES if grease.varies(axis, part)])
+        if not pairs:
+            return made
+        varied = vary_id(dict(pairs), grease.seed, key_of(self.count), made)
+        self._pairs.setdefault(varied, pairs)
+        self.are_varied = True
+        return varied
 
     def _plain_id(self, prefix: str, part: str, base: str, attempt: int) -> str:
         source = None

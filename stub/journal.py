@@ -26,31 +26,60 @@ FILTERS = {
 
 
 class Journal:
-    """The newest entries of a world, numbered from 1 on. `lock` guards the coverage, too."""
+    """The newest entries of a world, numbered from 1 on.
 
-    def __init__(self) -> None:
+    `count` adds an entry to the coverage: when that is read, or before the entry is forgotten.
+    """
+
+    def __init__(self, memory: "JournalMemory", count: Callable[[int, Entry], None]) -> None:
         self.lock = RLock()
         self.entries: deque[tuple[int, Entry]] = deque()  # each with its number
         self.size = 0  # bytes that the entries keep
         self.dropped = 0  # entries, to make room
         self.last = 0
         """The highest number of an entry, dropped or cleared ones included."""
+        self._counted = 0  # the highest number of an entry that was counted
+        self._has_ended = False
+        self._memory = memory
+        self._count = count
 
     def append(self, entry: Entry) -> int:
-        """Keep an entry and return its number. The caller holds `lock`."""
-        self.last += 1
-        self.entries.append((self.last, entry))
-        self.size += entry.size
-        if len(self.entries) > MAX_ENTRIES:
-            self.drop()
-        return self.last
+        """Keep an entry and return its number."""
+        with self.lock:
+            self.last += 1
+            number = self.last
+            self.entries.append((number, entry))
+            self.size += entry.size
+            if len(self.entries) > MAX_ENTRIES:
+                self.drop()
+            if self._has_ended:
+                self.count()
+        self._memory.add(entry.size)
+        return number
+
+    def count(self) -> None:
+        """Count the entries that are not counted yet."""
+        with self.lock:
+            first = self.last - len(self.entries) + 1
+            for number, entry in islice(self.entries, max(0, self._counted + 1 - first), None):
+                self._count(number, entry)
+            self._counted = self.last
+
+    def end(self) -> None:
+        """Count all entries, and the last ones as they come: the world was removed."""
+        with self.lock:
+            self._has_ended = True
+            self.count()
 
     def drop(self) -> int:
         """Drop the oldest entry, if any; return the bytes that it kept."""
         with self.lock:
             if not self.entries:
                 return 0
-            _, entry = self.entries.popleft()
+            number, entry = self.entries.popleft()
+            if number > self._counted:
+                self._count(number, entry)
+                self._counted = number
             self.size -= entry.size
             self.dropped += 1
             return entry.size
@@ -84,7 +113,7 @@ class Journal:
             (number, entry)
             for number, entry in numbered
             if number > after
-            and operation in (None, entry.operation)
+            and operation in (None, entry.operation_id)
             and status in ("", str(entry.status), f"{entry.status // 100}xx")
             and (not words or entry.has(words))
         )
@@ -97,6 +126,7 @@ class Journal:
     def clear(self) -> None:
         """Forget the entries; the numbers go on."""
         with self.lock:
+            self.count()
             self.entries.clear()
             self.size = self.dropped = 0
 

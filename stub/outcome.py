@@ -1,7 +1,7 @@
 """What a fault or `Prefer` does to a request: decided before the view."""
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from flask import Request, current_app
 from flask.typing import ResponseReturnValue
@@ -11,6 +11,7 @@ from web.problems import FieldError, Problem, respond
 from .contract import Contract, Operation
 from .failures import Attempt, Failures
 from .faults import Fault, Faults
+from .tokens import WorldName
 
 REQUESTED = "This response was requested with `Prefer` or `/_stub/faults`."
 # `code=` among the preferences of RFC 7240 §2, and the quoted values of others.
@@ -18,29 +19,21 @@ PREFERRED = re.compile(r'(?:^|,)\s*code\s*=\s*("?)([45][0-9]{2})\1\s*(?:[;,]|$)'
 OTHER = re.compile(r'(?<!\bcode)(?<!\s)\s*=\s*"[^"]*"', re.IGNORECASE)
 
 
-@dataclass(slots=True)
-class Outcome:
-    """What happens to a request. `response` is requested in place of the view's.
-
-    The last three are known when there is a response: its status without grease, the axes that
-    vary it, and the seconds by which it is late.
-    """
+class Outcome(NamedTuple):
+    """What happens to a request. `response` is requested in place of the view's."""
 
     operation: Operation | None
     fault: Fault | None = None
     response: ResponseReturnValue | None = None
     attempt: Attempt | None = None  # of a probe
-    status: int = 0
-    axes: tuple[str, ...] = ()
-    delay: float = 0.0
 
 
 def decide(
     request: Request,
     faults: Faults,
     contract: Contract,
-    failures: Failures | None = None,
-    world: str = "",
+    failures: Failures | None,
+    world: WorldName,
 ) -> Outcome:
     """The outcome of a request to `/v1`. A fault that matches it is used up.
 
@@ -52,7 +45,7 @@ def decide(
     status = fault.status if fault else preferred_status(request)
     attempt = None
     if failures and operation:
-        attempt = failures.arrive(request, operation.id, world)
+        attempt = failures.arrive(request, operation.id, str(world))
         if not fault and status is None:
             fault = failures.take(attempt)
             status = fault.status if fault else None

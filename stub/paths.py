@@ -1,22 +1,23 @@
-"""Which paths are the stub's own."""
+"""The path of a request."""
 
 from typing import Any
+
+from flask import Request
 
 from web.routing import decode_path, raw_path
 
 CONTROLS = "/_stub/"  # the prefix of the control routes
-# The stub's own paths, and those that browsers request by themselves (RFC 8615).
-UNRECORDED_PATHS = {"/", "/_stub", "/openapi.json", "/llms.txt", "/favicon.ico"}
-UNRECORDED_PREFIXES = (CONTROLS, "/.well-known/", "/apple-touch-icon")
 
 
 def is_control_path(path: str) -> bool:
     return f"{path}/".startswith(CONTROLS)
 
 
-def is_recorded(path: str) -> bool:
-    """Whether a request to this path is for the interface, or tries to be."""
-    return not (path in UNRECORDED_PATHS or path.startswith(UNRECORDED_PREFIXES))
+def is_preflight(request: Request) -> bool:
+    """Whether a browser asks what a page of another origin may send."""
+    if request.method != "OPTIONS" or request.origin is None:
+        return False
+    return request.access_control_request_method is not None
 
 
 def shown_path(environ: dict[str, Any]) -> str:

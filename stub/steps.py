@@ -1,26 +1,62 @@
 """The stub's steps of a request; app.py lists them in their order."""
 
-from collections.abc import Callable, Mapping
-from contextlib import nullcontext
+import time
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import nullcontext, suppress
+from itertools import islice
 from random import Random
 from typing import Any
 
 from flask import Request, Response, g, request
 from flask.typing import ResponseReturnValue
+from werkzeug.exceptions import ClientDisconnected
 
 from profiles.service import Responses
 from web.routing import OPERATIONS
 
-from .access_log import world_name
-from .cors import is_preflight
-from .coverage import first_of
-from .entry import describe, request_name
+from .contract import find_unpromised, find_violations
+from .entry import (
+    ENTRY_SIZE,
+    MAX_KEPT,
+    MAX_SENTENCE,
+    MAX_SENTENCES,
+    STARTED,
+    Applied,
+    Entry,
+    Recorded,
+)
 from .faults import Fault, stall
 from .grease.responses import vary
 from .outcome import Outcome, decide
-from .paths import is_recorded
+from .paths import CONTROLS, is_preflight, shown_path
+from .redaction import Redactor, cut, printable
 from .world import World
-from .worlds import Worlds
+from .worlds import Visit, Worlds
+
+# The stub's own paths, and those that browsers request by themselves (RFC 8615).
+UNRECORDED_PATHS = {"/", "/_stub", "/openapi.json", "/llms.txt", "/favicon.ico"}
+UNRECORDED_PREFIXES = (CONTROLS, "/.well-known/", "/apple-touch-icon")
+
+
+def with_start(wsgi_app: Callable[..., Iterable[bytes]]) -> Callable[..., Iterable[bytes]]:
+    """Middleware that notes when a request began.
+
+    A receiver of the signal `request_started` would take 10 % of the processor time of a GET.
+    """
+
+    def call(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
+        environ[STARTED] = time.perf_counter()
+        return wsgi_app(environ, start_response)
+
+    return call
+
+
+def is_recorded(request: Request) -> bool:
+    """Whether a request is for the interface, or tries to be."""
+    path = request.environ["PATH_INFO"]
+    if path in UNRECORDED_PATHS or path.startswith(UNRECORDED_PREFIXES):
+        return False
+    return not is_preflight(request)
 
 
 def bound(proxy: Any) -> Any:
@@ -41,99 +77,164 @@ class Steps:
         self.options = worlds.common.options
         self.delays = Random(self.options.delay_seed)
 
-    def enter_world(self) -> None:
-        """Open the world of the request."""
-        if is_recorded(bound(request).environ["PATH_INFO"]):
-            context = bound(g)
-            context.world = context.store.world
-
-    def decide_outcome(self) -> ResponseReturnValue | None:
-        """Decide what a fault or `Prefer` does to the request; respond, if it does."""
+    def enter(self) -> ResponseReturnValue | None:
+        """Open the world of the request, and decide what a fault or `Prefer` does to it; respond,
+        if one does.
+        """
         received = bound(request)
-        if not received.environ["PATH_INFO"].startswith(OPERATIONS) or is_preflight(received):
+        if not is_recorded(received):
             return None
         context = bound(g)
-        faults = context.world.faults
+        visit: Visit = context.store
+        faults = visit.world.faults
+        if not received.environ["PATH_INFO"].startswith(OPERATIONS):
+            return None
         failures = self.options.failures
-        outcome = decide(received, faults, self.common.contract, failures, str(context.store.name))
+        outcome = decide(received, faults, self.common.contract, failures, visit.name)
         context.outcome = outcome
         return outcome.response
 
     def finish(self, response: Response) -> Response:
         """Vary the response, cut it short, record it, and then delay it: in this order."""
         received = bound(request)
-        path = received.environ["PATH_INFO"]
-        if not is_recorded(path) or is_preflight(received):
-            return response
-        common = self.common
         context = vars(bound(g))
         outcome: Outcome | None = context.get("outcome")
-        if outcome is None:  # the request was rejected
-            outcome = Outcome(common.contract.operation(received))
-        world = self._world_of(context)
-        if common.responses:
-            dress(response, context, common.responses, outcome)
+        if outcome is None:
+            if not is_recorded(received):
+                return response
+            outcome = Outcome(self.common.contract.operation(received))  # of a rejected request
+        visit: Visit = context["store"]
+        world = visit.opened or self.worlds.intended(visit.name)
+        applied = self._apply(response, received, world, outcome, context)
+        entry = self._describe(received, response, world, outcome, applied, context)
+        recorded = Recorded(world.name, world.journal.append(entry), entry)
+        context["recorded"] = recorded
+        closed_after = self._wait(received, applied)
         failures = self.options.failures
         attempt = outcome.attempt
         if failures and attempt:
-            outcome.fault = failures.confirm(attempt, response, outcome.fault)
-        outcome.status = response.status_code
-        if path.startswith(OPERATIONS):
-            outcome.delay = self.delays.uniform(*self.options.delay)
-            self._vary(response, received, world, outcome)
-        if outcome.fault:
-            apply_fault(outcome.fault, response, received, outcome)
-        entry = describe(received, response, context, outcome, world.clock, common.redactor)
-        number = world.record(entry)
-        log_name = request_name(world.name, number)
-        context.update(entry=entry, number=number, log_name=log_name, log_notes=notes_of(outcome))
-        self.worlds.memory.add(entry.size)
-        closed_after = self._wait(received, outcome)
-        if failures and attempt:
-            if outcome.fault:
-                attempt.first = first_of(world.name, number, entry)
+            if applied.fault:
+                attempt.first = recorded.first()
             failures.end(attempt, closed_after)
         return response
 
-    def _world_of(self, context: Mapping[str, Any]) -> World:
-        """The world that a request entered; of one that was rejected, the one that it meant."""
-        if "world" in context:
-            world: World = context["world"]
-            return world
-        return self.worlds.intended(world_name(context))
+    def _apply(
+        self,
+        response: Response,
+        received: Request,
+        world: World,
+        outcome: Outcome,
+        context: Mapping[str, Any],
+    ) -> Applied:
+        """Vary the response, and cut it short."""
+        if self.common.responses:
+            dress(response, context, self.common.responses, outcome)
+        fault = outcome.fault
+        failures = self.options.failures
+        if failures and outcome.attempt:
+            fault = failures.confirm(outcome.attempt, response, fault)
+        status = response.status_code
+        if not received.environ["PATH_INFO"].startswith(OPERATIONS):
+            return Applied(status)
+        delay = self.delays.uniform(*self.options.delay)
+        axes = self._vary(response, received, world, outcome, fault)
+        if fault:
+            fault.change(response, received.environ)
+            delay += fault.delay or 0.0
+        return Applied(status if response.status_code else 0, fault, axes, delay)
 
-    def _vary(self, response: Response, received: Request, world: World, outcome: Outcome) -> None:
+    def _vary(
+        self,
+        response: Response,
+        received: Request,
+        world: World,
+        outcome: Outcome,
+        fault: Fault | None,
+    ) -> tuple[str, ...]:
         """Vary the response along the grease of its world, unless its body is that of a fault."""
         grease = world.grease.current
         ids = world.ids
         if not grease.parts and not ids.are_varied:  # an id stays varied when its axis is off
-            return
-        fault = outcome.fault
+            return ()
         if fault and (fault.body is not None or fault.drop):
-            return
+            return ()
         axes = vary(response, grease, ids, self.common.parts, outcome.operation, received)
         if axes and self.options.announces_grease:
             response.headers["Stub-Grease"] = f"seed={grease.seed}; axes={','.join(axes)}"
-        outcome.axes = axes
+        return axes
 
-    def _wait(self, received: Request, outcome: Outcome) -> float | None:
+    def _describe(
+        self,
+        received: Request,
+        response: Response,
+        world: World,
+        outcome: Outcome,
+        applied: Applied,
+        context: Mapping[str, Any],
+    ) -> Entry:
+        """The entry of a request and its response."""
+        environ = received.environ
+        visit: Visit = context["store"]
+        redactor = self.common.redactor
+        method = environ["REQUEST_METHOD"]
+        kept = {key: value for key, value in environ.items() if type(value) is str}
+        body = b""
+        if "CONTENT_LENGTH" in environ:
+            with suppress(ClientDisconnected, OSError):
+                body = received.get_data()
+        pieces: Any = response.response
+        sent = b"" if method == "HEAD" else b"".join(pieces)[:MAX_KEPT]
+        operation = outcome.operation
+        unpromised: tuple[str, ...] = ()
+        violations: tuple[str, ...] = ()
+        if operation is None or not visit.is_accepted:
+            header = None if visit.is_accepted else environ.get("HTTP_AUTHORIZATION", "")
+            target = f"{received.method} {shown_path(environ)}"
+            violations = masked(find_violations(operation, header, target), redactor)
+        elif body or environ.get("QUERY_STRING"):
+            found = find_unpromised(operation, received, context.get("document"), body)
+            unpromised = masked(found, redactor)
+        texts = "".join([*kept.values(), *unpromised, *violations])
+        now, is_frozen = world.clock.reading()
+        started = environ[STARTED]
+        return Entry(
+            redactor,
+            redactor.tokens,
+            ENTRY_SIZE + len(texts) + min(len(body), MAX_KEPT) + len(sent),
+            started,
+            now,
+            0 if is_frozen else (time.perf_counter() - started + applied.delay) * 1000,
+            kept,
+            body[:MAX_KEPT],
+            response.status_code,
+            response.headers,
+            sent,
+            context.get("problem"),
+            operation,
+            visit.is_accepted,
+            outcome.response is not None,
+            applied,
+            visit.status_read if method == "GET" else None,
+            unpromised,
+            violations,
+        )
+
+    def _wait(self, received: Request, applied: Applied) -> float | None:
         """Delay the response. Return after how many seconds the client had closed, if it had."""
-        stalled = outcome.fault and outcome.fault.stall
-        if not outcome.delay and not stalled:
+        stalled = applied.fault and applied.fault.stall
+        if not applied.delay and not stalled:
             return None
         waiting = received.environ.get("server.waiting", nullcontext)
         with waiting():
-            if outcome.delay:
-                self.sleep(outcome.delay)
+            if applied.delay:
+                self.sleep(applied.delay)
             return stall(stalled, received.environ) if stalled else None
 
 
-def apply_fault(fault: Fault, response: Response, received: Request, outcome: Outcome) -> None:
-    """Cut the response short or drop it, and note its delay."""
-    fault.change(response, received.environ)
-    outcome.delay += fault.delay or 0.0
-    if response.status_code == 0:
-        outcome.status = 0
+def masked(sentences: Iterable[str], redactor: Redactor) -> tuple[str, ...]:
+    """The first of these sentences, each cut."""
+    found = islice(sentences, MAX_SENTENCES)
+    return tuple(cut(printable(redactor.url(each)), MAX_SENTENCE) for each in found)
 
 
 def dress(
@@ -145,16 +246,3 @@ def dress(
         responses.dress_error(response, problem, is_requested=outcome.response is not None)
     elif outcome.operation and outcome.response is None:
         responses.replies[outcome.operation.id].dress(response, context["subject"])
-
-
-def notes_of(outcome: Outcome) -> list[str]:
-    """The notes of the log about what was done to a request on purpose."""
-    notes = []
-    fault = outcome.fault
-    if fault:
-        notes.append(f"fault {fault.id}")
-        if fault.drop:
-            notes.append("dropped")
-    if outcome.axes:
-        notes.append(f"grease {','.join(outcome.axes)}")
-    return notes

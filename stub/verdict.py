@@ -5,9 +5,8 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from .access_log import REJECTED
 from .coverage import Coverage, missed
-from .entry import request_name
+from .entry import REJECTED, request_name
 from .faults import Fault
 from .redaction import Redactor
 from .timelines import matches
@@ -98,7 +97,7 @@ def judge(
     """
     common = worlds.common
     return Verdict(
-        common.coverage,
+        worlds.coverage(),
         worlds.unused_faults(),
         common.rejections.counted(),
         common.redactor,

@@ -14,11 +14,11 @@ from store import MAX_PROJECTS, Clock, NewId
 from .clock import Setting, WorldClock
 from .contract import Contract
 from .coverage import Coverage
-from .entry import Entry
+from .entry import Entry, Recorded
 from .faults import Fault, Faults
 from .grease.axes import Parts, Switch, read_grease
 from .ids import Ids
-from .journal import Journal
+from .journal import Journal, JournalMemory
 from .options import Options
 from .redaction import Redactor
 from .rejections import Rejections
@@ -86,15 +86,15 @@ class SetUp(NamedTuple):
 class World:
     """A world between two resets. A request stays in the one that it entered."""
 
-    def __init__(self, name: WorldName, common: Common) -> None:
+    def __init__(self, name: WorldName, common: Common, memory: JournalMemory) -> None:
         masked = map(common.redactor.text, name)  # as a name may be a token
         self.shown = WorldName(*masked)
         self.name = str(self.shown)  # of which the text is needed at each request
         self.used_at = common.clock()
         self.instance = uuid4().hex  # of no other world, also after the program was started anew
-        self.coverage = Coverage(common.contract)
-        self._coverages = (self.coverage, common.coverage)
-        self.journal = Journal()
+        self._coverage = Coverage(common.contract)
+        self._coverages = (self._coverage, common.coverage)
+        self.journal = Journal(memory, self._count)
         self.faults = Faults()
         self.set_ups: list[SetUp] = []  # the latest ones of Pact, which a teardown takes back
         self.grease = Switch(common.grease)
@@ -113,13 +113,17 @@ class World:
         """The faults that no request has met, with the name of this world."""
         return [(self.name, each) for each in self.faults.unused()]
 
-    def record(self, entry: Entry) -> int:
-        """Add a request to the journal and to the coverage in one step; return its number."""
-        with self.journal.lock:
-            number = self.journal.append(entry)
-            for coverage in self._coverages:
-                coverage.count(self.shown, number, entry)
-            return number
+    @property
+    def coverage(self) -> Coverage:
+        """That of all requests so far."""
+        self.journal.count()
+        return self._coverage
+
+    def _count(self, number: int, entry: Entry) -> None:
+        recorded = Recorded(self.name, number, entry)
+        counted = tuple(entry.counted())
+        for coverage in self._coverages:
+            coverage.count(self.shown, recorded, counted)
 
     def recorded(self) -> tuple[int, int, dict[str, Any]]:
         """The number of the oldest entry, the highest number, and the coverage of these."""

@@ -9,8 +9,9 @@ from typing import Any
 from store import StoreUnavailable
 from web.problems import Problem
 
+from .coverage import Coverage
 from .faults import Fault
-from .journal import JournalMemory
+from .journal import Journal, JournalMemory
 from .seed import Seed
 from .tokens import Tokens, WorldName
 from .world import Common, World
@@ -32,7 +33,7 @@ class Worlds:
     def __init__(self, common: Common) -> None:
         self.common = common
         self.tokens = Tokens(common.options.tokens)
-        self.memory = JournalMemory(common.options.journal_bytes, self._journals)
+        self._memory = JournalMemory(common.options.journal_bytes, self._journals)
         self._clock = common.clock
         self._stores = common.stores
         self._lock = Lock()
@@ -79,7 +80,7 @@ class Worlds:
                 removed = self._make_room_for(name)
             self._forget(removed)
         # Made without the lock, since a large seed takes time.
-        world = World(name, self.common)
+        world = World(name, self.common, self._memory)
         world.store.reset(world.records_of(seed) if seed is not None else None)
         removed = None
         with self._lock:
@@ -114,6 +115,12 @@ class Worlds:
             for world in self._worlds.values():
                 found += world.unused_faults()
             return found
+
+    def coverage(self) -> Coverage:
+        """That of all requests so far, to all worlds."""
+        for journal in self._journals():
+            journal.count()
+        return self.common.coverage
 
     def dropped(self) -> int:
         """How many entries the journals dropped."""
@@ -150,7 +157,7 @@ class Worlds:
             return dict.fromkeys(worlds, at_start) | self._stores.worlds(prefix)
         return {name: len(world.store.list_projects()) for name, world in worlds.items()}
 
-    def _journals(self) -> list[Any]:
+    def _journals(self) -> list[Journal]:
         return [world.journal for world in list(self._worlds.values())]
 
     # The caller of these holds the lock.
@@ -160,7 +167,7 @@ class Worlds:
         return [name for name in self._worlds if name.tenant == tenant and name != name.main]
 
     def _find_or_make(self, name: WorldName) -> World:
-        world = self._worlds.get(name) or World(name, self.common)
+        world = self._worlds.get(name) or World(name, self.common, self._memory)
         self._worlds[name] = world
         return world
 
@@ -193,6 +200,7 @@ class Worlds:
         """Remove a world, if it is there, but for what the verdict of the run has of it."""
         world = self._worlds.pop(name, None)
         if world:
+            world.journal.end()
             self._unused_faults.extend(world.unused_faults())
             self._dropped += world.journal.dropped
 
@@ -210,18 +218,19 @@ class Visit:
 
     deployment: Any = None
     time: datetime
-    _world: World | None = None
+    opened: World | None = None
 
-    def __init__(self, name: WorldName, worlds: Worlds) -> None:
+    def __init__(self, name: WorldName, worlds: Worlds, *, is_accepted: bool = True) -> None:
         self.name = name
+        self.is_accepted = is_accepted  # by the bearer check
         self._worlds = worlds
 
     @property
     def world(self) -> World:
         """Raises `TooManyWorlds`."""
-        if self._world is None:
-            self._world = self._worlds.open(self.name)
-        return self._world
+        if self.opened is None:
+            self.opened = self._worlds.open(self.name)
+        return self.opened
 
     @property
     def status_read(self) -> str | None:

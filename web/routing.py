@@ -38,8 +38,9 @@ def with_raw_path(wsgi_app: Callable[..., Iterable[bytes]]) -> Callable[..., Ite
     """
 
     def call(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
-        environ["REQUEST_URI"] = raw_target(environ)  # which the next line and others read
-        path = raw_path(environ)
+        target = raw_target(environ)
+        environ["REQUEST_URI"] = target  # which others read
+        path = path_in(target, environ)
         if "%" in path:
             path = decode_path(path)
             environ["PATH_INFO"] = path.encode().decode("latin-1")
@@ -52,7 +53,11 @@ def with_raw_path(wsgi_app: Callable[..., Iterable[bytes]]) -> Callable[..., Ite
 
 def raw_path(environ: dict[str, Any]) -> str:
     """The path of a request below the app, as it was sent."""
-    path, _, _ = raw_target(environ).partition("?")
+    return path_in(raw_target(environ), environ)
+
+
+def path_in(target: str, environ: dict[str, Any]) -> str:
+    path, _, _ = target.partition("?")
     return path.removeprefix(environ.get("SCRIPT_NAME", ""))
 
 
