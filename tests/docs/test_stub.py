@@ -93,8 +93,10 @@ def test_a_world_is_another_one_of_the_program(monkeypatch: pytest.MonkeyPatch) 
     with Stub(environ=variables(), empty=True) as stub:
         world = stub.world("job-42")
         assert (world.url, world.token) == (stub.url, "dev-token.job-42")
-        world.put_deployment("dpl_1", status="failed")
-        assert stub.world("other").world("job-42").coverage()["met"] == 0  # it starts anew
+        call(world.url, "/v1/projects", token=world.token)
+        assert len(world.requests()) == 1
+        assert stub.requests() == []
+        assert stub.world("other").world("job-42").requests() == []  # it starts anew
         with pytest.raises(ValueError, match="1 to 64 of A-Z a-z 0-9 _ -, not 'job 42'"):
             stub.world("job 42")
         monkeypatch.setenv("PYTEST_XDIST_WORKER", "gw1")
