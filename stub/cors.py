@@ -56,7 +56,8 @@ def explain_preflight() -> str:
     if not is_preflight(request):
         return ""
     option = "'*'" if request.origin == "null" else request.origin  # as for a page that is a file
-    g.hint = f"preflight from {request.origin}: start with --cors-origin {option}"
+    start = f"start with --cors-origin {option}, or STUB_CORS_ORIGIN={option}"
+    g.hint = f"preflight from {request.origin}: {start}"
     return f" This is a {g.hint}."
 
 

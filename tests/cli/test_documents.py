@@ -67,7 +67,10 @@ def test_without_a_name_all_are_listed_with_their_titles() -> None:
     lines = run("docs").stdout.splitlines()
     assert {line.split()[0] for line in lines} == {*FILES, "skill"}
     assert "ci               Use the stub in CI" in lines
-    assert "pytest           The fixture `stub`, a world of its own for each test." in lines
+    assert (
+        "pytest           `Stub`, and the fixture `stub`: a world of its own for each test."
+        in lines
+    )
 
 
 def test_no_message_names_a_document_that_the_reader_may_not_have() -> None:

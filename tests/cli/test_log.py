@@ -194,7 +194,8 @@ def test_lines_that_cannot_be_written_are_counted_and_break_no_request(
 
 @pytest.mark.parametrize(("origin", "option"), [("http://a:2", "http://a:2"), ("null", "'*'")])
 def test_a_preflight_that_is_rejected_is_explained_once(origin: str, option: str) -> None:
-    hint = f"preflight from {origin}: start with --cors-origin {option}"
+    start = f"start with --cors-origin {option}, or STUB_CORS_ORIGIN={option}"
+    hint = f"preflight from {origin}: {start}"
 
     def ask(url: str) -> None:
         fields = ("Host: localhost", f"Origin: {origin}", "Access-Control-Request-Method: GET")

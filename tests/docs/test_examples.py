@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from flask.testing import FlaskClient
 
+from deployment_stub.pytest_options import ROWS
 from tests.conftest import ROOT, SAMPLE_SEED, TOKEN, make_stub
 from tests.docs.documents import (
     COMMANDS,
@@ -167,7 +168,7 @@ def test_every_option_in_the_documentation_exists() -> None:
     variables = {"STUB_URL", "STUB_PROBE_RUN", "STUB_PROGRAM"} | {
         "STUB_" + option[2:].replace("-", "_").upper() for option in options
     }
-    options |= {"--stub-like", "--stub-seed", "--stub-strict"}  # see test_pytest_plugin.py
+    options |= {f"--stub-{name.replace('_', '-')}" for name in ROWS}
     for name, text in TEXTS.items():
         if name == "CHANGELOG.md":  # which names those of other versions
             continue

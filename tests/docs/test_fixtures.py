@@ -14,12 +14,13 @@ import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
+from cli.main import OTHER_VARIABLES
+from cli.options import OPTIONS
 from tests.clients.commands import link_node_modules
 from tests.conftest import ROOT, needs
 from tests.contract import STUB
@@ -92,7 +93,7 @@ def in_pytest(folder: Path) -> Team:
     words = [sys.executable, *PYTEST, "-p", "stub_fixture", "--show-capture=no", "--tb=short"]
     shown = '#2 POST /v1/projects 422 invalid_body (/name must not be blank)\n   > {"name": ""}\n'
     left = hashlib.sha256(b"test_shop.py::test_records").hexdigest()[:12]
-    return Team(words, shown, 12, f"test_records-{left}")
+    return Team(words, shown, 11, f"test_records-{left}")
 
 
 def team_of_node(folder: Path) -> Team:
@@ -223,9 +224,9 @@ def test_a_fixture_gives_each_test_a_world_and_shows_the_requests_of_one_that_fa
         assert nowhere in run(STUB_URL=nowhere, **named)[1]
         # Without a stub the reason is all that one reads.
         output = run()[1]
-        sentence = "deployment-stub was not found: install|there is no stub at "
+        sentence = "deployment-stub was not found: install .*, or copy stub.pyz, which tools/"
         assert re.search(sentence, output)
-        assert not re.search("does not respond|scheme", output)
+        assert not re.search("does not respond|scheme|spawn|stub_fixture.mjs:", output)
 
 
 # It tells that it is started, and is then the program.
@@ -262,21 +263,30 @@ def test_a_fixture_starts_the_program_it_finds(
     """Whatever the variables say; without a verdict, since a process has a part of the requests."""
     team = make(tmp_path)
     installed = add_program(tmp_path, "bin/deployment-stub")
+    logs = tmp_path / "logs"
     variables = {
         "STUB_TOKEN": "s3cret other",
         "STUB_HOST": "192.0.2.1",
         "STUB_PORT": "x",
         "STUB_FAIL_ON": "idle",
         "STUB_REPORT": "report.json",
+        "STUB_LOG": str(logs / "stub.log"),
         "STUB_CORS_ORIGIN": CORS[1],
         "PATH": os.pathsep.join([str(installed.parent), os.environ["PATH"]]),
     }
 
     def started(**more: str) -> list[str]:
+        """The programs, each of which has a log of its own, named after the process."""
+        logs.mkdir()
         done = execute(team.command, tmp_path, **variables, **more)
         assert done.returncode == 0, done.stdout + done.stderr
         assert not (tmp_path / "report.json").exists()
-        return started_in(tmp_path)
+        programs = started_in(tmp_path)
+        names = [path.name for path in logs.iterdir()]
+        assert len(names) == len(programs)
+        assert all(re.fullmatch(r"stub\.\d+\.log", name) for name in names), names
+        shutil.rmtree(logs)
+        return programs
 
     if make not in OTHER_RUNNERS:
         assert started() == team.programs * ["deployment-stub"]
@@ -366,6 +376,53 @@ def test_go_caches_no_result_of_a_run_of_a_probe(tmp_path: Path) -> None:
     assert "not met" not in done.stderr.partition("coverage:")[0]
 
 
+GO_ALONE = """package client
+
+import (
+	"client/stub"
+	"testing"
+)
+
+func TestIt(t *testing.T) { stub.New(t) }
+"""
+
+
+@pytest.mark.slow
+def test_go_runs_its_tests_again_when_a_variable_changes_or_a_file_that_one_names(
+    tmp_path: Path,
+) -> None:
+    go(tmp_path)
+    (tmp_path / "shop_test.go").write_text(GO_ALONE, "utf-8")
+    seed = tmp_path / "seed.json"
+    add_program(tmp_path, "stub/stub.pyz")
+
+    def write(text: str, age: int) -> None:
+        seed.write_text(text, "utf-8")
+        for path in tmp_path.rglob("*"):
+            modified = path.stat().st_mtime - age  # Go keeps no result of files of two seconds
+            os.utime(path, (modified, modified))
+
+    def is_cached(**variables: str) -> bool:
+        done = execute(["go", "test", "./..."], tmp_path, STUB_SEED=str(seed), **variables)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return "(cached)" in done.stdout
+
+    write("{}", age=10)
+    assert [is_cached(), is_cached()] == [False, True]
+    write('{"projects": []}', age=5)
+    assert [is_cached(), is_cached()] == [False, True]
+    assert [is_cached(STUB_PACE="0"), is_cached()] == [False, True]
+
+
+def test_the_fixture_of_go_knows_each_variable_and_each_member_of_a_fault() -> None:
+    text = (FIXTURES / "stub.go").read_text("utf-8")
+    variables = {str(option.envvar) for option in OPTIONS.values()}
+    assert {*re.findall(r"\bSTUB_[A-Z_]+\b", text)} == {*variables, *OTHER_VARIABLES}
+    (body,) = re.findall(r"type Fault struct {\n(.*?)^}", text, re.DOTALL | re.MULTILINE)
+    members = STUB.components["schemas"]["Fault"]["properties"]
+    assert {*re.findall(r'json:"(\w+),omitempty"', body)} == {*members}
+
+
 def run_node(folder: Path, text: str, **variables: str) -> str:
     """What Node's test runner prints for a file with this text."""
     needs("node")
@@ -389,6 +446,66 @@ test.describe("both", {{ concurrency: true }}, () => {{
     output = run_node(tmp_path, text, STUB_URL=live_url, STUB_TOKEN="")
     assert error in output
     assert "token: dev-token.own-" in output
+
+
+# Calls the hooks as Bun, Jasmine and AVA do: they tell no name.
+NAMELESS = """
+import { useStub } from "./stub_fixture.mjs";
+
+let before, after;
+const hooks = { beforeEach: (hook) => { before = hook; }, afterEach: (hook) => { after = hook; } };
+const stub = useStub(hooks);
+await after();  // of a test whose first hook has failed
+for (const id of ["dpl_1", "dpl_2"]) {
+  await before();
+  console.log(stub.token, (await stub.requests()).length);
+  await fetch(`${stub.url}/v1/deployments/${id}`, { headers: stub.headers });
+  await after();
+}
+await before();
+await before().catch(({ message }) => console.log(message));
+"""
+
+
+def run_module(folder: Path, text: str, **variables: str) -> "subprocess.CompletedProcess[str]":
+    """Run a file of Node beside the fixture."""
+    needs("node")
+    shutil.copy(FIXTURES / "stub_fixture.mjs", folder)
+    (folder / "own.mjs").write_text(text, "utf-8")
+    return execute(["node", "own.mjs"], folder, **variables)
+
+
+def test_a_runner_of_node_need_not_tell_the_name_of_a_test(live_url: str, tmp_path: Path) -> None:
+    done = run_module(tmp_path, NAMELESS, STUB_URL=live_url)
+    first, second, error = done.stdout.splitlines()
+    assert re.fullmatch(r"dev-token\.a-test-[0-9a-f]{12} 0", first)
+    assert re.fullmatch(r"dev-token\.a-test-[0-9a-f]{12} 0", second)
+    assert first != second
+    assert error == '"a test" began before "a test" ended: run one test at a time'
+
+
+WITH_OPTIONS = """
+import { withOptions } from "./stub_fixture.mjs";
+
+const corsOrigin = ["http://a", "http://b"];
+const given = { empty: true, strict: false, seed: undefined, idsSeed: 5, corsOrigin };
+const end = await withOptions(given)();
+const headers = { Authorization: `Bearer ${process.env.STUB_TOKEN}`, Origin: "http://b" };
+const response = await fetch(`${process.env.STUB_URL}/v1/projects`, { headers });
+console.log(response.headers.get("Access-Control-Allow-Origin"), (await response.text()).trim());
+await end();
+"""
+
+
+def test_the_global_setup_of_node_has_options(live_url: str, tmp_path: Path) -> None:
+    program = {"STUB_PROGRAM": str(ROOT / "app.py")}
+    done = run_module(tmp_path, WITH_OPTIONS, **program)
+    assert (done.returncode, done.stdout) == (0, 'http://b {"projects": []}\n'), done.stderr
+    done = run_module(tmp_path, WITH_OPTIONS, STUB_URL=live_url)
+    reason = "--empty --ids-seed=5 --cors-origin=http://a --cors-origin=http://b"
+    assert f"the program at STUB_URL runs already: start it with {reason}" in done.stderr
+    done = run_module(tmp_path, WITH_OPTIONS.replace("idsSeed", "idSeed"), **program)
+    assert "did not start the stub:\nerror: No such option '--id-seed'." in done.stderr
 
 
 NOCK = 'import nock from "nock"; nock.disableNetConnect();'
@@ -483,7 +600,7 @@ def test_a_failure_looks_as_ci_md_prints_it_and_what_fail_on_finds_is_an_error(t
 
 
 REASONS = {
-    "STUB_PROGRAM=no.pyz": r"there is no stub at /.+/no\.pyz: set STUB_PROGRAM to the path of .*",
+    "STUB_PROGRAM=no.pyz": r"there is no stub at /.+/no\.pyz: install .*, or set STUB_PROGRAM .*",
     "STUB_PROGRAM=store.py": r"`.*store\.py` did not start: its status is 1\n[\s\S]*of the team",
     "STUB_TOKEN=wrong": r"STUB_URL and STUB_TOKEN are not .*: 401 token_invalid: .*",
     "STUB_URL=http://127.0.0.1:1": r"STUB_URL and .*: the stub at http://127.0.0.1:1 does not .*",
@@ -491,24 +608,14 @@ REASONS = {
 
 
 @pytest.mark.parametrize("setting", REASONS)
-def test_what_cannot_be_used_is_a_sentence(
-    setting: str,
-    team: Path,
-    live_url: str,
-    monkeypatch: pytest.MonkeyPatch,
-    pytestconfig: pytest.Config,
-) -> None:
+def test_what_cannot_be_used_is_a_sentence(setting: str, team: Path, live_url: str) -> None:
     name, _, value = setting.partition("=")
-    if name == "STUB_TOKEN":
-        monkeypatch.setenv("STUB_URL", live_url)
-    monkeypatch.setenv(name, value)
-    monkeypatch.chdir(team)
-    fixture = import_module("docs.fixtures.stub_fixture")
-    with pytest.raises(pytest.fail.Exception) as raised, fixture.program_of(pytestconfig):
-        pass
-    assert raised.value.pytrace is False
-    assert re.fullmatch(REASONS[setting], str(raised.value)), raised.value
-    assert len(str(raised.value).splitlines()) < 8
+    variables = {"STUB_URL": live_url} if name == "STUB_TOKEN" else {}
+    done = run(team, "-k", "test_time", **variables, **{name: value})
+    _, _, shown = done.stdout.partition(" ERROR at setup of test_time ")
+    reason, _, _ = shown.partition("=== short test summary info")
+    assert re.fullmatch(rf"_+\n{REASONS[setting]}\n=+ *", reason), done.stdout
+    assert len(reason.splitlines()) < 10
 
 
 def test_the_program_ends_with_the_process_of_pytest(team: Path) -> None:

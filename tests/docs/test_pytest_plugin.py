@@ -34,7 +34,7 @@ def status(stub, path):
 def test_state(stub):
     with urlopen(Request(stub.url + "/v1/projects", headers=stub.headers)) as response:
         body = json.load(response)
-    names = [each["name"] for each in body.get("projects") or body["data"]]
+    names = [each["name"] for each in body.get("projects", body.get("data"))]
     print("state:", *names, *(each for each in body if each != "projects"))
     print("with a parameter:", status(stub, "/v1/projects?page=1"))
 """
@@ -45,18 +45,22 @@ import sys
 def test_without_a_stub(pytestconfig):
     assert pytestconfig.pluginmanager.has_plugin("deployment_stub")
     theirs = [name for name in sys.modules if name.startswith("deployment_stub.")]
-    assert sorted(theirs) == ["deployment_stub.pytest_options", "deployment_stub.pytest_plugin"]
+    assert [name for name in theirs if ".docs" not in name] == ["deployment_stub.pytest_options"]
     assert not {"flask", "waitress", "urllib.request", "http.client"} & {*sys.modules}
 """
 TYPED = """
-from deployment_stub.pytest_plugin import Program, Stub, StubError
+from deployment_stub import Stub, StubError, World
 
-def test_typed(stub: Stub, stub_program: Program) -> None:
-    assert type(stub) is Stub
-    assert type(stub_program) is Program
+def test_typed(stub: World, stub_program: Stub) -> None:
+    assert type(stub) is World
+    assert type(stub_program) is Stub
     assert issubclass(StubError, Exception)
     numbers: list[int] = [each["number"] for each in stub.requests()]
     assert numbers == []
+
+def start() -> World:
+    with Stub(seed="seed.json", outcome=["failed"], pace=0) as stub:
+        return stub.world(stub.token)
 """
 
 
@@ -115,7 +119,7 @@ def test_a_test_has_a_world_and_shows_its_requests(team: Path, workers: tuple[st
     assert "3 failed, 8 passed, 1 error" in done.stdout
     assert "#2 POST /v1/projects 422 invalid_body (/name must not be blank)" in done.stdout
     assert ".py:" not in done.stdout.replace("test_shop.py:", "")
-    seeded = run(team, *workers, "-rP", "--stub-seed", "seed.json", "test_state.py")
+    seeded = run(team, *workers, "-rP", "--stub-seed=seed.json", "test_state.py")
     assert state_of(seeded).startswith("state: of-the-seed\n")
 
 
@@ -124,6 +128,7 @@ OPTIONS = {
     ("--stub-strict",): AS_IT_IS.replace("200", "400"),
     ("--stub-seed", "seed.json"): "state: of-the-seed\nwith a parameter: 200\n",
     ("--stub-like=profile.json",): AS_IT_IS.replace("search\n", "search data pagination\n"),
+    ("--stub-empty",): "with a parameter: 200\n",
 }
 
 
@@ -178,7 +183,7 @@ def test_options_cannot_apply_to_a_running_program(team: Path, option: str, live
     done = run(team, option, STUB_URL=live_url)
     assert (done.returncode, done.stdout) == (4, "")
     (line,) = done.stderr.strip().splitlines()
-    given = "--strict" if "strict" in option else f"--seed {team}/seed.json"
+    given = "--strict" if "strict" in option else f"--seed={team}/seed.json"
     assert line.startswith(f"ERROR: the program at STUB_URL runs already: start it with `{given}`")
     advice = line.split("`")[3].split()
     assert state_of(run(team, "-rP", *advice, STUB_URL=live_url)) == AS_IT_IS
@@ -188,36 +193,140 @@ def test_an_invalid_file_is_the_error_of_the_program(team: Path) -> None:
     (team / "seed.json").write_text('{"projects": 1}', "utf-8")
     done = run(team, "--stub-seed", "seed.json")
     assert done.returncode == 1
-    assert f"--seed {team}/seed.json` did not start: its status is 2\n" in done.stdout
+    assert f"--seed={team}/seed.json` did not start: its status is 2\n" in done.stdout
     assert f"error: {team}/seed.json: /projects: must be an array" in done.stdout
     assert "Traceback" not in done.stdout
 
 
-OWN = "import pytest\n@pytest.fixture\ndef stub():\n    return 'own'\n"
+LAST = """
+import json
+from urllib.request import Request, urlopen
+
+def last_status(stub, name="shop"):
+    def call(path, data=None):
+        headers = {"Content-Type": "application/json", "Origin": "http://a"}
+        with urlopen(Request(stub.url + path, data, stub.headers | headers)) as response:
+            return response.headers.get("Access-Control-Allow-Origin"), json.load(response)
+    made = call("/v1/projects", json.dumps({"name": name}).encode())[1]
+    origin, deployment = call("/v1/deployments/" + made["latest_deployment_id"])
+    return deployment["status"], origin
+"""
+TURNED = f"""{LAST}
+def test_last(stub):
+    print("last:", last_status(stub), last_status(stub, "shop fails"))
+"""
+INI_OF_LISTS = {
+    "pytest.ini": "[pytest]\nstub_pace = 0\nstub_outcome =\n  canceled\n  * fails=failed\n",
+    "pyproject.toml": """[tool.pytest.ini_options]
+stub_pace = "0"
+stub_outcome = ["canceled", "* fails=failed"]
+""",
+}
+
+
+@pytest.mark.parametrize("name", INI_OF_LISTS)
+def test_an_option_that_repeats_is_a_list_of_an_ini_file(team: Path, name: str) -> None:
+    (team / name).write_text(INI_OF_LISTS[name], "utf-8")
+    (team / "test_state.py").write_text(TURNED, "utf-8")
+    words = ("--stub-outcome=succeeded", "--stub-cors-origin=http://b", "--stub-cors-origin=*")
+    assert state_of(run(team, "-rP")) == "last: ('canceled', None) ('failed', None)\n"
+    assert state_of(run(team, "-rP", *words)) == "last: ('succeeded', '*') ('succeeded', '*')\n"
+
+
+MARKED = f"""
+import pytest{LAST}
+pytestmark = pytest.mark.stub(pace=0)
+
+@pytest.mark.stub(outcome="failed")
+def test_failed(stub, stub_program):
+    assert last_status(stub)[0] == "failed"
+    assert stub.url != stub_program.url
+
+@pytest.mark.stub(outcome="canceled", pace=60)
+class TestMore:
+    def test_queued(self, stub):
+        assert last_status(stub)[0] == "queued"
+
+    @pytest.mark.stub(pace=0)
+    def test_canceled(self, stub):
+        assert last_status(stub)[0] == "canceled"
+
+def test_usual(stub):
+    assert last_status(stub)[0] == "succeeded"
+
+@pytest.mark.parametrize("number", [1, 2])
+@pytest.mark.stub(outcome="failed")
+def test_again(stub, number):
+    assert last_status(stub)[0] == "failed"
+
+@pytest.mark.stub(outcom="failed")
+def test_wrong(stub):
+    pass
+
+@pytest.mark.stub("failed")
+def test_nameless(stub):
+    pass
+"""
+STARTED = """import os, sys
+open('started', 'a').write('one ')
+os.execv({python!r}, [{python!r}, "-m", "deployment_stub", *sys.argv[1:]])
+"""
+
+
+def test_a_mark_has_options_for_a_test_also_beside_a_program_of_the_run(
+    team: Path, live_url: str
+) -> None:
+    """Tests with the same options share a program, which has no verdict of its own."""
+    (team / "test_state.py").write_text(MARKED, "utf-8")
+    python = f"{team}/.venv/bin/python"
+    (team / "program.py").write_text(STARTED.format(python=python), "utf-8")
+    own = {"STUB_PROGRAM": str(team / "program.py"), "STUB_FAIL_ON": "missed"}
+    done = run(team, "--strict-markers", STUB_URL=live_url, **own)
+    assert "6 passed, 2 errors" in done.stdout, done.stdout + done.stderr
+    assert "\nthe stub takes no 'outcom': give cors_origin, " in done.stdout
+    assert "\nthe mark `stub` takes options by their names: outcome='failed'\n" in done.stdout
+    assert "Traceback" not in done.stdout
+    assert (team / "started").read_text("utf-8").split() == 4 * ["one"]
+
+
+OWN = {
+    "def stub()": "import pytest\n@pytest.fixture\ndef stub():\n    return 'own'\n",
+    "name='stub'": "import pytest\n@pytest.fixture(name='stub')\ndef f():\n    return 'own'\n",
+    "stub_program": "import pytest\n@pytest.fixture\ndef stub(stub_program):\n"
+    "    return 'own' + stub_program.token[:0]\n",
+}
 USES_OWN = "def test_own(stub):\n    assert stub == 'own'\n"
 
 
 @pytest.mark.parametrize("file", ["conftest.py", "test_own.py", "own_plugin.py"])
-def test_a_fixture_of_the_team_with_its_name_wins(team: Path, file: str) -> None:
+@pytest.mark.parametrize("how", OWN)
+def test_a_fixture_of_the_team_with_its_name_wins(team: Path, file: str, how: str) -> None:
     (team / "test_own.py").write_text(USES_OWN, "utf-8")
     with (team / file).open("a", encoding="utf-8") as text:
-        text.write(OWN)
+        text.write(OWN[how])
     plugin = ("-p", "own_plugin") if file == "own_plugin.py" else ()
-    done = run(team, *plugin, "test_own.py", STUB_PROGRAM="/nowhere")
+    nowhere = {} if how == "stub_program" else {"STUB_PROGRAM": "/nowhere"}
+    done = run(team, *plugin, "test_own.py", **nowhere)
+    assert "1 passed" in done.stdout, done.stdout + done.stderr
+
+
+def test_a_plugin_that_is_there_before_may_import_the_class(team: Path) -> None:
+    (team / "own_plugin.py").write_text("from deployment_stub import Stub", "utf-8")
+    done = run(team, "-p", "own_plugin", "-W", "error", "test_state.py")
     assert "1 passed" in done.stdout, done.stdout + done.stderr
 
 
 @pytest.mark.parametrize("named", ["-p", "conftest.py"])
 def test_a_copy_takes_the_place_of_the_fixtures_and_has_the_options(team: Path, named: str) -> None:
     shutil.copy(FIXTURE, team)
-    (team / "stub.pyz").write_text("import sys; sys.exit(f'copy: {sys.argv[1:3]}')", "utf-8")
+    (team / "stub.pyz").write_text("import sys; sys.exit(f'copy: {sys.argv[1]}')", "utf-8")
     if named == "conftest.py":
         (team / named).write_text('pytest_plugins = ["stub_fixture"]\n', "utf-8")
     words = ("-p", "stub_fixture") if named == "-p" else ()
     done = run(team, *words, "--stub-seed", "seed.json")
-    assert f"copy: ['--seed', '{team}/seed.json']" in done.stdout, done.stdout + done.stderr
+    assert f"copy: --seed={team}/seed.json" in done.stdout, done.stdout + done.stderr
     (team / "stub.pyz").unlink()
-    text = "from stub_fixture import Stub\ndef test_it(stub):\n    assert type(stub) is Stub\n"
+    text = "from stub_fixture import World\ndef test_it(stub):\n    assert type(stub) is World\n"
     (team / "test_copy.py").write_text(f"{text}    assert stub.fault(staus=1)\n", "utf-8")
     done = run(team, *words, "-n", "1", "test_copy.py")
     assert "StubError: POST /_stub/faults: 422 invalid_body: " in done.stdout
@@ -250,7 +359,9 @@ def test_its_types_are_those_of_the_fixtures(team: Path) -> None:
     done = execute(mypy, team, PYTHONWARNINGS="default")
     assert (done.returncode, done.stdout) == (0, "Success: no issues found in 1 source file\n")
     wrong = TYPED.replace("list[int]", "int").replace("StubError", "StubEror")
+    wrong = wrong.replace("seed=", "sed=")
     (team / "test_typed.py").write_text(wrong, "utf-8")
     done = execute(mypy, team, PYTHONWARNINGS="default")
     assert 'no attribute "StubEror"' in done.stdout
     assert 'has type "list[Any]", variable has type "int"' in done.stdout
+    assert 'Unexpected keyword argument "sed" for "Stub"' in done.stdout

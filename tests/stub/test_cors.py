@@ -89,7 +89,9 @@ def test_a_preflight_with_a_token_uses_up_no_fault_and_is_not_recorded() -> None
 def test_a_preflight_of_a_page_that_is_a_file_is_told_to_allow_all() -> None:
     client = make_stub().test_client()
     rejected = client.options("/v1/projects", headers={"Origin": "null", **PREFLIGHT})
-    assert rejected.json["detail"].endswith("preflight from null: start with --cors-origin '*'.")
+    assert rejected.json["detail"].endswith(
+        "preflight from null: start with --cors-origin '*', or STUB_CORS_ORIGIN='*'."
+    )
 
 
 def test_a_star_allows_every_origin_without_credentials_and_no_private_network() -> None:

@@ -2,7 +2,7 @@ import * as jest from "@jest/globals";
 import * as node from "node:test";
 import { test as playwright } from "@playwright/test";
 import * as vitest from "vitest";
-import globalSetup, { type Stub, useStub } from "./stub_fixture.mjs";
+import globalSetup, { type Stub, useStub, withOptions } from "./stub_fixture.mjs";
 
 const stub: Stub = useStub(node);
 useStub(jest);
@@ -10,6 +10,9 @@ useStub(playwright);
 useStub(vitest);
 
 (await globalSetup()) satisfies () => Promise<void>;
+(await withOptions({ like: "profile.json", pace: 0, outcome: ["failed"] })()) satisfies () => Promise<void>;
+// @ts-expect-error
+withOptions({ lik: "profile.json" });
 
 node.test("operations", async () => {
   await stub.reset();

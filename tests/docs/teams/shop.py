@@ -67,7 +67,7 @@ def test_worlds(stub, text):
 
 @pytest.fixture(scope="session")
 def shared(stub_program):
-    world = stub_program.world("of a client")
+    world = stub_program.world("client-abc123")
     yield world
     world.reset()
 
@@ -76,7 +76,9 @@ def test_shared(shared, stub_program, monkeypatch):
     assert call(shared, "POST", PROJECTS, {"name": "one"})[0] < 300
     assert len(shared.requests()) == 1
     monkeypatch.setenv("PYTEST_XDIST_WORKER", "gw7")
-    assert stub_program.world("of a client").token != shared.token
+    other = stub_program.world("client-abc123")
+    assert other.token == f"{stub_program.token}.client-abc123-gw7"
+    other.reset()
 
 
 @pytest.fixture

@@ -36,25 +36,32 @@ func TestOperations(t *testing.T) {
 	if frozen := s.Freeze(); !frozen.Frozen || s.Advance(60).Now.Sub(frozen.Now) != time.Minute {
 		t.Fatal("the clock is not frozen")
 	}
-	if fault := s.Fault(stub.JSON{"status": 503}); fault.ID == "" || *fault.Remaining != 1 {
+	if fault := s.Fault(stub.Fault{Delay: stub.Ptr(0.0), Times: 2}); fault.ID == "" || fault.Remaining != 2 {
 		t.Fatal(fault)
 	}
-	if fault := s.Fault(stub.JSON{"status": 500, "times": nil}); fault.Times != nil {
+	html := stub.Fault{Operation: "createProject", Status: 503, Times: stub.Endless, Body: stub.Ptr("<p>"), ContentType: "text/html"}
+	if fault := s.Fault(html); fault.Times != stub.Endless || fault.Remaining != stub.Endless || *fault.Body != "<p>" {
 		t.Fatal(fault)
+	}
+	call(t, s, "GET", "/v1/projects", "")
+	call(t, s, "GET", "/v1/projects", "")
+	s.Fault(stub.Fault{Method: "GET", Path: "/v1/*", Status: 429, RetryAfter: stub.Ptr(0)})
+	if status := call(t, s, "GET", "/v1/projects", ""); status != 429 {
+		t.Fatal(status)
 	}
 	call(t, s, "POST", "/v1/projects?page=1", `{"name": "shop"}`)
-	r := s.Requests()[0]
+	r := s.Requests()[3]
 	if r.Method != "POST" || r.Path != "/v1/projects" || r.Query != "page=1" || r.Status != 503 || r.Operation != "createProject" {
 		t.Fatal(r)
 	}
 	if r.Body != `{"name": "shop"}` || r.Headers["Authorization"] != "Bearer ***" || len(r.Unpromised) != 1 || r.Time.IsZero() {
 		t.Fatal(r)
 	}
-	if r.Response.Status != 503 || r.Response.Headers["Content-Type"] == "" || !strings.Contains(r.Response.Body, "503") {
+	if r.Response.Status != 503 || r.Response.Headers["Content-Type"] == "" || r.Response.Body != "<p>" {
 		t.Fatal(r.Response)
 	}
 	found := s.Coverage()
-	if found.Met != 1 || found.Operations["createProject"]["503"] != 1 || found.Unpromised[0].Count != 1 {
+	if found.Met != 2 || found.Operations["createProject"]["503"] != 1 || found.Unpromised[0].Count != 1 {
 		t.Fatal(found)
 	}
 }
@@ -78,7 +85,7 @@ func TestRejected(t *testing.T) {
 
 func TestInvalid(t *testing.T) {
 	if os.Getenv("FAILING") != "" {
-		stub.New(t).Fault(stub.JSON{"status": 9})
+		stub.New(t).Fault(stub.Fault{Status: 9})
 	}
 }
 
