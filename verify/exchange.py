@@ -7,6 +7,8 @@ from functools import cached_property
 from typing import Any
 from urllib.parse import unquote
 
+from .limits import Limited
+
 NOTHING = object()
 """What a body that is no JSON has, and what is at a path that a value does not have."""
 
@@ -114,6 +116,11 @@ class Exchange:
     @property
     def has_json(self) -> bool:
         return self.json is not NOTHING
+
+    @cached_property
+    def seen(self) -> Any:
+        """As much of the JSON as is looked at, `NOTHING` if the body is no JSON."""
+        return Limited(self.json).value if self.has_json else NOTHING
 
 
 @dataclass(frozen=True)
