@@ -7,17 +7,9 @@ from typing import Any
 from profiles.markers import Path
 
 from .exchange import NOTHING, Exchange
+from .way import Way
 
-LIST = "list"  # kinds of responses; an error is called as in a profile
-CREATE = "create"
-DEPLOYMENT = "deployment"
-TOKEN_MISSING = "errors/token_missing"
-TOKEN_INVALID = "errors/token_invalid"
-UNKNOWN_DEPLOYMENT = "errors/deployment_not_found"
-UNKNOWN_PATH = "errors/not_found"
-
-SOUGHT = "candidate"
-"""The purpose of a request for what may be a deployment: its rejection says nothing."""
+OLDEST, NEWEST, ANOTHER = ORDERS = ("oldest first", "newest first", "another order")
 
 
 @dataclass(frozen=True)
@@ -57,8 +49,9 @@ class Observation:
     of record, as in a profile. `remarks` are sentences on what was not looked at.
     """
 
+    way: Way
     templates: Mapping[str, Template]
     run: tuple[str, ...] = ()
-    order: str = ""  # of the list, as in a profile; "" if it does not show
+    order: str = ""  # of the list: one of `ORDERS`, "" if it does not show
     ids: Mapping[str, str | int] = {}
     remarks: tuple[str, ...] = ()

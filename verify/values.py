@@ -1,5 +1,6 @@
 """JSON values: what stands in them and where, and the values that are known of a reading."""
 
+import copy
 import json
 import re
 from collections.abc import Callable, Iterable
@@ -11,11 +12,10 @@ from profiles.times import time_form
 from web.times import parse_time
 
 from .exchange import NOTHING
+from .guesses import DEPLOYMENT_WORDS, SHORTEST_NUMBER, SHORTEST_PART
 
 T = TypeVar("T")
 
-SHORTEST_PART = 3  # characters of a value that is found inside of a text
-SHORTEST_NUMBER = 5
 MIN_SECONDS = 1_000_000_000  # of a time as a number: 2001
 
 
@@ -57,10 +57,9 @@ def with_value(value: Any, path: Path, new: Any) -> Any:
     if not path:
         return new
     name, *rest = path
-    inner = with_value(value[name], tuple(rest), new)
-    if isinstance(value, list):
-        return [*value[:name], inner, *value[name + 1 :]]
-    return {**value, name: inner}
+    changed = copy.copy(value)
+    changed[name] = with_value(value[name], tuple(rest), new)
+    return changed
 
 
 def with_scalars(value: Any, change: Callable[[Path, Any], Any], path: Path = ()) -> Any:
@@ -128,6 +127,19 @@ def words_of(name: str) -> list[str]:
 def last_word(name: str) -> str:
     words = words_of(name)
     return words[-1] if words else ""
+
+
+def is_of_deployment(path: Path) -> bool:
+    """Whether a name on the path has a word for a deployment."""
+    return any(says_deployment(name) for name in path if isinstance(name, str))
+
+
+def says_deployment(name: str) -> bool:
+    return any(word.removesuffix("s") in DEPLOYMENT_WORDS for word in words_of(name))
+
+
+def is_through_objects(path: Path) -> bool:
+    return all(isinstance(name, str) for name in path)
 
 
 def first_of(found: Iterable[T]) -> T | None:
