@@ -20,7 +20,7 @@ from .kinds import CREATE, DEPLOYMENT, LIST
 from .observation import NEWEST, Observation, Template
 from .privacy import Privacy
 from .spellings import Secrets
-from .values import at, is_number, is_same, last_name, scalars, with_scalars, with_value, words_of
+from .values import at, is_number, is_same, last_name, with_scalars, with_value, words_of
 
 Part = dict[str, Any]
 STATUSES_OF_CREATION = (200, 201, 202)
@@ -305,35 +305,22 @@ def with_one_content_type(profile: Part) -> Part:
 
 
 def with_record(profile: Part) -> Part:
-    """A profile in which the project of the list stands once, if it stands in two places alike."""
-    changed = copy.deepcopy(profile)
-    bodies = {
-        name: changed[name]["body"] for name in ("list", "create", "deployment") if name in changed
-    }
-    records = [value for _, value in values_below(bodies.get("list")) if is_record(value)]
-    for record in records:
-        places = [
-            (name, path)
-            for name, body in bodies.items()
-            for path, value in values_below(body)
-            if is_same(value, record)
-        ]
-        if len(places) > 1:
-            for name, path in places:
-                changed[name]["body"] = with_value(changed[name]["body"], path, RECORD)
-            days = {
-                each: changed.pop(each)
-                for each in ("observed_at", "content_type", "statuses")
-                if each in changed
-            }
-            return {**days, "record": record, **changed}
+    """A profile in which a project that stands in two places alike stands once."""
+    names = [name for name in ("list", "create", "deployment") if name in profile]
+    items = profile.get("list", {}).get("body")
+    for record in [value for _, value in values_below(items) if is_record(value)]:
+        changed = copy.deepcopy(profile)
+        count = 0
+        for name in names:
+            for path, value in values_below(profile[name]["body"]):
+                if is_same(value, record):
+                    changed[name]["body"] = with_value(changed[name]["body"], path, RECORD)
+                    count += 1
+        if count > 1:
+            return {"observed_at": profile["observed_at"], "record": record, **changed}
     return profile
 
 
 def is_record(value: Any) -> bool:
-    """Whether it is an object with a marker of a project."""
-    if not isinstance(value, dict) or CHOICE in value:
-        return False
-    texts = [each for _, each in scalars(value) if isinstance(each, str)]
-    markers = [marker.name for text in texts for marker in markers_in(text)]
-    return any(name.startswith("project.") for name in markers)
+    """Whether it is an object that has the name of a project."""
+    return isinstance(value, dict) and NAME in value.values()
