@@ -118,9 +118,13 @@ class Exchange:
         return self.json is not NOTHING
 
     @cached_property
+    def limited(self) -> Limited:
+        """As much of the JSON as is looked at; the value is `NOTHING` if the body is no JSON."""
+        return Limited(self.json)
+
+    @property
     def seen(self) -> Any:
-        """As much of the JSON as is looked at, `NOTHING` if the body is no JSON."""
-        return Limited(self.json).value if self.has_json else NOTHING
+        return self.limited.value
 
 
 @dataclass(frozen=True)
