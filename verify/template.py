@@ -9,7 +9,7 @@ from profiles.markers import CHOICE, Path, markers_in
 from profiles.times import OURS, TimeForm, time_form
 
 from .exchange import NOTHING
-from .guesses import COUNT_WORDS, LAST_WORDS, MAX_READINGS, STATUS_NAMES
+from .guesses import COUNT_WORDS, LAST_WORDS, MAX_READINGS, NONCE, STATUS_NAMES
 from .values import Known, are_same, is_number, is_of_deployment, is_same, last_name, words_of
 
 EXAMPLE = "2026-01-05"
@@ -112,7 +112,7 @@ class Unifier:
         if len(words) > 1:
             inner = Unifier()
             values = inner._by_status(readings, path)
-            if path not in inner.varying:
+            if path not in inner.varying and not are_nonces(list(values.values())):
                 self.varying |= inner.varying
                 return choice(values)
         self.varying.add(path)
@@ -130,6 +130,12 @@ def is_decided(readings: list[Reading], name: str) -> bool:
     """Whether the status decides that there is a member."""
     found = {(each.word, name in each.body) for each in readings}
     return len(found) == len({each.word for each in readings})
+
+
+def are_nonces(values: list[Any]) -> bool:
+    """Whether each of the values is another random text, which no status decides."""
+    texts = {value for value in values if isinstance(value, str) and NONCE.fullmatch(value)}
+    return len(texts) == len(values)
 
 
 def choice(values: dict[str, Any]) -> dict[str, Any]:
