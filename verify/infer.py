@@ -17,7 +17,7 @@ from .errors import common_form
 from .exchange import NOTHING, Exchange, Log
 from .guesses import COMPUTED, COUNT_WORDS, NEXT_WORDS, PAGES
 from .kinds import CREATE, DEPLOYMENT, LIST
-from .observation import NEWEST, Observation, Template
+from .observation import NEWEST, OLDEST, Observation, Template
 from .privacy import Privacy
 from .spellings import Secrets
 from .values import at, is_number, is_same, last_name, with_scalars, with_value, words_of
@@ -96,8 +96,8 @@ class Inference:
         around = self._privacy.clean_around(around, "/list/body")
         item = self._privacy.clean_record(item, "/list/body" + pointer(*path, 0))
         form = self._form(template, with_value(around, path, [item]))
-        if self._observation.order == NEWEST:
-            form["order"] = NEWEST
+        if self._observation.order in (OLDEST, NEWEST):
+            form["order"] = self._observation.order
         self._note_status(template)
         return form
 
@@ -322,5 +322,8 @@ def with_record(profile: Part) -> Part:
 
 
 def is_record(value: Any) -> bool:
-    """Whether it is an object that has the name of a project."""
-    return isinstance(value, dict) and NAME in value.values()
+    """Whether it is an object that has the name of a project, and its id or its time."""
+    if not isinstance(value, dict) or NAME not in value.values():
+        return False
+    texts = [each for each in value.values() if isinstance(each, str) and each != NAME]
+    return any(each.startswith("{project.") for each in texts)

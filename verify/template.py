@@ -199,14 +199,14 @@ def known_in_each(readings: list[Reading], path: Path) -> str:
     return ""
 
 
-def is_likely(name: str, value: Any, words: list[str]) -> bool:
+def is_likely(name: str, value: Any, words: tuple[str, ...]) -> bool:
     """Whether a value is that of a marker not by chance, as its member is called so."""
     if name == "count":
         return bool(COUNT_WORDS.intersection(words))
     return isinstance(value, str) or "id" in words
 
 
-def best_of(names: list[str], words: list[str]) -> str:
+def best_of(names: list[str], words: tuple[str, ...]) -> str:
     """Of markers with one value, the one of which the member's name tells."""
     if "project.name" in names and "name" in words:
         return "project.name"
