@@ -8,7 +8,7 @@ from werkzeug.http import HTTP_STATUS_CODES
 
 from profiles.markers import Path
 
-from .guesses import CODE, LEAST_NAME, PROSE_NAMES
+from .guesses import CODE, LEAST_NAME, NONCE, PROSE_NAMES
 from .values import are_same, at, last_name, scalars, with_value, words_of
 
 DETAIL = "{error.detail}"
@@ -42,7 +42,8 @@ def is_prose(path: Path, text: str) -> bool:
 
 def is_code(value: Any) -> bool:
     """Whether a constant of an error is one that programs read."""
-    return isinstance(value, str) and CODE.fullmatch(value) is not None
+    is_text = isinstance(value, str) and CODE.fullmatch(value) is not None
+    return is_text and NONCE.fullmatch(value) is None
 
 
 def common_form(forms: list[dict[str, Any]]) -> dict[str, Any] | None:

@@ -37,9 +37,13 @@ CODE = re.compile("[A-Za-z0-9][A-Za-z0-9_.:/-]{0,63}")
 SHORTEST_PART = 3  # characters of a value that is found inside of a text
 SHORTEST_NUMBER = 5
 LEAST_NAME = 5  # characters of a value that is found in the name of a member
+NONCE = re.compile("(?=.*[0-9].*[0-9])(?=.*[A-Za-z])[A-Za-z0-9_=+-]{12,}")
+"""A text that is random."""
+
 MAX_CANDIDATES = 10  # GETs that look for a deployment
 MAX_CREATIONS = 50  # of a recording, of which the most telling one is followed
 MAX_READINGS = 20  # of a kind: the first half of them, and the last
 MAX_OTHERS = 100  # records that are compared with the created one
 MAX_STATUS = 64  # characters
 MINUTE = 60.0  # by which clocks may differ
+LEAST_NUMBER = 1000  # of one that may say whose it is

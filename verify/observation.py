@@ -1,7 +1,7 @@
 """An observation: one template for each kind of response of a service."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from profiles.markers import Path
@@ -27,7 +27,7 @@ class Template:
     exchanges: tuple[Exchange, ...]
     body: Any = NOTHING
     varying: frozenset[Path] = frozenset()
-    headers: Mapping[str, str | None] = {}
+    headers: Mapping[str, str | None] = field(default_factory=dict)
     is_own: bool = True  # the record is the created one; else plain values stand for all others
 
     @property
@@ -53,5 +53,5 @@ class Observation:
     templates: Mapping[str, Template]
     run: tuple[str, ...] = ()
     order: str = ""  # of the list: one of `ORDERS`, "" if it does not show
-    ids: Mapping[str, str | int] = {}
+    ids: Mapping[str, str | int] = field(default_factory=dict)
     remarks: tuple[str, ...] = ()

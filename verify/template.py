@@ -8,7 +8,8 @@ from typing import Any
 from profiles.markers import CHOICE, Path, markers_in
 from profiles.times import OURS, TimeForm, time_form
 
-from .guesses import COUNT_WORDS, LAST_WORDS, MAX_READINGS, STATUS_NAMES
+from .exchange import NOTHING
+from .guesses import COUNT_WORDS, LAST_WORDS, MAX_READINGS, NONCE, STATUS_NAMES
 from .values import Known, are_same, is_number, is_of_deployment, is_same, last_name, words_of
 
 EXAMPLE = "2026-01-05"
@@ -75,7 +76,7 @@ class Unifier:
         if any(isinstance(body, dict | list) for body in bodies):
             return self._unify_by_status(readings, path)
         marked = marked_scalar(readings, path)
-        if marked is not None:
+        if marked is not NOTHING:
             return marked
         return self._unify_by_status(readings, path)
 
@@ -111,7 +112,7 @@ class Unifier:
         if len(words) > 1:
             inner = Unifier()
             values = inner._by_status(readings, path)
-            if path not in inner.varying:
+            if path not in inner.varying and not are_nonces(list(values.values())):
                 self.varying |= inner.varying
                 return choice(values)
         self.varying.add(path)
@@ -131,6 +132,12 @@ def is_decided(readings: list[Reading], name: str) -> bool:
     return len(found) == len({each.word for each in readings})
 
 
+def are_nonces(values: list[Any]) -> bool:
+    """Whether each of the values is another random text, which no status decides."""
+    texts = {value for value in values if isinstance(value, str) and NONCE.fullmatch(value)}
+    return len(texts) == len(values)
+
+
 def choice(values: dict[str, Any]) -> dict[str, Any]:
     """The choice between values by the status; what most statuses have is that of the others."""
     each_value = list(values.values())
@@ -147,7 +154,7 @@ def choice(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def marked_scalar(readings: list[Reading], path: Path) -> Any:
-    """What stands for one value of all readings, None if they differ."""
+    """What stands for one value of all readings, `NOTHING` if they differ."""
     if all(is_status(each, path) for each in readings) and has_evidence(readings, path):
         return CHOICE
     marker = known_in_each(readings, path)
@@ -157,7 +164,7 @@ def marked_scalar(readings: list[Reading], path: Path) -> Any:
     if time is not None:
         return time
     values = [marked(each) for each in readings]
-    return values[0] if are_same(values) else None
+    return values[0] if are_same(values) else NOTHING
 
 
 def marked(reading: Reading) -> Any:

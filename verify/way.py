@@ -28,6 +28,7 @@ from .guesses import (
     MAX_CREATIONS,
     MAX_OTHERS,
     MAX_STATUS,
+    MINUTE,
     PROSE_NAMES,
     STATUS_NAMES,
 )
@@ -490,32 +491,32 @@ def with_deployment(way: Way, reads: list[Exchange], hints: Hints) -> Way:
     by_id: dict[str, list[Exchange]] = defaultdict(list)
     for exchange in reads:
         by_id[exchange.deployment_id].append(exchange)
-    given = hints.deployment
-    is_own = bool(given) or way.creation is not None
-    chosen = given if given in by_id else choose_deployment(way, by_id, hints)
-    if chosen not in by_id:
+    created = find_created_deployment(way, by_id, hints) if way.creation else ""
+    given = hints.deployment if hints.deployment in by_id else ""
+    chosen = given or created or first_of(by_id)
+    if chosen is None:
         return way
     followed = by_id[chosen]
     body = followed[-1].seen
     same = [value for _, value in scalars(body) if is_id(value) and str(value) == chosen]
     owner_id, owner_name = owner_of(way, chosen, body)
+    if chosen == created:
+        owner_id, owner_name = way.created_id, way.created_name
     return replace(
         way,
         followed=tuple(followed),
-        is_own=is_own,
+        is_own=chosen in (given, created),
         deployment_id=same[0] if same else chosen,
         owner_id=owner_id,
         owner_name=owner_name,
     )
 
 
-def choose_deployment(way: Way, by_id: dict[str, list[Exchange]], hints: Hints) -> str:
-    """The id of the created deployment, of those that were read; "" without one.
+def find_created_deployment(way: Way, by_id: dict[str, list[Exchange]], hints: Hints) -> str:
+    """The id of the created deployment, of those that were read; "" if none of them is it.
 
-    Without a creation it is the first one.
+    Without a candidate it is one that tells of the created project, or was created after it.
     """
-    if way.creation is None:
-        return first_of(by_id) or ""
     for candidate in find_candidates(way, hints):
         if candidate.id in by_id:
             return candidate.id
@@ -524,17 +525,23 @@ def choose_deployment(way: Way, by_id: dict[str, list[Exchange]], hints: Hints) 
         values = {str(value) for _, value in scalars(exchanges[-1].seen)}
         if own & values:
             return deployment_id
-    return ""
+    new = [name for name, exchanges in by_id.items() if is_new(exchanges[-1].seen, way)]
+    return new[0] if len(new) == 1 else ""
+
+
+def is_new(body: Any, way: Way) -> bool:
+    """Whether a record says that it was created with the project, or later."""
+    since = way.creation.sent_at - MINUTE if way.creation else 0.0
+    times = {path: seconds_of(value) for path, value in scalars(body)}
+    return any(
+        "created" in words_of(last_name(path)) and time and time >= since
+        for path, time in times.items()
+    )
 
 
 def owner_of(way: Way, deployment_id: str, body: Any) -> tuple[Any, str]:
-    """The id and the name of the project that a deployment belongs to; None and "" if unknown."""
+    """The id and the name of the listed project that a deployment is of; None and "" if unknown."""
     values = {str(value) for _, value in scalars(body) if is_id(value)}
-    created = way.creation.seen if way.creation else NOTHING
-    mine = [each for each in (created, latest_item(way)) if each not in (NOTHING, None)]
-    is_named = names_deployment(mine, deployment_id)
-    if way.creation and (is_named or str(way.created_id) in values or not way.lists):
-        return way.created_id, way.created_name
     for item in last_items(way):
         own = {str(way.id_of(item)), way.name_of(item)} - {"None", ""}
         if own & values or names_deployment(item, deployment_id):
