@@ -21,7 +21,7 @@ from http.client import (
 from io import BufferedReader, RawIOBase
 from pathlib import Path
 from socket import socket
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from web.files import content_of
@@ -38,6 +38,14 @@ TIMED_OUT = "timed out"  # the first as TimeoutError says it
 CUT_OFF = "the connection was cut off"
 FIELDS = {"Accept": "application/json, application/problem+json", "User-Agent": "stub-verify"}
 LOOPBACK = re.compile(r"localhost|.*\.localhost|127\.\d+\.\d+\.\d+|::1")
+
+
+class Client(Protocol):
+    """What the script asks: a service over HTTP, or the stub in the process."""
+
+    base: str
+
+    def send(self, request: Exchange) -> Exchange: ...
 
 
 class HTTPClient:

@@ -7,6 +7,8 @@ from functools import cached_property
 from typing import Any
 from urllib.parse import unquote
 
+from .limits import Limited
+
 NOTHING = object()
 """What a body that is no JSON has, and what is at a path that a value does not have."""
 
@@ -114,6 +116,15 @@ class Exchange:
     @property
     def has_json(self) -> bool:
         return self.json is not NOTHING
+
+    @cached_property
+    def limited(self) -> Limited:
+        """As much of the JSON as is looked at; the value is `NOTHING` if the body is no JSON."""
+        return Limited(self.json)
+
+    @property
+    def seen(self) -> Any:
+        return self.limited.value
 
 
 @dataclass(frozen=True)

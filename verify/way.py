@@ -1,0 +1,686 @@
+"""Finds its way in the bodies of a service: where the list, a record and the status are."""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+from urllib.parse import unquote
+
+from profiles.markers import (
+    CHOICE,
+    NAME,
+    Path,
+    is_choice,
+    places_of_name,
+    places_of_projects,
+    values_below,
+    whole_marker,
+)
+from profiles.profile import Profile
+from stub.redaction import SECRET_NAME
+
+from .exchange import NOTHING, Exchange, Log
+from .guesses import (
+    ID_WORDS,
+    LOCATIONS,
+    MAX_CANDIDATES,
+    MAX_CREATIONS,
+    MAX_OTHERS,
+    MAX_STATUS,
+    MINUTE,
+    PROSE_NAMES,
+    STATUS_NAMES,
+)
+from .kinds import CREATE, DEPLOYMENT, LIST, kinds_of
+from .values import (
+    arrays_in,
+    at,
+    first_of,
+    is_id,
+    is_number,
+    is_of_deployment,
+    is_through_objects,
+    last_name,
+    last_word,
+    preferred,
+    says_deployment,
+    scalars,
+    seconds_of,
+    with_value,
+    words_of,
+)
+
+IN_A_URL = re.compile("/deployments/([^/?#>]+)")
+
+
+@dataclass(frozen=True)
+class Hints:
+    """What a person has said: a deployment, the body of a creation, and a known profile."""
+
+    deployment: str = ""
+    request: Any = None  # with the marker {project.name}
+    profile: Profile | None = None
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A value that may be the id of a deployment, and the member or the field that has it."""
+
+    id: str
+    member: str
+    rank: int  # 0 is the likeliest
+
+
+@dataclass(frozen=True)
+class Way:
+    """Where a service has what; None, "" and () are not found.
+
+    `creation` is that of the project that is followed, `followed` are the successful reads of its
+    deployment, or of the one that a person has named: `owner_id` and `owner_name` are of the
+    project of that one. An id is of the type that it has in its body.
+    """
+
+    creation: Exchange | None = None
+    request: Any = None  # its body, with the marker {project.name}
+    created_id: Any = None
+    created_name: str = ""
+    lists: tuple[Exchange, ...] = ()  # the successful ones of one query, that are JSON
+    items_path: Path | None = None  # of the array of the projects, in a list
+    id_path: Path | None = None  # in an item
+    followed: tuple[Exchange, ...] = ()
+    is_own: bool = True  # whether the followed deployment is the created one, or was named
+    deployment_id: Any = None
+    owner_id: Any = None
+    owner_name: str = ""
+    status_path: Path | None = None  # in a deployment
+    is_sure: bool = False  # whether no other place of a deployment may be that of its status
+
+    def items_of(self, exchange: Exchange) -> list[Any]:
+        """The projects in a list, none if it has no array of them."""
+        found = at(exchange.seen, self.items_path)
+        return found if isinstance(found, list) else []
+
+    def size_of(self, exchange: Exchange) -> int:
+        """How many projects a list has, also if not all of them are looked at."""
+        found = at(exchange.json, self.items_path)
+        return len(found) if isinstance(found, list) else 0
+
+    def created_item(self, exchange: Exchange) -> Any:
+        """The created project in a list, None if it is not there."""
+        items = at(exchange.json, self.items_path)
+        if self.creation is None or not isinstance(items, list):
+            return None
+        seen = self.items_of(exchange)
+        return find_created(seen, self) or find_created(in_the_middle(items, seen, self), self)
+
+    def id_of(self, item: Any) -> Any:
+        """The id of a listed project, None if it has none."""
+        found = at(item, self.id_path)
+        return found if is_id(found) else None
+
+    def name_of(self, item: Any) -> str:
+        """The name of a listed project, "" if it has none."""
+        members = {last_name(path) for path, _ in self._places_of_name()}
+        texts = {path: each for path, each in scalars(item) if isinstance(each, str)}
+        for path, text in texts.items():
+            if last_name(path) in members:
+                return text
+        return texts.get(called_name(texts) or ("",), "")
+
+    def _places_of_name(self) -> Iterator[tuple[Path, Any]]:
+        body = self.creation.seen if self.creation else None
+        for path, value in scalars(body):
+            if self.created_name and value == self.created_name:
+                yield path, value
+
+    def status_of(self, exchange: Exchange) -> str:
+        """The status of a deployment as a word, "" if it has none."""
+        return word_of(at(exchange.seen, self.status_path))
+
+
+def find_way(log: Log, hints: Hints | None = None) -> Way:
+    """Find where the service has what, by a known profile, or by what its values do."""
+    hints = hints or Hints()
+    kinds = kinds_of(log)
+    lists = lists_of([each for each, kind in kinds.items() if kind == LIST])
+    creations = [each for each in log.creations if kinds.get(each) == CREATE]
+    reads = [each for each, kind in kinds.items() if kind == DEPLOYMENT and is_json(each)]
+    way = Way(lists=lists, creation=choose_creation(creations, reads))
+    way = with_name(way, hints)
+    way = replace(way, items_path=find_items_path(way, hints))
+    way = with_id(way, hints)
+    way = with_deployment(way, reads, hints)
+    return with_status(way, hints)
+
+
+def is_json(exchange: Exchange) -> bool:
+    return exchange.is_success and exchange.has_json
+
+
+# The list
+
+
+def lists_of(exchanges: list[Exchange]) -> tuple[Exchange, ...]:
+    """The successful lists that are JSON; of several queries those without one, or as the first."""
+    found = [each for each in exchanges if is_json(each)]
+    queries = [each.query for each in found]
+    query = "" if "" in queries else first_of(queries)
+    return tuple(each for each in found if each.query == query)
+
+
+def find_items_path(way: Way, hints: Hints) -> Path | None:
+    """The path of the array of the projects in the lists."""
+    if not way.lists:
+        return None
+    known = hints.profile.form("list") if hints.profile else None
+    if known:
+        path = first_of(places_of_projects(known.body))
+        if path is not None and isinstance(at(way.lists[-1].seen, path), list):
+            return path
+    created = way.creation.seen if way.creation else NOTHING
+    return find_items(way.lists[-1].seen, way.lists[0].seen, way.created_name, created)
+
+
+def find_items(body: Any, earlier: Any, name: str, created: Any) -> Path | None:
+    """The path of the array of the projects in the body of a list, None if there is no array.
+
+    It is the one with an item that has the new name, and of several the one whose item is most like
+    the response to the creation; else the one that has grown since an earlier list; else the
+    outermost array of objects, first of those with ids, then of those with the contract's name.
+    """
+    paths = arrays_in(body)
+    known = {str(value) for _, value in scalars(created)}
+    likeness = [likeness_of(at(body, path), name, known) for path in paths]
+    if any(likeness):
+        return paths[likeness.index(max(likeness))]
+
+    def has_records(path: Path) -> bool:
+        return any(isinstance(each, dict) for each in at(body, path))
+
+    def has_grown(path: Path) -> bool:
+        before = at(earlier, path)
+        return isinstance(before, list) and len(at(body, path)) > len(before)
+
+    def has_ids(path: Path) -> bool:
+        inner = scalars(at(body, (*path, 0)))
+        return any(is_called_id(each) for each, _ in inner)
+
+    paths = [path for path in paths if is_through_objects(path)]
+    paths = preferred(paths, has_records)
+    paths = preferred(paths, has_grown)
+    paths = preferred(paths, has_ids)
+    paths = [path for path in paths if len(path) == len(paths[0])]
+    return first_of(preferred(paths, lambda path: last_name(path) == "projects"))
+
+
+def likeness_of(items: list[Any], name: str, known: set[str]) -> int:
+    """How many values an item with the new name has that the creation has; 0 without such one."""
+    if not name:
+        return 0
+    for item in items:
+        if not isinstance(item, dict):
+            continue
+        found = scalars(item)
+        own = [value for path, value in found if is_through_objects(path)]
+        if name in own:
+            return 1 + len([value for _, value in found if str(value) in known])
+    return 0
+
+
+def find_created(items: Iterable[Any], way: Way) -> Any:
+    """The first item with the name of the created project, or else with its id; None without it.
+
+    Name and id count in members of the names that they have in the response to the creation, as
+    such a text may stand elsewhere by chance; if they stand nowhere in it, anywhere.
+    """
+    body = way.creation.seen if way.creation else None
+    items = list(items)
+    for value in (way.created_name, way.created_id):
+        if not is_id(value):
+            continue
+        members = {last_name(path) for path, each in scalars(body) if str(each) == str(value)}
+        for item in items:
+            if has_value(item, str(value), members):
+                return item
+    return None
+
+
+def has_value(item: Any, text: str, members: set[str]) -> bool:
+    for path, value in scalars(item):
+        is_place = not members or last_name(path) in members
+        if is_place and is_id(value) and str(value) == text and is_through_objects(path):
+            return True
+    return False
+
+
+def in_the_middle(items: list[Any], seen: list[Any], way: Way) -> list[Any]:
+    """Of a list of which not all is looked at, the items that have the new name themselves."""
+    if len(items) == len(seen):
+        return []
+    name = way.created_name
+    return [each for each in items if isinstance(each, dict) and name in each.values()]
+
+
+# The created project
+
+
+def choose_creation(creations: list[Exchange], reads: list[Exchange]) -> Exchange | None:
+    """The creation of whose deployment the most was read, of equal ones the last one."""
+    contents = defaultdict(set)
+    for each in reads:
+        contents[each.deployment_id].add(each.content)
+
+    def count(creation: Exchange) -> int:
+        found = candidates_in([creation.seen], [creation], None)
+        return max((len(contents[each.id]) for each in found), default=0)
+
+    latest_first = creations[::-1][:MAX_CREATIONS]
+    return max(latest_first, key=count, default=None)
+
+
+def with_name(way: Way, hints: Hints) -> Way:
+    """The way with the name that was sent, or else that of the response, and with the request."""
+    creation = way.creation
+    if creation is None:
+        return way
+    sent = creation.sent_json
+    path = None
+    if isinstance(sent, dict):
+        if hints.request is not None:
+            path = first_of(places_of_name(hints.request))
+        if not isinstance(at(sent, path), str):
+            listed = {str(value) for each in way.lists for _, value in scalars(each.seen)}
+            path = find_sent_name(sent, creation.seen, listed)
+    if path is None:
+        texts = {path: each for path, each in scalars(creation.seen) if isinstance(each, str)}
+        return replace(way, created_name=texts.get(called_name(texts) or ("",), ""))
+    return replace(way, created_name=at(sent, path), request=with_value(sent, path, NAME))
+
+
+def find_sent_name(sent: Any, response: Any, listed: set[str]) -> Path | None:
+    """The path of the name in a request: of a text whose member is called so.
+
+    Without one it is a text that the response has, and no list has more than its own records.
+    """
+    texts = {path: each for path, each in scalars(sent) if isinstance(each, str) and each}
+    texts = {path: each for path, each in texts.items() if is_through_objects(path)}
+    named = called_name(texts)
+    if named is not None:
+        return named
+    returned = {value for _, value in scalars(response) if isinstance(value, str)}
+    shared = [path for path, text in texts.items() if text in returned]
+    return first_of(preferred(shared, lambda path: texts[path] not in listed))
+
+
+def called_name(texts: dict[Path, str]) -> Path | None:
+    """The first path of a member that is called `name`, or else one that ends with that word."""
+    alike = [path for path in texts if last_word(last_name(path)) == "name"]
+    return first_of(preferred(alike, lambda path: last_name(path) == "name"))
+
+
+def with_id(way: Way, hints: Hints) -> Way:
+    """The way with the id of the created project, and where a listed project has its id."""
+    body = way.creation.seen if way.creation else NOTHING
+    mine = latest_item(way)
+    others = [each for each in last_items(way) if each is not mine][:MAX_OTHERS]
+    known = known_path(hints, "list", "project.id")
+    id_path = None
+    if known is not None and way.items_path is not None:
+        id_path = known[len(way.items_path) + 1 :]
+    sample = mine if mine is not None else first_of(others)
+    if not is_id(at(sample, id_path)):
+        id_path = find_id_of_items(mine, others, body, way.created_name)
+    created_id = at(mine, id_path)
+    if not is_id(created_id):
+        path = known_path(hints, "create", "project.id")
+        created_id = at(body, path)
+        if not is_id(created_id):
+            created_id = at(body, find_id(body, [], name=way.created_name))
+    return replace(way, id_path=id_path, created_id=created_id if is_id(created_id) else None)
+
+
+def latest_item(way: Way) -> Any:
+    """The created project as it was listed last, None if it was not."""
+    for exchange in reversed(way.lists):
+        item = way.created_item(exchange)
+        if item is not None:
+            return item
+    return None
+
+
+def last_items(way: Way) -> list[Any]:
+    return way.items_of(way.lists[-1]) if way.lists else []
+
+
+def find_id_of_items(mine: Any, others: list[Any], created: Any, name: str) -> Path | None:
+    if mine is not None:
+        found = find_id(mine, others, created, name)
+        return found or find_id(mine, others, name=name)
+    return find_id(others[0], others[1:]) if others else None
+
+
+def find_id(item: Any, others: Sequence[Any], shared: Any = NOTHING, name: str = "") -> Path | None:
+    """The path of a record's id: of a text or an integer that no other record has there.
+
+    With `shared`, which is another form of the record, the id stands there, too. `name` is the name
+    of the record, "" if it is not known.
+    """
+    known = {str(value) for _, value in scalars(shared)}
+    found = []
+    for path, value in scalars(item):
+        is_other = any(at(other, path) == value for other in others)
+        is_shared = shared is NOTHING or str(value) in known
+        if may_be_own_id(path, value, name) and is_shared and not is_other:
+            found.append(path)
+    found = preferred(found, lambda path: not is_of_deployment(path))
+    found = preferred(found, lambda path: last_name(path) == "id")
+    found = preferred(found, lambda path: at(item, path) != name)
+    found = [path for path in found if len(path) == len(found[0])]
+    return first_of(preferred(found, is_called_id))
+
+
+def is_called_id(path: Path) -> bool:
+    return last_word(last_name(path)) in ID_WORDS
+
+
+def may_be_own_id(path: Path, value: Any, name: str) -> bool:
+    """Whether it may be the id of a record: no time, no name, and no id of its deployment."""
+    last = last_name(path)
+    if says_deployment(last) or not is_through_objects(path):
+        return False
+    if last_word(last) == "name" and (not name or value == name):
+        return False
+    is_short = len(str(value)) <= MAX_STATUS * 4
+    return is_id(value) and is_short and " " not in str(value) and seconds_of(value) is None
+
+
+# Deployments
+
+
+def find_candidates(way: Way, hints: Hints | None = None) -> list[Candidate]:
+    """What may be the id of the created deployment, the likeliest first, each once.
+
+    Without a created project, it is that of a deployment of the listed ones. The id of the project
+    comes last, which some services have for its deployment.
+    """
+    hints = hints or Hints()
+    if way.creation is None:
+        items = last_items(way)
+        own_id = way.id_of(first_of(items))
+        return candidates_in(items, [], own_id, *known_places(hints, "list", way))
+    mine = latest_item(way)
+    bodies = [way.creation.seen] if mine is None else [way.creation.seen, mine]
+    places = [*known_places(hints, "create", way), *known_places(hints, "list", way)]
+    return candidates_in(bodies, [way.creation], way.created_id, *places)
+
+
+def known_places(hints: Hints, part: str, way: Way) -> list[Path]:
+    """Where a known profile has the id of the deployment, in a body or in an item of the list."""
+    path = known_path(hints, part, "deployment.id")
+    if path is None:
+        return []
+    if part == "list":
+        path = path[len(way.items_path or ()) + 1 :]
+    return [path]
+
+
+def candidates_in(
+    bodies: Iterable[Any], exchanges: Iterable[Exchange], own_id: Any, *known: Path
+) -> list[Candidate]:
+    """The candidates in bodies, and in header fields; those at known places come first."""
+    found = [each for exchange in exchanges for each in candidates_in_fields(exchange)]
+    for body in bodies:
+        found += [Candidate(str(at(body, path)), "", -1) for path in known if is_id(at(body, path))]
+        for path, value in scalars(body):
+            candidate = candidate_at(path, value)
+            if candidate is not None:
+                found.append(candidate)
+    found.sort(key=lambda candidate: candidate.rank)
+    distinct: dict[str, Candidate] = {}
+    for candidate in found:
+        if candidate.id != str(own_id):
+            distinct.setdefault(candidate.id, candidate)
+    likeliest = list(distinct.values())[: MAX_CANDIDATES - 2]
+    if is_id(own_id):
+        likeliest.append(Candidate(str(own_id), "id", 5))
+    return likeliest
+
+
+def candidates_in_fields(exchange: Exchange) -> Iterator[Candidate]:
+    """The ids that stand at the end of the URLs in header fields."""
+    for name in LOCATIONS:
+        text = exchange.header(name) or ""
+        for match in IN_A_URL.finditer(text):
+            yield Candidate(unquote(match[1]), name, 0)
+        is_url = name != "link" and "/projects/" not in text
+        last = re.search("([^/?#]+)/?(?:[?#].*)?$", text)
+        if last and is_url:
+            yield Candidate(unquote(last[1]), name, 1)
+
+
+def candidate_at(path: Path, value: Any) -> Candidate | None:
+    """The value as a candidate, None if it is no id of a deployment."""
+    text = str(value)
+    name = last_name(path)
+    last = last_word(name)
+    if not is_id(value) or len(text) > MAX_STATUS * 4 or seconds_of(value) is not None:
+        return None
+    if SECRET_NAME.search(name) or last == "key":
+        return None
+    match = IN_A_URL.search(text)
+    if match:
+        return Candidate(unquote(match[1]), name, 0)
+    if is_of_deployment(path) and last in ID_WORDS:
+        return Candidate(text, name, 0)
+    if " " in text or "://" in text:
+        return None
+    if says_deployment(last) or is_of_deployment(path[:-1]):
+        return Candidate(text, name, 1)
+    if last == "id" and len(path) > 1:
+        return Candidate(text, name, 2)
+    if is_of_deployment(path):
+        return Candidate(text, name, 3)
+    if last in ID_WORDS and words_of(name) != [last]:
+        return Candidate(text, name, 4)
+    return None
+
+
+def with_deployment(way: Way, reads: list[Exchange], hints: Hints) -> Way:
+    """The way with the reads of one deployment: the named one, or the created one, or any."""
+    by_id: dict[str, list[Exchange]] = defaultdict(list)
+    for exchange in reads:
+        by_id[exchange.deployment_id].append(exchange)
+    created = find_created_deployment(way, by_id, hints) if way.creation else ""
+    given = hints.deployment if hints.deployment in by_id else ""
+    chosen = given or created or first_of(by_id)
+    if chosen is None:
+        return way
+    followed = by_id[chosen]
+    body = followed[-1].seen
+    same = [value for _, value in scalars(body) if is_id(value) and str(value) == chosen]
+    owner_id, owner_name = owner_of(way, chosen, body)
+    if chosen == created:
+        owner_id, owner_name = way.created_id, way.created_name
+    return replace(
+        way,
+        followed=tuple(followed),
+        is_own=chosen in (given, created),
+        deployment_id=same[0] if same else chosen,
+        owner_id=owner_id,
+        owner_name=owner_name,
+    )
+
+
+def find_created_deployment(way: Way, by_id: dict[str, list[Exchange]], hints: Hints) -> str:
+    """The id of the created deployment, of those that were read; "" if none of them is it.
+
+    Without a candidate it is one that tells of the created project, or was created after it.
+    """
+    for candidate in find_candidates(way, hints):
+        if candidate.id in by_id:
+            return candidate.id
+    own = {str(each) for each in (way.created_id, way.created_name) if is_id(each)}
+    for deployment_id, exchanges in by_id.items():
+        values = {str(value) for _, value in scalars(exchanges[-1].seen)}
+        if own & values:
+            return deployment_id
+    new = [name for name, exchanges in by_id.items() if is_new(exchanges[-1].seen, way)]
+    return new[0] if len(new) == 1 else ""
+
+
+def is_new(body: Any, way: Way) -> bool:
+    """Whether a record says that it was created with the project, or later."""
+    since = way.creation.sent_at - MINUTE if way.creation else 0.0
+    times = {path: seconds_of(value) for path, value in scalars(body)}
+    return any(
+        "created" in words_of(last_name(path)) and time and time >= since
+        for path, time in times.items()
+    )
+
+
+def owner_of(way: Way, deployment_id: str, body: Any) -> tuple[Any, str]:
+    """The id and the name of the listed project that a deployment is of; None and "" if unknown."""
+    values = {str(value) for _, value in scalars(body) if is_id(value)}
+    for item in last_items(way):
+        own = {str(way.id_of(item)), way.name_of(item)} - {"None", ""}
+        if own & values or names_deployment(item, deployment_id):
+            return way.id_of(item), way.name_of(item)
+    return None, ""
+
+
+def names_deployment(body: Any, deployment_id: str) -> bool:
+    """Whether a body has the id of a deployment, by itself or in its URL."""
+    for _, value in scalars(body):
+        match = IN_A_URL.search(str(value))
+        if deployment_id in (str(value), unquote(match[1]) if match else ""):
+            return True
+    return False
+
+
+# Its status
+
+
+def word_of(value: Any) -> str:
+    """A status as a word: a text that is short and no time, a number, true or false."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if is_number(value):
+        return str(value)
+    if isinstance(value, str) and value.isprintable() and seconds_of(value) is None:
+        return value if len(value) <= MAX_STATUS else ""
+    return ""
+
+
+def with_status(way: Way, hints: Hints) -> Way:
+    """The way with the place of the status in the deployment."""
+    bodies = [each.seen for each in way.followed]
+    if not bodies:
+        return way
+    known = known_path(hints, "deployment", "deployment.status")
+    if known is not None and word_of(at(bodies[-1], known)):
+        return replace(way, status_path=known, is_sure=True)
+    path, is_sure = find_status(bodies, str(way.deployment_id))
+    return replace(way, status_path=path, is_sure=is_sure)
+
+
+def find_status(bodies: Sequence[Any], own_id: str) -> tuple[Path | None, bool]:
+    """The path of the status in the bodies of a deployment, which were read in this order.
+
+    It stands in the object with the id of the deployment, and of the places there that change, it
+    is the one that changes more. Only if none there changes or is called so, it is further inside.
+    The second value says whether no other place is called a status.
+    """
+    places = [path for path, _ in scalars(bodies[-1]) if is_place(path, bodies)]
+    holder = holder_of(bodies[-1], own_id)
+    changes = {path: changes_at(path, bodies) for path in places}
+    named = [path for path in places if has_status_name(path)]
+    flags = [path for path in places if isinstance(at(bodies[-1], path), bool)]
+    changing = [path for path in places if changes[path] and path not in flags]
+    direct = [path for path in places if path[:-1] == holder]
+    groups = (
+        [path for path in direct if path in changing],
+        siblings([path for path in named if changes[path]], changing),
+        changing,
+        [path for path in direct if path in named],
+        named,
+        [path for path in direct if changes[path]],
+        [path for path in flags if changes[path]],
+    )
+    found = first_of(each for each in groups if each)
+    if found is None:
+        return None, False
+    best = max(found, key=lambda path: (changes[path], has_status_name(path), -len(path)))
+    others = [path for path in named if path != best and len(path) < len(best)]
+    return best, not others
+
+
+def is_place(path: Path, bodies: Sequence[Any]) -> bool:
+    """Whether a status may stand there: a text like a word, or another value that is called so."""
+    for index, name in enumerate(path):
+        if isinstance(name, int) and len(at(bodies[-1], path[:index])) > 1:
+            return False  # of one of several steps
+    values = [at(body, path) for body in bodies]
+    words = [word_of(value) for value in values]
+    if not words[-1]:
+        return False
+    if has_status_name(path):
+        return True
+    if PROSE_NAMES.intersection(words_of(last_name(path))) or is_called_id(path):
+        return False
+    if all(isinstance(value, bool) for value in values):
+        return True
+    texts = [word for value, word in zip(values, words, strict=True) if isinstance(value, str)]
+    return bool(texts) and all(re.fullmatch("[A-Za-z][A-Za-z_. -]*", text) for text in texts)
+
+
+def changes_at(path: Path, bodies: Sequence[Any]) -> int:
+    """How many words are read there after the first one."""
+    words = {word_of(at(body, path)) for body in bodies}
+    return len(words - {""}) - 1
+
+
+def holder_of(body: Any, own_id: str) -> Path:
+    """The path of the outermost object that has the id of the deployment."""
+    for path, value in scalars(body):
+        if is_id(value) and str(value) == own_id and path:
+            return path[:-1]
+    return ()
+
+
+def siblings(found: list[Path], places: list[Path]) -> list[Path]:
+    """The places in the object of the first one that was found."""
+    if not found:
+        return []
+    holder = found[0][:-1]
+    return [path for path in places if path[:-1] == holder]
+
+
+def has_status_name(path: Path) -> bool:
+    return last_name(path).lower() in STATUS_NAMES
+
+
+# What a known profile says
+
+
+def known_path(hints: Hints, part: str, marker: str) -> Path | None:
+    """Where a known profile has a marker in the body of a part; for the status also a choice."""
+    form = hints.profile.form(part) if hints.profile else None
+    if form is None:
+        return None
+    for path, value in values_below(form.body):
+        found = whole_marker(value)
+        if found and found.name == marker and found.form in ("", "text") and CHOICE not in path:
+            return path
+    if marker != "deployment.status":
+        return None
+    for path, value in values_below(form.body):
+        if is_choice(value) and CHOICE not in path and is_status_choice(value[CHOICE]):
+            return path
+    return None
+
+
+def is_status_choice(words: dict[str, Any]) -> bool:
+    """Whether a choice has each status itself, as a number or a boolean."""
+    own = {word: value for word, value in words.items() if word}
+    return bool(own) and all(word_of(value) == word for word, value in own.items())
