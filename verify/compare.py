@@ -235,10 +235,7 @@ class Comparison:
         has_choice = has_choices(self.before.body) or has_choices(self.now.body)
         if not has_choice:
             new_words = new_words[-1:]
-        pairs = []
-        for word in new_words:
-            pairs.append((word if word in old_words else old_words[-1], word))
-        return pairs
+        return [(word if word in old_words else old_words[-1], word) for word in new_words]
 
     def _compare_whole(self, before: Any, now: Any) -> Iterator[Compared]:
         if self.before.kind == LIST:
@@ -352,23 +349,28 @@ class Comparison:
     def _compare_times(self, place: str, before: Any, now: Any) -> Iterator[Compared]:
         form = form_of_time(before)
         new_form = form_of_time(now)
-        is_number_of_time = is_number(now) and now >= MIN_SECONDS
         if isinstance(form, str):
-            observed = form if new_form is None and is_number_of_time else new_form
-            if observed is None:
-                yield self.at(place, Aspect.TIME, "a time", "another number", now)
-            else:
-                yield self.at(place, Aspect.TIME_FORM, form, observed, now)
-            return
-        what = "an RFC 3339 time" if form and form.is_of_rfc3339 else "a time"
-        is_time = isinstance(new_form, TimeForm)
-        if is_time and form and form.is_of_rfc3339 and not new_form.is_of_rfc3339:
-            is_time = False
-        yield self.at(place, Aspect.TIME, what, what if is_time else "another text", now)
-        if is_time and form:
-            known = example_of(form)
-            observed = known if is_same_time(form, new_form) else example_of(new_form)
-            yield self.at(place, Aspect.TIME_FORM, known, observed, now)
+            yield from self._compare_units(place, form, new_form, now)
+        elif form:
+            what = "an RFC 3339 time" if form.is_of_rfc3339 else "a time"
+            is_time = isinstance(new_form, TimeForm)
+            if isinstance(new_form, TimeForm):
+                is_time = new_form.is_of_rfc3339 or not form.is_of_rfc3339
+                known = example_of(form)
+                observed = known if is_same_time(form, new_form) else example_of(new_form)
+                yield self.at(place, Aspect.TIME_FORM, known, observed, now)
+            yield self.at(place, Aspect.TIME, what, what if is_time else "another text", now)
+
+    def _compare_units(
+        self, place: str, unit: str, new_form: TimeForm | str | None, now: Any
+    ) -> Iterator[Compared]:
+        """Compare times that are numbers: a large number may be one of another record."""
+        if isinstance(new_form, str):
+            yield self.at(place, Aspect.TIME_FORM, unit, new_form, now)
+        elif is_number(now):
+            what = "a time"
+            is_time = now >= MIN_SECONDS
+            yield self.at(place, Aspect.TIME, what, what if is_time else "another number", now)
 
 
 VALUES = {

@@ -11,7 +11,6 @@ from stub.contract import object_in
 from .exchange import Exchange, Log
 from .kinds import (
     DEPLOYMENT,
-    LIST,
     TOKEN_INVALID,
     TOKEN_MISSING,
     UNKNOWN_DEPLOYMENT,
