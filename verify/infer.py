@@ -15,7 +15,7 @@ from web.validation import pointer
 
 from .errors import common_form
 from .exchange import NOTHING, Exchange, Log
-from .guesses import COMPUTED, COUNT_WORDS, NEXT_WORDS, PAGES
+from .guesses import COMPUTED, NEXT_WORDS, PAGE_WORDS
 from .kinds import CREATE, DEPLOYMENT, LIST
 from .observation import NEWEST, OLDEST, Observation, Template
 from .privacy import Privacy
@@ -272,17 +272,14 @@ def says_next_page(name: str, value: str) -> bool:
 def on_one_page(path: Path, value: Any) -> Any:
     """A value around the list, as it is where there is one page."""
     words = {word for name in path if isinstance(name, str) for word in words_of(name)}
-    name = "".join(words_of(last_name(path)))
-    if name in PAGES and is_number(value):
-        return 1
-    if COUNT_WORDS.intersection(words_of(last_name(path))) and is_number(value):
-        is_total = "total" in words
-        return "{count}" if is_total else value
+    own_words = words_of(last_name(path))
+    if PAGE_WORDS.intersection(own_words) and is_number(value):
+        return 1 if value > 1 else value
+    if "total" in words and is_number(value):
+        return "{count}"
     if isinstance(value, bool):
-        is_last = {"last", "end"} & words
-        is_more = NEXT_WORDS & words or name.endswith("remaining")
-        return bool(is_last) if is_last or is_more else value
-    is_sign = NEXT_WORDS & words and value not in ("", 0, None)
+        return value and not NEXT_WORDS.intersection(own_words)
+    is_sign = NEXT_WORDS.intersection(words) and value not in ("", 0, None)
     return None if is_sign else value
 
 

@@ -1,7 +1,7 @@
 """Finds its way in the bodies of a service: where the list, a record and the status are."""
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -27,6 +27,7 @@ from .guesses import (
     LOCATIONS,
     MAX_CANDIDATES,
     MAX_CREATIONS,
+    MAX_ID,
     MAX_OTHERS,
     MAX_STATUS,
     MINUTE,
@@ -296,18 +297,24 @@ def with_name(way: Way, hints: Hints) -> Way:
         if hints.request is not None:
             path = first_of(places_of_name(hints.request))
         if not isinstance(at(sent, path), str):
-            listed = {str(value) for each in way.lists for _, value in scalars(each.seen)}
-            path = find_sent_name(sent, creation.seen, listed)
+            before = [each for each in way.lists if each.sent_at <= creation.sent_at]
+            listed = [value for each in (*before[-1:], *way.lists[-1:]) for value in texts_in(each)]
+            path = find_sent_name(sent, creation.seen, Counter(listed))
     if path is None:
         texts = {path: each for path, each in scalars(creation.seen) if isinstance(each, str)}
         return replace(way, created_name=texts.get(called_name(texts) or ("",), ""))
     return replace(way, created_name=at(sent, path), request=with_value(sent, path, NAME))
 
 
-def find_sent_name(sent: Any, response: Any, listed: set[str]) -> Path | None:
+def texts_in(exchange: Exchange) -> list[str]:
+    return [value for _, value in scalars(exchange.seen) if isinstance(value, str)]
+
+
+def find_sent_name(sent: Any, response: Any, listed: Counter[str]) -> Path | None:
     """The path of the name in a request: of a text whose member is called so.
 
-    Without one it is a text that the response has, and no list has more than its own records.
+    Without one it is a text that the response has, and of several the one that the lists have least
+    often: the others may be words of the service.
     """
     texts = {path: each for path, each in scalars(sent) if isinstance(each, str) and each}
     texts = {path: each for path, each in texts.items() if is_through_objects(path)}
@@ -315,8 +322,8 @@ def find_sent_name(sent: Any, response: Any, listed: set[str]) -> Path | None:
     if named is not None:
         return named
     returned = {value for _, value in scalars(response) if isinstance(value, str)}
-    shared = [path for path, text in texts.items() if text in returned]
-    return first_of(preferred(shared, lambda path: texts[path] not in listed))
+    shared = [path for path, text in texts.items() if text in returned or listed[text]]
+    return min(shared, key=lambda path: listed[texts[path]], default=None)
 
 
 def called_name(texts: dict[Path, str]) -> Path | None:
@@ -397,8 +404,9 @@ def may_be_own_id(path: Path, value: Any, name: str) -> bool:
         return False
     if last_word(last) == "name" and (not name or value == name):
         return False
-    is_short = len(str(value)) <= MAX_STATUS * 4
-    return is_id(value) and is_short and " " not in str(value) and seconds_of(value) is None
+    text = str(value)
+    is_plain = len(text) <= MAX_ID and " " not in text and "://" not in text
+    return is_id(value) and is_plain and seconds_of(value) is None
 
 
 # Deployments
@@ -477,7 +485,7 @@ def candidate_at(path: Path, value: Any) -> Candidate | None:
     text = str(value)
     name = last_name(path)
     last = last_word(name)
-    if not is_id(value) or len(text) > MAX_STATUS * 4 or seconds_of(value) is not None:
+    if not is_id(value) or len(text) > MAX_ID or seconds_of(value) is not None:
         return None
     if SECRET_NAME.search(name) or last == "key":
         return None
