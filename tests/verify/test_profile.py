@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from profiles.markers import CHOICE
-from tests.verify.apis import BASE, NAME, TOKEN, Api, Project, inferred, observed, profile
+from tests.verify.apis import BASE, NAME, TOKEN, Api, Project, inferred, observed
 from tests.verify.replay import differences
 
 # Services as unlike as real ones are.
@@ -59,7 +58,8 @@ APIS = {
     "plain": Api(),
     "relations": Api(
         item=relations,
-        listed=lambda items: {"data": items, "meta": {"total": len(items)}, "links": {"next": None}},
+        listed=lambda items: {"data": items, "meta": {"total": len(items)},
+                              "links": {"next": None}},
         created=lambda project: (201, {"Location": f"{BASE}/v1/projects/4"}, {
             "data": relations(project), "links": {"self": f"{BASE}/v1/projects/4"}}),
         deployment=lambda project: {"data": {
