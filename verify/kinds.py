@@ -25,6 +25,8 @@ REJECTIONS = {
 }
 """Of each status of a rejected creation, the kind."""
 
+OTHER_METHODS = ("HEAD", "OPTIONS")  # whose responses have no body, or are not of the service
+
 OF_PURPOSES = {
     "unknown deployment": UNKNOWN_DEPLOYMENT,
     "unknown path": UNKNOWN_PATH,
@@ -41,7 +43,7 @@ def kinds_of(log: Log) -> dict[Exchange, str]:
     accepted = {each.token for each in log.exchanges if each.is_success}
     found = {}
     for exchange in log.exchanges:
-        if exchange.failure or exchange.status == 304:
+        if exchange.failure or exchange.status == 304 or exchange.method in OTHER_METHODS:
             continue
         is_asked = exchange.purpose != ""
         kind = kind_of_purpose(exchange) if is_asked else kind_recorded(exchange, accepted)

@@ -16,7 +16,7 @@ from . import limits
 from .errors import error_text
 from .exchange import NOTHING, Exchange, Log
 from .guesses import COUNT_WORDS, LEAST_NAME, MAX_OTHERS, MAX_READINGS, MINUTE
-from .kinds import CREATE, DEPLOYMENT, LIST, NAME_PREFIX, OWN_MEMBER, kinds_of
+from .kinds import CREATE, DEPLOYMENT, LIST, NAME_PREFIX, kinds_of
 from .observation import ANOTHER, NEWEST, OLDEST, Observation, Template
 from .template import Reading, Unified, has_markers, unify
 from .values import (
@@ -33,7 +33,7 @@ from .values import (
     with_value,
     words_of,
 )
-from .way import Way, has_status_name, word_of
+from .way import Way, has_status_name, is_own_member, word_of
 
 Timed = tuple[Any, str, str]
 """A body, and the statuses of its deployment that were read before and after it."""
@@ -330,7 +330,7 @@ def without_data(value: Any, values: set[str]) -> Any:
         return value
     found = {}
     for name, each in value.items():
-        is_data = "".join(words_of(name)) == OWN_MEMBER or seconds_of(name) is not None
+        is_data = is_own_member(name) or seconds_of(name) is not None
         if not is_data and not any(known in name for known in values):
             found[name] = without_data(each, values)
     return found

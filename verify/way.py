@@ -34,7 +34,7 @@ from .guesses import (
     PROSE_NAMES,
     STATUS_NAMES,
 )
-from .kinds import CREATE, DEPLOYMENT, LIST, kinds_of
+from .kinds import CREATE, DEPLOYMENT, LIST, OWN_MEMBER, kinds_of
 from .values import (
     arrays_in,
     at,
@@ -393,6 +393,11 @@ def find_id(item: Any, others: Sequence[Any], shared: Any = NOTHING, name: str =
     return first_of(preferred(found, is_called_id))
 
 
+def is_own_member(name: str) -> bool:
+    """Whether it is the member that verify sends itself, in any spelling."""
+    return "".join(words_of(name)) == OWN_MEMBER
+
+
 def is_called_id(path: Path) -> bool:
     return last_word(last_name(path)) in ID_WORDS
 
@@ -400,12 +405,12 @@ def is_called_id(path: Path) -> bool:
 def may_be_own_id(path: Path, value: Any, name: str) -> bool:
     """Whether it may be the id of a record: no time, no name, and no id of its deployment."""
     last = last_name(path)
-    if says_deployment(last) or not is_through_objects(path):
+    if says_deployment(last) or is_own_member(last) or not is_through_objects(path):
         return False
     if last_word(last) == "name" and (not name or value == name):
         return False
     text = str(value)
-    is_plain = len(text) <= MAX_ID and " " not in text and "://" not in text
+    is_plain = len(text) <= MAX_ID and "://" not in text and (" " not in text or last == "id")
     return is_id(value) and is_plain and seconds_of(value) is None
 
 
@@ -487,7 +492,7 @@ def candidate_at(path: Path, value: Any) -> Candidate | None:
     last = last_word(name)
     if not is_id(value) or len(text) > MAX_ID or seconds_of(value) is not None:
         return None
-    if SECRET_NAME.search(name) or last == "key":
+    if SECRET_NAME.search(name) or last == "key" or is_own_member(name):
         return None
     match = IN_A_URL.search(text)
     if match:
