@@ -1,4 +1,8 @@
-"""A long log without what repeats: a client that polls for hours shows no more than its changes."""
+"""What of a recording is looked at.
+
+A client that polls for hours shows no more than its changes, and one that pages no more than the
+first page.
+"""
 
 import re
 from collections import Counter, defaultdict
@@ -11,16 +15,47 @@ from .exchange import Exchange, Log
 MAX_OF_A_KIND = 100
 MAX_EXCHANGES = 2000  # their inference compares each with the others
 MAX_BYTES = 64 * 1024 * 1024  # of bodies
-REMARK = "of a long recording the first and the last exchanges of a kind were looked at"
+LONG = "of a long recording the first and the last exchanges of a kind were looked at"
+PAGES = "lists with another query than the first one, such as other pages, were left out"
+UNCHANGED = "responses that are 304 were left out: they have no body"
 
 
 def shortened(log: Log) -> Log:
     """The log with the first and the last of equal exchanges in a row, no matter how many.
 
-    Of exchanges that differ, and of all, the first ones and the last ones stay; the log has a
-    remark, then.
+    It has a remark for each other reason for which exchanges were left out.
     """
-    kept = without_repeats(log.exchanges, content_of)
+    remarks = dict.fromkeys(log.remarks)
+    kept = [each for each in log.exchanges if each.status != 304]
+    if len(kept) < len(log.exchanges):
+        remarks[UNCHANGED] = None
+    count = len(kept)
+    kept = without_other_pages(kept)
+    if len(kept) < count:
+        remarks[PAGES] = None
+    kept = without_all_repeats(kept)
+    count = len(kept)
+    kept = ends_of_each_kind(kept)
+    kept = ends(kept, MAX_EXCHANGES)
+    kept = within_bytes(kept)
+    if len(kept) < count:
+        remarks[LONG] = None
+    return replace(log, exchanges=tuple(kept), remarks=tuple(remarks))
+
+
+def without_other_pages(exchanges: list[Exchange]) -> list[Exchange]:
+    """Of several lists those without a query count, else those with the first one's."""
+    lists = [each for each in exchanges if each.is_list and each.is_success]
+    queries = [each.query for each in lists]
+    if not queries:
+        return exchanges
+    query = "" if "" in queries else queries[0]
+    others = {each for each in lists if each.query != query}
+    return [each for each in exchanges if each not in others]
+
+
+def without_all_repeats(exchanges: list[Exchange]) -> list[Exchange]:
+    kept = without_repeats(exchanges, content_of)
     counts = Counter(map(kind_of, kept))
     frequent = {kind for kind, count in counts.items() if count > MAX_OF_A_KIND}
 
@@ -29,15 +64,7 @@ def shortened(log: Log) -> Log:
         is_frequent = kind_of(exchange) in frequent
         return without_numbers(exchange) if is_frequent else content_of(exchange)
 
-    if frequent:
-        kept = without_repeats(kept, response_of)
-    count = len(kept)
-    kept = ends_of_each_kind(kept)
-    kept = ends(kept, MAX_EXCHANGES)
-    kept = within_bytes(kept)
-    is_whole = len(kept) == count or REMARK in log.remarks
-    remarks = log.remarks if is_whole else (*log.remarks, REMARK)
-    return replace(log, exchanges=tuple(kept), remarks=remarks)
+    return without_repeats(kept, response_of) if frequent else kept
 
 
 def without_repeats(
