@@ -108,6 +108,10 @@ class Part:
     value: str = ""
     exchange: Exchange | None = None
 
+    @property
+    def sentence(self) -> str:
+        return f"{self.part}: {self.expected} here, {self.observed} there"
+
     def as_json(self) -> dict[str, str]:
         """What the report has of it."""
         names = ("part", "origin", "verdict", "expected", "observed", "reason", "probe")
