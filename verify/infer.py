@@ -15,9 +15,9 @@ from web.validation import pointer
 
 from .errors import common_form
 from .exchange import NOTHING, Exchange, Log
-from .guesses import COMPUTED, COUNT_WORDS, NEXT_WORDS, PAGES
+from .guesses import COMPUTED, NEXT_WORDS, PAGE_WORDS
 from .kinds import CREATE, DEPLOYMENT, LIST
-from .observation import NEWEST, Observation, Template
+from .observation import NEWEST, OLDEST, Observation, Template
 from .privacy import Privacy
 from .spellings import Secrets
 from .values import at, is_number, is_same, last_name, with_scalars, with_value, words_of
@@ -96,8 +96,8 @@ class Inference:
         around = self._privacy.clean_around(around, "/list/body")
         item = self._privacy.clean_record(item, "/list/body" + pointer(*path, 0))
         form = self._form(template, with_value(around, path, [item]))
-        if self._observation.order == NEWEST:
-            form["order"] = NEWEST
+        if self._observation.order in (OLDEST, NEWEST):
+            form["order"] = self._observation.order
         self._note_status(template)
         return form
 
@@ -272,17 +272,14 @@ def says_next_page(name: str, value: str) -> bool:
 def on_one_page(path: Path, value: Any) -> Any:
     """A value around the list, as it is where there is one page."""
     words = {word for name in path if isinstance(name, str) for word in words_of(name)}
-    name = "".join(words_of(last_name(path)))
-    if name in PAGES and is_number(value):
-        return 1
-    if COUNT_WORDS.intersection(words_of(last_name(path))) and is_number(value):
-        is_total = "total" in words
-        return "{count}" if is_total else value
+    own_words = words_of(last_name(path))
+    if PAGE_WORDS.intersection(own_words) and is_number(value):
+        return 1 if value > 1 else value
+    if "total" in words and is_number(value):
+        return "{count}"
     if isinstance(value, bool):
-        is_last = {"last", "end"} & words
-        is_more = NEXT_WORDS & words or name.endswith("remaining")
-        return bool(is_last) if is_last or is_more else value
-    is_sign = NEXT_WORDS & words and value not in ("", 0, None)
+        return value and not NEXT_WORDS.intersection(own_words)
+    is_sign = NEXT_WORDS.intersection(words) and value not in ("", 0, None)
     return None if is_sign else value
 
 
@@ -322,5 +319,8 @@ def with_record(profile: Part) -> Part:
 
 
 def is_record(value: Any) -> bool:
-    """Whether it is an object that has the name of a project."""
-    return isinstance(value, dict) and NAME in value.values()
+    """Whether it is an object that has the name of a project, and its id or its time."""
+    if not isinstance(value, dict) or NAME not in value.values():
+        return False
+    texts = [each for each in value.values() if isinstance(each, str) and each != NAME]
+    return any(each.startswith("{project.") for each in texts)

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-MAX_VALUES = 20_000
+MAX_VALUES = 10_000
 MAX_LEVELS = 36
 MAX_MEMBERS = 1000  # of an object
-MAX_ITEMS = 200  # of an array: of a longer one the first half of them, and the last
+MAX_ITEMS = 100  # of an array: of a longer one the first half of them, and the last
 MAX_TEXT = 20_000  # characters
 
 SENTENCE = (

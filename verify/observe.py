@@ -397,20 +397,22 @@ def clock_skew(exchange: Exchange) -> float:
 
 
 def order_of(way: Way) -> str:
-    """The order of the list, by the created project in it, or else by times; "" if unknown."""
+    """The order of the list, by times, or else by the created project in it; "" if unknown."""
+    order = order_of_times(way)
     for exchange in reversed(way.lists):
-        items = way.items_of(exchange)[:MAX_OTHERS]
+        items = way.items_of(exchange)
         mine = way.created_item(exchange)
-        if mine is None or len(items) < 2:
+        if order or mine is None or len(items) < 2:
             continue
         if mine == items[0]:
-            return NEWEST
-        if mine == way.items_of(exchange)[-1]:
-            return OLDEST
-    return order_of_times(way)
+            order = NEWEST
+        elif mine == items[-1]:
+            order = OLDEST
+    return order
 
 
 def order_of_times(way: Way) -> str:
+    """The order of the list by the first member that is the time of a creation."""
     items = way.items_of(way.lists[-1])[:MAX_OTHERS] if way.lists else []
     for path, value in scalars(first_of(items)):
         is_created = "created" in words_of(last_name(path))

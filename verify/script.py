@@ -56,7 +56,7 @@ class Plan:
     pause: float = 0.2
     repeats: bool = False
     sends_more: bool = True
-    hints: Hints = Hints()
+    hints: Hints = field(default_factory=Hints)
 
     @property
     def request(self) -> Any:

@@ -9,7 +9,15 @@ from profiles.markers import CHOICE, Path, markers_in
 from profiles.times import OURS, TimeForm, time_form
 
 from .exchange import NOTHING
-from .guesses import COUNT_WORDS, LAST_WORDS, MAX_READINGS, NONCE, STATUS_NAMES
+from .guesses import (
+    COUNT_WORDS,
+    ID_WORDS,
+    LAST_WORDS,
+    MAX_READINGS,
+    NONCE,
+    SHORTEST_NUMBER,
+    STATUS_NAMES,
+)
 from .values import Known, are_same, is_number, is_of_deployment, is_same, last_name, words_of
 
 EXAMPLE = "2026-01-05"
@@ -194,19 +202,22 @@ def known_in_each(readings: list[Reading], path: Path) -> str:
     if likely:
         return best_of(likely, words)
     for name in ("project.id", "deployment.id"):
-        if "id" in words and all(each.known.is_text_of(name, each.body) for each in readings):
+        if ID_WORDS.intersection(words) and all(
+            each.known.is_text_of(name, each.body) for each in readings
+        ):
             return f"{name}:text" if isinstance(first.body, str) else ""
     return ""
 
 
-def is_likely(name: str, value: Any, words: list[str]) -> bool:
+def is_likely(name: str, value: Any, words: tuple[str, ...]) -> bool:
     """Whether a value is that of a marker not by chance, as its member is called so."""
     if name == "count":
         return bool(COUNT_WORDS.intersection(words))
-    return isinstance(value, str) or "id" in words
+    is_long = isinstance(value, str) or len(str(value)) >= SHORTEST_NUMBER
+    return is_long or bool(ID_WORDS.intersection(words))
 
 
-def best_of(names: list[str], words: list[str]) -> str:
+def best_of(names: list[str], words: tuple[str, ...]) -> str:
     """Of markers with one value, the one of which the member's name tells."""
     if "project.name" in names and "name" in words:
         return "project.name"

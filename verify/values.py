@@ -5,6 +5,7 @@ import json
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, TypeVar
 
 from profiles.markers import Path, markers_in, split, values_below
@@ -118,10 +119,11 @@ def last_name(path: Path) -> str:
     return names[-1] if names else ""
 
 
-def words_of(name: str) -> list[str]:
+@lru_cache(maxsize=4096)
+def words_of(name: str) -> tuple[str, ...]:
     """The words of a member's name in lower case: `latestDeploymentId` has three."""
     separated = re.sub("(?<=[a-z0-9])[A-Z]", r"_\g<0>", name)
-    return re.findall("[a-z]+", separated.lower())
+    return tuple(re.findall("[a-z]+", separated.lower()))
 
 
 def last_word(name: str) -> str:
@@ -201,8 +203,9 @@ class Known:
         if self.base:
             text = self.base.sub("{base}", text)
         for name, known in self.named:
-            if is_id(known):
-                text = pattern_of(str(known)).sub(f"{{{name}}}", text)
+            part = str(known)
+            if part in text and is_id(known):
+                text = pattern_of(part).sub(f"{{{name}}}", text)
         return text
 
 

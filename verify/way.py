@@ -1,9 +1,10 @@
 """Finds its way in the bodies of a service: where the list, a record and the status are."""
 
 import re
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 from urllib.parse import unquote
 
@@ -26,6 +27,7 @@ from .guesses import (
     LOCATIONS,
     MAX_CANDIDATES,
     MAX_CREATIONS,
+    MAX_ID,
     MAX_OTHERS,
     MAX_STATUS,
     MINUTE,
@@ -121,18 +123,24 @@ class Way:
 
     def name_of(self, item: Any) -> str:
         """The name of a listed project, "" if it has none."""
-        members = {last_name(path) for path, _ in self._places_of_name()}
         texts = {path: each for path, each in scalars(item) if isinstance(each, str)}
         for path, text in texts.items():
-            if last_name(path) in members:
+            if last_name(path) in self.members_of_name:
                 return text
         return texts.get(called_name(texts) or ("",), "")
 
-    def _places_of_name(self) -> Iterator[tuple[Path, Any]]:
-        body = self.creation.seen if self.creation else None
-        for path, value in scalars(body):
-            if self.created_name and value == self.created_name:
-                yield path, value
+    @cached_property
+    def members_of_name(self) -> set[str]:
+        """The names of the members in which the response to the creation has the new name."""
+        return self._members_of(self.created_name)
+
+    @cached_property
+    def members_of_id(self) -> set[str]:
+        return self._members_of(self.created_id)
+
+    def _members_of(self, value: Any) -> set[str]:
+        body = self.creation.seen if self.creation and is_id(value) else None
+        return {last_name(path) for path, each in scalars(body) if str(each) == str(value)}
 
     def status_of(self, exchange: Exchange) -> str:
         """The status of a deployment as a word, "" if it has none."""
@@ -228,21 +236,18 @@ def likeness_of(items: list[Any], name: str, known: set[str]) -> int:
     return 0
 
 
-def find_created(items: Iterable[Any], way: Way) -> Any:
+def find_created(items: list[Any], way: Way) -> Any:
     """The first item with the name of the created project, or else with its id; None without it.
 
     Name and id count in members of the names that they have in the response to the creation, as
     such a text may stand elsewhere by chance; if they stand nowhere in it, anywhere.
     """
-    body = way.creation.seen if way.creation else None
-    items = list(items)
-    for value in (way.created_name, way.created_id):
-        if not is_id(value):
-            continue
-        members = {last_name(path) for path, each in scalars(body) if str(each) == str(value)}
-        for item in items:
-            if has_value(item, str(value), members):
-                return item
+    known = ((way.created_name, way.members_of_name), (way.created_id, way.members_of_id))
+    for value, members in known:
+        if is_id(value):
+            for item in items:
+                if has_value(item, str(value), members):
+                    return item
     return None
 
 
@@ -256,7 +261,7 @@ def has_value(item: Any, text: str, members: set[str]) -> bool:
 
 def in_the_middle(items: list[Any], seen: list[Any], way: Way) -> list[Any]:
     """Of a list of which not all is looked at, the items that have the new name themselves."""
-    if len(items) == len(seen):
+    if len(items) == len(seen) or not any(isinstance(each, dict) for each in seen):
         return []
     name = way.created_name
     return [each for each in items if isinstance(each, dict) and name in each.values()]
@@ -272,11 +277,13 @@ def choose_creation(creations: list[Exchange], reads: list[Exchange]) -> Exchang
         contents[each.deployment_id].add(each.content)
 
     def count(creation: Exchange) -> int:
-        found = candidates_in([creation.seen], [creation], None)
-        return max((len(contents[each.id]) for each in found), default=0)
+        found = candidates_in([creation.seen], [creation], None, among=contents)
+        return max((len(contents[each.id]) for each in found if each.id in contents), default=0)
 
     latest_first = creations[::-1][:MAX_CREATIONS]
-    return max(latest_first, key=count, default=None)
+    if len(latest_first) < 2:
+        return first_of(latest_first)
+    return max(latest_first, key=count)
 
 
 def with_name(way: Way, hints: Hints) -> Way:
@@ -290,18 +297,24 @@ def with_name(way: Way, hints: Hints) -> Way:
         if hints.request is not None:
             path = first_of(places_of_name(hints.request))
         if not isinstance(at(sent, path), str):
-            listed = {str(value) for each in way.lists for _, value in scalars(each.seen)}
-            path = find_sent_name(sent, creation.seen, listed)
+            before = [each for each in way.lists if each.sent_at <= creation.sent_at]
+            listed = [value for each in (*before[-1:], *way.lists[-1:]) for value in texts_in(each)]
+            path = find_sent_name(sent, creation.seen, Counter(listed))
     if path is None:
         texts = {path: each for path, each in scalars(creation.seen) if isinstance(each, str)}
         return replace(way, created_name=texts.get(called_name(texts) or ("",), ""))
     return replace(way, created_name=at(sent, path), request=with_value(sent, path, NAME))
 
 
-def find_sent_name(sent: Any, response: Any, listed: set[str]) -> Path | None:
+def texts_in(exchange: Exchange) -> list[str]:
+    return [value for _, value in scalars(exchange.seen) if isinstance(value, str)]
+
+
+def find_sent_name(sent: Any, response: Any, listed: Counter[str]) -> Path | None:
     """The path of the name in a request: of a text whose member is called so.
 
-    Without one it is a text that the response has, and no list has more than its own records.
+    Without one it is a text that the response has, and of several the one that the lists have least
+    often: the others may be words of the service.
     """
     texts = {path: each for path, each in scalars(sent) if isinstance(each, str) and each}
     texts = {path: each for path, each in texts.items() if is_through_objects(path)}
@@ -309,8 +322,8 @@ def find_sent_name(sent: Any, response: Any, listed: set[str]) -> Path | None:
     if named is not None:
         return named
     returned = {value for _, value in scalars(response) if isinstance(value, str)}
-    shared = [path for path, text in texts.items() if text in returned]
-    return first_of(preferred(shared, lambda path: texts[path] not in listed))
+    shared = [path for path, text in texts.items() if text in returned or listed[text]]
+    return min(shared, key=lambda path: listed[texts[path]], default=None)
 
 
 def called_name(texts: dict[Path, str]) -> Path | None:
@@ -391,28 +404,31 @@ def may_be_own_id(path: Path, value: Any, name: str) -> bool:
         return False
     if last_word(last) == "name" and (not name or value == name):
         return False
-    is_short = len(str(value)) <= MAX_STATUS * 4
-    return is_id(value) and is_short and " " not in str(value) and seconds_of(value) is None
+    text = str(value)
+    is_plain = len(text) <= MAX_ID and " " not in text and "://" not in text
+    return is_id(value) and is_plain and seconds_of(value) is None
 
 
 # Deployments
 
 
-def find_candidates(way: Way, hints: Hints | None = None) -> list[Candidate]:
+def find_candidates(
+    way: Way, hints: Hints | None = None, among: Container[str] | None = None
+) -> list[Candidate]:
     """What may be the id of the created deployment, the likeliest first, each once.
 
     Without a created project, it is that of a deployment of the listed ones. The id of the project
-    comes last, which some services have for its deployment.
+    comes last, which some services have for its deployment. `among` are the only ids that count.
     """
     hints = hints or Hints()
     if way.creation is None:
         items = last_items(way)
         own_id = way.id_of(first_of(items))
-        return candidates_in(items, [], own_id, *known_places(hints, "list", way))
+        return candidates_in(items, [], own_id, *known_places(hints, "list", way), among=among)
     mine = latest_item(way)
     bodies = [way.creation.seen] if mine is None else [way.creation.seen, mine]
     places = [*known_places(hints, "create", way), *known_places(hints, "list", way)]
-    return candidates_in(bodies, [way.creation], way.created_id, *places)
+    return candidates_in(bodies, [way.creation], way.created_id, *places, among=among)
 
 
 def known_places(hints: Hints, part: str, way: Way) -> list[Path]:
@@ -426,14 +442,19 @@ def known_places(hints: Hints, part: str, way: Way) -> list[Path]:
 
 
 def candidates_in(
-    bodies: Iterable[Any], exchanges: Iterable[Exchange], own_id: Any, *known: Path
+    bodies: Iterable[Any],
+    exchanges: Iterable[Exchange],
+    own_id: Any,
+    *known: Path,
+    among: Container[str] | None,
 ) -> list[Candidate]:
     """The candidates in bodies, and in header fields; those at known places come first."""
     found = [each for exchange in exchanges for each in candidates_in_fields(exchange)]
     for body in bodies:
         found += [Candidate(str(at(body, path)), "", -1) for path in known if is_id(at(body, path))]
         for path, value in scalars(body):
-            candidate = candidate_at(path, value)
+            may_count = among is None or str(value) in among or IN_A_URL.search(str(value))
+            candidate = candidate_at(path, value) if may_count else None
             if candidate is not None:
                 found.append(candidate)
     found.sort(key=lambda candidate: candidate.rank)
@@ -464,7 +485,7 @@ def candidate_at(path: Path, value: Any) -> Candidate | None:
     text = str(value)
     name = last_name(path)
     last = last_word(name)
-    if not is_id(value) or len(text) > MAX_STATUS * 4 or seconds_of(value) is not None:
+    if not is_id(value) or len(text) > MAX_ID or seconds_of(value) is not None:
         return None
     if SECRET_NAME.search(name) or last == "key":
         return None
@@ -481,7 +502,7 @@ def candidate_at(path: Path, value: Any) -> Candidate | None:
         return Candidate(text, name, 2)
     if is_of_deployment(path):
         return Candidate(text, name, 3)
-    if last in ID_WORDS and words_of(name) != [last]:
+    if last in ID_WORDS and len(words_of(name)) > 1:
         return Candidate(text, name, 4)
     return None
 
@@ -517,7 +538,7 @@ def find_created_deployment(way: Way, by_id: dict[str, list[Exchange]], hints: H
 
     Without a candidate it is one that tells of the created project, or was created after it.
     """
-    for candidate in find_candidates(way, hints):
+    for candidate in find_candidates(way, hints, by_id):
         if candidate.id in by_id:
             return candidate.id
     own = {str(each) for each in (way.created_id, way.created_name) if is_id(each)}
