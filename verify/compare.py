@@ -122,6 +122,11 @@ def compare_lists(expected: Observation, seen: Observation) -> Iterator[Compared
     if expected.order and seen.order:
         yield Compared(LIST, "/list/order", Aspect.ORDER, expected.order, seen.order, "", last)
     has_items = isinstance(at(last.json, seen.way.items_path), list)
+    for each in seen.way.lists:
+        is_array = isinstance(at(each.seen, seen.way.items_path), list)
+        place = f"/list/body{pointer(*expected.way.items_path or ())}"
+        observed = PRESENT if is_array else MISSING
+        yield Compared(LIST, place, Aspect.MEMBER, PRESENT, observed, "", each)
     if seen.way.creation and before.is_own and has_items:
         observed = "a created project is listed" if now.is_own else "it is not"
         listed = "a created project is listed"
@@ -338,13 +343,26 @@ class Comparison:
         elif is_value_marker(before):
             marker = whole_marker(before)
             assert marker
-            is_same_value = marker.name in {each.name for each in markers_below(now)}
+            own = self._value_of(marker.name)
+            values = {self._value_of(each.name) for each in markers_below(now)}
             what = VALUES[marker.name]
-            observed = what if is_same_value or not self.now.is_own else "another one"
+            observed = what if own in values or not own else "another one"
             yield self.at(place, Aspect.VALUE, what, observed, now)
         elif self.before.kind.startswith("errors/") and is_code(before) and is_code(now):
             observed = before if is_same(before, now) else now
             yield self.at(place, Aspect.CODE, shown(before), shown(observed), now)
+
+    def _value_of(self, name: str) -> str:
+        """What a marker stands for in the service, "" if that is not sure."""
+        way = self.seen.way
+        is_deployment = self.now.kind == DEPLOYMENT
+        own_id = way.owner_id if is_deployment else way.created_id
+        own_name = way.owner_name if is_deployment else way.created_name
+        if name == "project.id":
+            return "" if own_id in (None, own_name) else str(own_id)
+        if name == "project.name":
+            return own_name
+        return str(way.deployment_id) if name == "deployment.id" and way.followed else ""
 
     def _compare_times(self, place: str, before: Any, now: Any) -> Iterator[Compared]:
         form = form_of_time(before)
@@ -406,9 +424,15 @@ def type_in(observation: Observation, value: Any) -> str:
 
 def has_integers(observation: Observation, kind: str) -> bool:
     """Whether the ids of a kind are numbers; those of deployments may be the projects'."""
+    way = observation.way
     example = observation.ids.get(kind)
     if example == "{project.id}":
         return has_integers(observation, "projects")
+    if example is None and kind == "deployments":
+        example = way.deployment_id
+    elif example is None and way.lists:
+        items = way.items_of(way.lists[-1])
+        example = way.id_of(items[0]) if items else None
     return isinstance(example, int)
 
 

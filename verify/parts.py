@@ -36,7 +36,7 @@ from .rules import (
     OF_A_BODY,
     PROJECTS_PART,
     Judged,
-    says_nothing,
+    why_nothing,
 )
 from .script import REJECTED
 from .values import scalars
@@ -68,11 +68,14 @@ RESPONSE_OF = {
 }
 """Of each kind of response, that of the contract."""
 
-OPERATION_OF = {
-    LIST: f"{PROJECTS_PART}/get",
-    CREATE: f"{PROJECTS_PART}/post",
-    DEPLOYMENT: f"{DEPLOYMENTS_PART}/get",
+POST = f"{PROJECTS_PART}/post"
+RULES_OF = {
+    LIST: (f"{PROJECTS_PART}/get", PROJECTS_PART),
+    CREATE: (POST,),
+    DEPLOYMENT: (f"{DEPLOYMENTS_PART}/get", DEPLOYMENTS_PART),
 }
+"""The rules that say all of a failed operation."""
+
 ACCEPTED = {
     CREATE: (REQUEST_BODY, INPUT, f"{INPUT}/properties/name"),
     DEPLOYMENT: (f"{DEPLOYMENTS_PART}/get/parameters/0/schema",),
@@ -107,6 +110,10 @@ class Part:
     probe: str = ""  # what was asked for
     value: str = ""
     exchange: Exchange | None = None
+
+    @property
+    def sentence(self) -> str:
+        return f"{self.part}: {self.expected} here, {self.observed} there"
 
     def as_json(self) -> dict[str, str]:
         """What the report has of it."""
@@ -211,7 +218,7 @@ def why_not_asked(case: Case, place: str) -> str:
     if case.is_recorded:
         return NOT_RECORDED
     has_post = any(each.is_creation for each in case.log.exchanges)
-    if place in (BEARER, OPERATION_OF[CREATE]) and not has_post:
+    if place in (BEARER, POST) and not has_post:
         return NEEDS_WRITE
     return NO_DEPLOYMENT
 
@@ -318,18 +325,14 @@ def silence_of(case: Case, kind: str) -> Silence | None:
         return silence_without(case, kind)
     last = template.exchanges[-1]
     is_of_token = kind in (TOKEN_MISSING, TOKEN_INVALID)
-    if says_nothing(last) and not (is_of_token and last.status in NO_TOKEN):
-        reason = last.reason
-        if last.status in NO_TOKEN:
-            reason = f"{reason}: the token is not accepted for this"
-        return Silence(COULD_NOT_CHECK, reason)
+    why = why_nothing(last)
+    if why and not (is_of_token and last.status in NO_TOKEN):
+        return Silence(COULD_NOT_CHECK, why)
     if is_of_token and last.is_success:
         return Silence(NOT_SEEN, f"accepted with {last.status}")
-    if kind == LIST and last.is_success and not last.has_json:
-        return Silence(COULD_NOT_CHECK, "no JSON where the list should be")
-    operation = OPERATION_OF.get(kind)
-    if operation and case.rules[operation].holds is False:
-        return Silence(NOT_SEEN, last.reason)
+    for part in RULES_OF.get(kind, ()):
+        if case.rules[part].holds is False and not last.is_success:
+            return Silence(NOT_SEEN, last.reason)
     return None
 
 

@@ -115,22 +115,27 @@ def judge_operation(
     asked: list[Exchange], failure: Callable[[Exchange], str], expected: str
 ) -> Judged:
     """A rule that a success shows, and that a failure contradicts if the function says so."""
-    for exchange in asked:
-        if says_nothing(exchange) or exchange.is_success:
-            continue
-        observed = failure(exchange)
+    told = [each for each in asked if not why_nothing(each)]
+    for exchange in told:
+        observed = "" if exchange.is_success else failure(exchange)
         if observed:
             return Judged(False, expected, observed, exchange=exchange)
-    for exchange in asked:
+    for exchange in told:
         if exchange.is_success:
             return Judged(True, expected, expected, exchange=exchange)
     return unseen(asked)
 
 
-def says_nothing(exchange: Exchange) -> bool:
-    """Whether a response says nothing of what it was asked for."""
+def why_nothing(exchange: Exchange) -> str:
+    """Why a response says nothing of what it was asked for, "" if it says something."""
     status = exchange.status
-    return bool(exchange.failure) or status in (*NO_TOKEN, 429) or status >= 500
+    if exchange.failure or status == 429 or status >= 500:
+        return exchange.reason
+    if status in NO_TOKEN:
+        return f"{status}: the token is not accepted for this"
+    if exchange.is_list and status == 200 and not exchange.has_json:
+        return "no JSON where the list should be"
+    return ""
 
 
 def unseen(asked: list[Exchange]) -> Judged:
@@ -138,10 +143,8 @@ def unseen(asked: list[Exchange]) -> Judged:
     if not asked:
         return Judged()
     last = asked[-1]
-    reason = last.reason
-    if last.status in NO_TOKEN:
-        reason = f"{reason}: the token is not accepted for this"
-    return Judged(reason=reason, has_failed=says_nothing(last), exchange=last)
+    why = why_nothing(last)
+    return Judged(reason=why or last.reason, has_failed=bool(why), exchange=last)
 
 
 def is_as_unknown_path(evidence: Evidence, exchange: Exchange) -> bool:

@@ -29,14 +29,10 @@ from tests.program import run
 TOKEN = "tok-9f27/Kc+abc~x.y=="
 ENDED = ("succeeded", "failed", "canceled")
 CHALLENGE = 'Bearer realm="projects"'
-LEVELS = {"read": (), "write": ("--write",), "abuse": ("--write", "--abuse")}
+LEVELS = {"read": (), "write": ("--write",)}
 QUICK = ("--pause", "0", "--wait", "0.5")  # what these services create appears at once
 
 
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A deployment whose status is unknown is followed for so long without a change."""
-    monkeypatch.setattr("cli.verify.session.STILL", 0.1)
 
 
 @dataclass
