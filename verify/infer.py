@@ -21,6 +21,7 @@ from .observation import NEWEST, OLDEST, Observation, Template
 from .privacy import Privacy
 from .spellings import Secrets
 from .values import at, is_number, is_same, last_name, with_scalars, with_value, words_of
+from .way import Way
 
 Part = dict[str, Any]
 STATUSES_OF_CREATION = (200, 201, 202)
@@ -52,7 +53,7 @@ class Inference:
         way = observation.way
         self._way = way
         own = [way.created_item(each) for each in way.lists]
-        others = [item for each in way.lists for item in way.items_of(each) if item not in own]
+        others = [item for each in way.lists for item in others_in(way, each)]
         own += [each.seen for each in (way.creation, *way.followed) if each is not None]
         own += [way.request, way.created_id, way.created_name, way.deployment_id]
         self._privacy = Privacy(secrets, log.base, others, own)
@@ -230,6 +231,12 @@ class Inference:
             if part in holder:
                 self._notes.append(f"/{name} is left out: {error.pointer} {error.detail}")
                 del holder[part]
+
+
+def others_in(way: Way, exchange: Exchange) -> list[Any]:
+    """The listed projects that are not the created one."""
+    mine = way.created_item(exchange)
+    return [item for item in way.items_of(exchange) if item != mine]
 
 
 def reason_against(exchange: Exchange) -> str:

@@ -154,13 +154,15 @@ class Observer:
     def _word_of_item(self, body: Any, timed: Timed, sure: dict[str, list[Any]]) -> str:
         """The status of a listed project: the one that it shows, else the one that was read before.
 
-        It is the one that was read after it if only others of that one are like it.
+        It is the one that was read after it, if only bodies that surely have this one are like it.
         """
         _, before, after = timed
         shown = word_of(at(body, self._status_path))
         if shown:
             return shown
-        is_contradicted = before in sure and body not in sure[before]
+        is_like_before = body in sure[before]
+        is_like_after = body in sure[after]
+        is_contradicted = not is_like_before and (bool(sure[before]) or is_like_after)
         return after if is_contradicted or not before else before
 
     @cached_property
