@@ -17,6 +17,7 @@ from .errors import common_form
 from .exchange import NOTHING, Exchange, Log
 from .guesses import COMPUTED, NEXT_WORDS, PAGE_WORDS
 from .kinds import CREATE, DEPLOYMENT, LIST
+from .limits import Limited
 from .observation import NEWEST, OLDEST, Observation, Template
 from .privacy import Privacy
 from .spellings import Secrets
@@ -154,12 +155,25 @@ class Inference:
         contents = {each.content for each in template.exchanges}
         if contents == {b""}:
             return template.kind not in (LIST, DEPLOYMENT)
-        for exchange in template.exchanges[-1:]:
-            reason = reason_against(exchange)
-            if reason:
-                self._notes.append(f"/{template.kind} is left out: its body {reason}")
-                return False
-        return True
+        reason = self._reason_against(template)
+        if reason:
+            self._notes.append(f"/{template.kind} is left out: its body {reason}")
+        return not reason
+
+    def _reason_against(self, template: Template) -> str:
+        """Why a profile cannot have the last body of a kind, "" if it can."""
+        exchange = template.exchanges[-1]
+        body = exchange.json
+        path = self._way.items_path
+        if template.kind == LIST and path is not None and at(body, path) is not NOTHING:
+            body = with_value(body, path, [self._way.created_item(exchange)])
+        if Limited(body).is_cut:
+            return "is too large"
+        try:
+            parse_json(exchange.content, DEPTH)
+        except MalformedJSON as error:
+            return f"is no strict JSON: {error}" if exchange.has_json else "is no JSON"
+        return ""
 
     def _note_status(self, template: Template) -> None:
         if template.status != 200:
@@ -237,17 +251,6 @@ def others_in(way: Way, exchange: Exchange) -> list[Any]:
     """The listed projects that are not the created one."""
     mine = way.created_item(exchange)
     return [item for item in way.items_of(exchange) if item != mine]
-
-
-def reason_against(exchange: Exchange) -> str:
-    """Why a profile cannot have a body, "" if it can."""
-    if exchange.limited.is_cut:
-        return "is too large"
-    try:
-        parse_json(exchange.content, DEPTH)
-    except MalformedJSON as error:
-        return f"is no strict JSON: {error}" if exchange.has_json else "is no JSON"
-    return ""
 
 
 def without_status(value: Any) -> Any:

@@ -12,11 +12,11 @@ from profiles.ids import opaque_form, slug_of
 from profiles.markers import CHOICE, Path, is_choice
 from web.schemas import TYPES, is_of_type
 
-from . import limits
 from .errors import error_text
 from .exchange import NOTHING, Exchange, Log
 from .guesses import COUNT_WORDS, LEAST_NAME, MAX_OTHERS, MAX_READINGS, MINUTE
 from .kinds import CREATE, DEPLOYMENT, LIST, NAME_PREFIX, kinds_of
+from .limits import SENTENCE, Limited
 from .observation import ANOTHER, NEWEST, OLDEST, Observation, Template
 from .template import Reading, Unified, has_markers, unify
 from .values import (
@@ -54,7 +54,7 @@ def observe(log: Log, way: Way) -> Observation:
         run=observer.run,
         order=order_of(way),
         ids=ids_of(way),
-        remarks=(limits.SENTENCE,) if is_cut else (),
+        remarks=(SENTENCE,) if is_cut else (),
     )
 
 
@@ -101,7 +101,8 @@ class Observer:
 
     def _around(self, exchange: Exchange, path: Path) -> Reading:
         """A list without its projects."""
-        return Reading(with_value(exchange.seen, path, []), self._known_of_list(exchange))
+        around = Limited(with_value(exchange.json, path, []))
+        return Reading(around.value, self._known_of_list(exchange))
 
     def _known_of_list(self, exchange: Exchange) -> Known:
         way = self._way
