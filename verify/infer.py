@@ -15,7 +15,7 @@ from web.validation import pointer
 
 from .errors import common_form
 from .exchange import NOTHING, Exchange, Log
-from .guesses import COMPUTED, NEXT_WORDS, PAGE_WORDS
+from .guesses import COMPUTED, NEXT_WORDS, NO_COUNT_WORDS, PAGE_WORDS
 from .kinds import CREATE, DEPLOYMENT, LIST
 from .limits import Limited
 from .observation import NEWEST, OLDEST, Observation, Template
@@ -87,10 +87,12 @@ class Inference:
 
     def _list(self) -> Part | None:
         template = self._templates.get(LIST)
-        if template is None or not self._is_usable(template):
+        if template is None:
             return None
-        if not template.is_own:
+        if not template.is_own and template.status < 300:
             self._notes.append("/list is left out: no list has the created project")
+            return None
+        if not self._is_usable(template):
             return None
         path = self._way.items_path or ()
         (item,) = at(template.body, path)
@@ -285,7 +287,7 @@ def on_one_page(path: Path, value: Any) -> Any:
     own_words = words_of(last_name(path))
     if PAGE_WORDS.intersection(own_words) and is_number(value):
         return 1 if value > 1 else value
-    if "total" in words and is_number(value):
+    if "total" in words and is_number(value) and NO_COUNT_WORDS.isdisjoint(own_words):
         return "{count}"
     if isinstance(value, bool):
         return value and not NEXT_WORDS.intersection(own_words)

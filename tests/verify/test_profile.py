@@ -286,7 +286,7 @@ def test_a_list_says_one_page() -> None:
         return {
             "projects": items, "next": f"{BASE}/v1/projects?page=2", "next_cursor": "bmV4dA==",
             "hasMore": True, "page": 1, "total": 250, "total_pages": 13, "limit": 20,
-            "paging": {"next": {"after": "x"}, "prev": None}, "has_next_page": True,
+            "total_ms": 7, "paging": {"next": {"after": "x"}, "prev": None}, "has_next_page": True,
         }  # fmt: skip
 
     link = f"<{BASE}/v1/projects?page=2>; rel=next"
@@ -296,8 +296,8 @@ def test_a_list_says_one_page() -> None:
     del body["projects"]
     assert body == {
         "next": None, "next_cursor": None, "hasMore": False, "page": 1, "total": "{count}",
-        "total_pages": 1, "limit": 20, "paging": {"next": {"after": None}, "prev": None},
-        "has_next_page": False,
+        "total_pages": 1, "limit": 20, "total_ms": 7, "has_next_page": False,
+        "paging": {"next": {"after": None}, "prev": None},
     }  # fmt: skip
     assert found.document["list"]["headers"] == {"X-Page": "1"}
     assert "/list/headers/Link: left out, as it names another page" in found.notes

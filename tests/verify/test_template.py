@@ -60,13 +60,13 @@ def test_a_time_has_the_digits_of_the_longest_one() -> None:
 def test_a_count_is_what_counts_in_each_reading() -> None:
     """Somebody else's project between two reads changes nothing."""
     three, four = (Known((("count", count), ("last.id", f"p-{count}"))) for count in (3, 4))
-    first = {"total": 3, "limit": 3, "shown": 3, "end": "p-3"}
-    second = {"total": 4, "limit": 3, "shown": 4, "end": "p-4"}
+    first = {"total": 3, "max_count": 3, "shown": 3, "end": "p-3"}
+    second = {"total": 4, "max_count": 3, "shown": 4, "end": "p-4"}
     assert unified(first, known=three)[0] == {
-        "total": "{count}", "limit": 3, "shown": 3, "end": "{last.id}",
+        "total": "{count}", "max_count": 3, "shown": 3, "end": "{last.id}",
     }  # fmt: skip
     found = unify([Reading(first, three), Reading(second, four)])
-    template = {"total": "{count}", "limit": 3, "shown": "{count}", "end": "{last.id}"}
+    template = {"total": "{count}", "max_count": 3, "shown": "{count}", "end": "{last.id}"}
     assert (found.body, found.varying) == (template, frozenset())
 
 

@@ -230,7 +230,8 @@ KINDS: list[tuple[str, str, int, str, str]] = [
     ("GET", "/v1/projects", 401, "", "errors/token_missing"),
     ("GET", "/v1/projects", 401, "another", "errors/token_invalid"),
     ("GET", "/v1/projects", 403, "another", "errors/token_invalid"),
-    ("GET", "/v1/projects", 401, "token", ""),  # it has expired
+    ("GET", "/v1/projects", 401, "token", "errors/token_invalid"),  # it has expired
+    ("GET", "/v1/projects", 403, "token", "list"),
     ("POST", "/v1/projects", 201, "token", "create"),
     ("POST", "/v1/projects", 403, "token", "create"),
     ("POST", "/v1/projects", 400, "token", "errors/malformed_json"),
