@@ -8,9 +8,10 @@ from functools import cached_property
 from random import Random
 from typing import Any
 
-from profiles.ids import opaque_form, slug_of
+from profiles.check import schemas
+from profiles.ids import id_form, opaque_form, slug_of
 from profiles.markers import CHOICE, Path, is_choice
-from web.schemas import TYPES, is_of_type
+from web.schemas import TYPES, is_of_type, is_valid
 
 from .errors import error_text
 from .exchange import NOTHING, Exchange, Log
@@ -31,6 +32,7 @@ from .values import (
     seconds_of,
     with_scalars,
     with_value,
+    without_markers,
     words_of,
 )
 from .way import Way, has_status_name, is_own_member, word_of
@@ -431,15 +433,18 @@ def order_of_times(way: Way) -> str:
 
 
 def ids_of(way: Way) -> dict[str, str | int]:
-    """An example of the ids of each kind of record, or the marker from which they are made."""
-    found: dict[str, str | int] = {}
-    if way.creation is None or way.created_id is None:
-        return found
-    found["projects"] = example_of(way.created_id, [("project.name", slug_of(way.created_name))])
-    if way.followed and way.is_own:
+    """An example of the ids of each kind of record, or the marker from which they are made.
+
+    An id that a profile cannot have gives none.
+    """
+    examples = {}
+    if way.creation and way.created_id is not None:
+        bases = [("project.name", slug_of(way.created_name))]
+        examples["projects"] = example_of(way.created_id, bases)
+    if way.creation and way.followed and way.is_own:
         bases = [("project.id", way.owner_id), ("project.name", slug_of(way.owner_name))]
-        found["deployments"] = example_of(way.deployment_id, bases)
-    return found
+        examples["deployments"] = example_of(way.deployment_id, bases)
+    return {kind: each for kind, each in examples.items() if is_example(each, kind)}
 
 
 def example_of(own_id: Any, bases: list[tuple[str, Any]]) -> str | int:
@@ -453,6 +458,14 @@ def example_of(own_id: Any, bases: list[tuple[str, Any]]) -> str | int:
     if not isinstance(own_id, str):
         return 7040
     try:
-        return opaque_form(text).make(Random(0))
+        return opaque_form(without_markers(text)).make(Random(0))
     except ValueError:
         return text
+
+
+def is_example(example: str | int, kind: str) -> bool:
+    try:
+        id_form(example, kind)
+    except ValueError:
+        return False
+    return is_valid(example, schemas()["id"])

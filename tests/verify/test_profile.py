@@ -457,8 +457,9 @@ def test_a_part_that_a_profile_cannot_have_is_left_out_and_told() -> None:
     found = inferred(Api(created=lambda each: (203, {}, plain_project(each))).log())
     assert "status" not in found.document["create"]
     assert "the status of a creation: a profile cannot have 203" in found.notes
-    api = Api(item=lambda each: {"id": "_" * each.number, "name": each.name})
-    assert inferred(api.log()).document["ids"].keys() == {"deployments"}
+    for char in ("_", "\ud800", " "):
+        api = Api(item=lambda each, char=char: {"id": char * each.number, "name": each.name})
+        assert profile(api)["ids"].keys() == {"deployments"}
 
 
 def test_names_of_members_that_are_data_and_our_own_member_are_left_out() -> None:
