@@ -157,6 +157,7 @@ OTHER_WRITERS = [
     encoded("BASE64", base64_of),
     encoded("hex", bytes.hex),
     encoded("hex", chunks_of, **{"Content-Encoding": "gzip"}),
+    encoded("", chunks_of, **{"Content-Encoding": "gzip"}),
     encoded("gzip", lambda data: base64_of(gzip.compress(data))),
     encoded("utf-8", bytes.decode),
 ]
