@@ -457,9 +457,13 @@ def test_a_part_that_a_profile_cannot_have_is_left_out_and_told() -> None:
     found = inferred(Api(created=lambda each: (203, {}, plain_project(each))).log())
     assert "status" not in found.document["create"]
     assert "the status of a creation: a profile cannot have 203" in found.notes
-    for char in ("_", "\ud800", " "):
-        api = Api(item=lambda each, char=char: {"id": char * each.number, "name": each.name})
+    for sign in ("_", "\ud800", " "):
+        api = Api(item=with_sign(sign))
         assert profile(api)["ids"].keys() == {"deployments"}
+
+
+def with_sign(sign: str) -> Callable[[Project], Any]:
+    return lambda project: {"id": sign * project.number, "name": project.name}
 
 
 def test_names_of_members_that_are_data_and_our_own_member_are_left_out() -> None:
