@@ -19,6 +19,7 @@ from .guesses import COMPUTED, NEXT_WORDS, NO_COUNT_WORDS, PAGE_WORDS
 from .kinds import CREATE, DEPLOYMENT, LIST
 from .limits import Limited
 from .observation import NEWEST, OLDEST, Observation, Template
+from .observe import without_data
 from .privacy import Privacy
 from .spellings import Secrets
 from .values import at, is_number, is_same, last_name, with_scalars, with_value, words_of
@@ -118,7 +119,8 @@ class Inference:
             self._notes.append(f"the status of a creation: a profile cannot have {status}")
         if self._way.request is None:
             return form
-        request = self._privacy.clean_record(self._way.request, "/create/request")
+        request = without_data(self._way.request, set())
+        request = self._privacy.clean_record(request, "/create/request")
         return {"request": without_markers_but_name(request), **form}
 
     def _deployment(self) -> Part | None:

@@ -471,9 +471,10 @@ def test_names_of_members_that_are_data_and_our_own_member_are_left_out() -> Non
         routes = {f"{project.id}.acme.example": 1, project.time: 2, "all": 3}
         return {**plain_project(project), "routes": routes, "stubVerify": "sent"}
 
-    record = profile(Api(item=item))["record"]
-    assert record["routes"] == {"all": 3}
-    assert "stubVerify" not in record
+    document = profile(Api(item=item, request={"name": NAME, "stubverify": "sent"}))
+    assert document["record"]["routes"] == {"all": 3}
+    assert "stubVerify" not in document["record"]
+    assert document["create"]["request"] == {"name": "{project.name}"}
 
 
 def test_a_clock_that_is_wrong_is_no_reason_to_miss_a_time() -> None:
