@@ -19,7 +19,13 @@ CODE_WORDS = {"code", "type", "kind", "error", "errors", "status", "reason", "re
 NEXT_WORDS = {"next", "more", "cursor", "cursors", "continuation"}
 PAGE_WORDS = {"pages", "page"}
 
-LOCATIONS = ("location", "content-location", "operation-location", "link")
+LOCATIONS = (
+    "location",
+    "content-location",
+    "operation-location",
+    "azure-asyncoperation",
+    "link",
+)
 """Header fields that may name a deployment."""
 
 COMPUTED = re.compile(

@@ -20,7 +20,7 @@ from .kinds import CREATE, DEPLOYMENT, LIST
 from .limits import Limited
 from .observation import NEWEST, OLDEST, Observation, Template
 from .observe import without_data
-from .privacy import Privacy
+from .privacy import TEXT, Privacy
 from .spellings import Secrets
 from .values import at, is_number, is_same, last_name, with_scalars, with_value, words_of
 from .way import Way
@@ -121,7 +121,18 @@ class Inference:
             return form
         request = without_data(self._way.request, set())
         request = self._privacy.clean_record(request, "/create/request")
-        return {"request": without_markers_but_name(request), **form}
+        return {"request": self._with_one_name(request), **form}
+
+    def _with_one_name(self, request: Any) -> Any:
+        """A request in which no other text has the name, or looks like a marker."""
+        own_name = self._way.created_name
+
+        def change(_: Path, value: Any) -> Any:
+            is_text = isinstance(value, str) and value != NAME
+            is_other = is_text and (own_name in value or bool(markers_in(value)))
+            return TEXT if is_other else value
+
+        return with_scalars(request, change)
 
     def _deployment(self) -> Part | None:
         template = self._templates.get(DEPLOYMENT)
@@ -259,17 +270,7 @@ def others_in(way: Way, exchange: Exchange) -> list[Any]:
 
 def without_status(value: Any) -> Any:
     """A profile without statuses, in which a plain text stands for each."""
-    return with_scalars(value, lambda _, each: "text" if each == CHOICE else each)
-
-
-def without_markers_but_name(request: Any) -> Any:
-    """A request in which nothing else looks like a marker."""
-
-    def change(_: Path, value: Any) -> Any:
-        is_marked = isinstance(value, str) and value != NAME and markers_in(value)
-        return "text" if is_marked else value
-
-    return with_scalars(request, change)
+    return with_scalars(value, lambda _, each: TEXT if each == CHOICE else each)
 
 
 # Pages

@@ -23,6 +23,7 @@ from stub.redaction import SECRET_NAME
 
 from .exchange import NOTHING, Exchange, Log
 from .guesses import (
+    DEPLOYMENT_WORDS,
     ID_WORDS,
     LOCATIONS,
     MAX_CANDIDATES,
@@ -54,7 +55,7 @@ from .values import (
     words_of,
 )
 
-IN_A_URL = re.compile("/deployments/([^/?#>]+)")
+IN_A_URL = re.compile(rf"(?:^|/)({'|'.join(DEPLOYMENT_WORDS)})s/([^/?#>\s]+)")
 
 
 @dataclass(frozen=True)
@@ -145,7 +146,10 @@ class Way:
 
     def status_of(self, exchange: Exchange) -> str:
         """The status of a deployment as a word, "" if it has none."""
-        return word_of(at(exchange.seen, self.status_path))
+        if self.status_path is None:
+            return ""
+        bodies = [each.seen for each in self.followed]
+        return words_at(self.status_path, [exchange.seen, *bodies[-1:]])[0]
 
 
 def find_way(log: Log, hints: Hints | None = None) -> Way:
@@ -488,7 +492,7 @@ def candidates_in_fields(exchange: Exchange) -> Iterator[Candidate]:
     for name in LOCATIONS:
         text = exchange.header(name) or ""
         for match in IN_A_URL.finditer(text):
-            yield Candidate(unquote(match[1]), name, 0)
+            yield Candidate(unquote(match[2]), name, 0)
         is_url = name != "link" and "/projects/" not in text
         last = re.search("([^/?#]+)/?(?:[?#].*)?$", text)
         if last and is_url:
@@ -506,7 +510,7 @@ def candidate_at(path: Path, value: Any) -> Candidate | None:
         return None
     match = IN_A_URL.search(text)
     if match:
-        return Candidate(unquote(match[1]), name, 0)
+        return Candidate(unquote(match[2]), name, 0)
     if is_of_deployment(path) and last in ID_WORDS:
         return Candidate(text, name, 0)
     if " " in text or "://" in text:
@@ -589,7 +593,7 @@ def names_deployment(body: Any, deployment_id: str) -> bool:
     """Whether a body has the id of a deployment, by itself or in its URL."""
     for _, value in scalars(body):
         match = IN_A_URL.search(str(value))
-        if deployment_id in (str(value), unquote(match[1]) if match else ""):
+        if deployment_id in (str(value), unquote(match[2]) if match else ""):
             return True
     return False
 
@@ -606,6 +610,13 @@ def word_of(value: Any) -> str:
     if isinstance(value, str) and value.isprintable() and seconds_of(value) is None:
         return value if len(value) <= MAX_STATUS else ""
     return ""
+
+
+def words_at(path: Path, bodies: Sequence[Any]) -> list[str]:
+    """The status of each body; a flag that is not there yet is false."""
+    found = [at(body, path) for body in bodies]
+    words = [word_of(value) for value in found]
+    return [word or "false" for word in words] if isinstance(found[-1], bool) else words
 
 
 def with_status(way: Way, hints: Hints) -> Way:
@@ -664,16 +675,15 @@ def is_place(path: Path, bodies: Sequence[Any]) -> bool:
         return True
     if PROSE_NAMES.intersection(words_of(last_name(path))) or is_called_id(path):
         return False
-    if all(isinstance(value, bool) for value in values):
-        return True
+    if isinstance(values[-1], bool):
+        return all(isinstance(value, bool) or value is NOTHING for value in values)
     texts = [word for value, word in zip(values, words, strict=True) if isinstance(value, str)]
     return bool(texts) and all(re.fullmatch("[A-Za-z][A-Za-z_. -]*", text) for text in texts)
 
 
 def changes_at(path: Path, bodies: Sequence[Any]) -> int:
     """How many words are read there after the first one."""
-    words = {word_of(at(body, path)) for body in bodies}
-    return len(words - {""}) - 1
+    return len({*words_at(path, bodies)} - {""}) - 1
 
 
 def holder_of(body: Any, own_id: str) -> Path:

@@ -101,8 +101,16 @@ APIS = {
         listed=lambda items: {"items": items, "nextPageToken": ""},
         created=lambda project: (
             202, {"Operation-Location": f"{BASE}/v1/deployments/{project.deployment_id}"}, None),
-        deployment=operation, run=(False, True), request={"displayName": NAME},
+        deployment=operation, run=(False, True), request={"displayName": NAME, "again": NAME},
     ),
+    "flags": Api(
+        created=lambda project: (200, {}, {"name": f"operations/{project.deployment_id}"}),
+        deployment=lambda project: {
+            "name": f"operations/{project.deployment_id}", **(
+                {"done": True, "response": {"id": project.id}} if project.status else {"at": "x"})},
+        run=(False, True),
+    ),
+    "texts": Api(deployment=lambda project: project.status),
     "stages": Api(
         listed=lambda items: {"result": items, "success": True, "errors": [],
                               "result_info": {"page": 1, "count": len(items), "total_pages": 1}},
@@ -241,6 +249,12 @@ def test_no_secret_is_in_a_profile_and_each_one_is_told() -> None:
     why = "left out, as it may be a secret, or another's"
     for name in ("database", "key", "connection", "connection_string", "signed", "apiKey/value"):
         assert f"/deployment/body/env/{name}: {why}" in found.notes
+
+
+def test_of_a_variable_the_value_is_a_secret_if_its_name_is_one() -> None:
+    env = [{"key": "PORT", "value": "80"}, {"name": "API_TOKEN", "value": "s3cr3t"}]
+    record = profile(Api(item=lambda project: {**plain_project(project), "env": env}))["record"]
+    assert record["env"] == [{"key": "PORT", "value": "80"}, {"name": "API_TOKEN", "value": "text"}]
 
 
 def test_a_marker_in_a_member_with_the_name_of_a_secret_stays() -> None:
