@@ -362,8 +362,9 @@ def with_id(way: Way, hints: Hints) -> Way:
     if not is_id(created_id):
         path = known_path(hints, "create", "project.id")
         created_id = at(body, path)
-        if not is_id(created_id):
-            created_id = at(body, find_id(body, [], name=way.created_name))
+        own_path = find_id(body, [], name=way.created_name)
+        if not is_id(created_id) and own_path and is_called_id(own_path):
+            created_id = at(body, own_path)
     return replace(way, id_path=id_path, created_id=created_id if is_id(created_id) else None)
 
 
