@@ -123,10 +123,11 @@ def compare_lists(expected: Observation, seen: Observation) -> Iterator[Compared
         yield Compared(LIST, "/list/order", Aspect.ORDER, expected.order, seen.order, "", last)
     has_items = isinstance(at(last.json, seen.way.items_path), list)
     for each in seen.way.lists:
-        is_array = isinstance(at(each.seen, seen.way.items_path), list)
+        items = at(each.seen, seen.way.items_path)
         place = f"/list/body{pointer(*expected.way.items_path or ())}"
-        observed = PRESENT if is_array else MISSING
-        yield Compared(LIST, place, Aspect.MEMBER, PRESENT, observed, "", each)
+        observed = PRESENT if isinstance(items, list) else MISSING
+        aspect = Aspect.NULL if items is None else Aspect.MEMBER
+        yield Compared(LIST, place, aspect, PRESENT, observed, "", each)
     if seen.way.creation and before.is_own and has_items:
         observed = "a created project is listed" if now.is_own else "it is not"
         listed = "a created project is listed"
@@ -194,7 +195,8 @@ class Comparison:
         yield self.at("/status", Aspect.STATUS, before.status, now.status)
         if before.exchanges[0].is_success != now.exchanges[0].is_success:
             return  # its form is another one for that reason
-        yield from self._compare_content_types()
+        if before.body is not NOTHING:
+            yield from self._compare_content_types()
         for name in before.headers:
             yield from self._compare_field(name)
         if now.body is NOTHING:
@@ -348,9 +350,13 @@ class Comparison:
             what = VALUES[marker.name]
             observed = what if own in values or not own else "another one"
             yield self.at(place, Aspect.VALUE, what, observed, now)
-        elif self.before.kind.startswith("errors/") and is_code(before) and is_code(now):
+        elif self._is_in_error(place) and is_code(before) and is_code(now):
             observed = before if is_same(before, now) else now
             yield self.at(place, Aspect.CODE, shown(before), shown(observed), now)
+
+    def _is_in_error(self, place: str) -> bool:
+        """Whether it is a place of an error, but none of several errors in an array."""
+        return self.before.kind.startswith("errors/") and not re.search("/[0-9]+(/|$)", place)
 
     def _value_of(self, name: str) -> str:
         """What a marker stands for in the service, "" if that is not sure."""
