@@ -27,6 +27,8 @@ ENDS = "/v1/projects or /v1/deployments/{id}"
 GZIP = b"\x1f\x8b"  # what gzip begins with (RFC 1952 §2.3.1), and zip
 ZIP = b"PK"
 ZLIB = b"x"  # what `deflate` begins with (RFC 1950 §2.2)
+ENCODINGS = {'["1f8b': "hex", '["H4sI': "base64"}
+"""How chunks of gzip begin, for which Polly 2 to 4 write no encoding."""
 NO_BODY = "it was recorded without its body"
 NOT_ANSWERED = "it was not answered"
 
@@ -226,7 +228,7 @@ def read_content(
 
 def decoded(text: str, encoding: str) -> bytes:
     """The bytes of a text. Raises `ValueError` for an encoding that is unknown, or another one."""
-    name = encoding.lower()
+    name = encoding.lower() or ENCODINGS.get(text[:6], "")
     if name in ("", "utf8", "utf-8", "text", "identity"):
         return text.encode(errors="replace")
     if name == "hex":

@@ -32,6 +32,7 @@ PLACEHOLDER = re.compile("redact|filter|saniti|mask|placeholder|removed|hidden",
 
 JWT = re.compile(r"(?<![\w-])eyJ[\w-]{4,}={0,2}\.[\w-]+={0,2}\.[\w-]*")  # RFC 7519 §3.1: `{"`
 ASSIGNED = re.compile(r"(?<![\w.-])([\w.-]{1,64})(=|%3D)([^\s=&;\"'<>,%][^\s&;\"'<>,]*)", re.I)
+ENTITY = re.compile("&#?[0-9A-Za-z]{1,8};")  # of HTML
 USER = re.compile(r"(?<=://)[^/\s@\"'<>]+(?=@)")  # of a URL, with a password
 
 
@@ -71,7 +72,7 @@ class Secrets:
 def has(redactor: Redactor, text: str) -> bool:
     if redactor.text(text) != text:
         return True
-    if "&" not in text:
+    if not ENTITY.search(text):
         return False
     plain = unescape(text)
     return redactor.text(plain) != plain
