@@ -10,12 +10,13 @@ DEPLOYMENT_WORDS = {
     "rollout", "revision",
 }  # fmt: skip
 ID_WORDS = {"id", "uid", "uuid", "guid", "key", "ref", "slug"}
-COUNT_WORDS = {"count", "total", "length", "size"}
+COUNT_WORDS = {"count", "total", "length"}
+NO_COUNT_WORDS = {"page", "pages", "limit", "per", "max", "ms", "time", "seconds", "duration"}
 LAST_WORDS = {"last", "next", "after", "end", "cursor"}
 CODE_WORDS = {"code", "type", "kind", "error", "errors", "status", "reason", "resource", "name"}
 
 # Signs of another page.
-NEXT_WORDS = {"next", "more", "cursor", "continuation"}
+NEXT_WORDS = {"next", "more", "cursor", "cursors", "continuation"}
 PAGE_WORDS = {"pages", "page"}
 
 LOCATIONS = ("location", "content-location", "operation-location", "link")

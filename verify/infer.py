@@ -15,12 +15,14 @@ from web.validation import pointer
 
 from .errors import common_form
 from .exchange import NOTHING, Exchange, Log
-from .guesses import COMPUTED, NEXT_WORDS, PAGE_WORDS
+from .guesses import COMPUTED, NEXT_WORDS, NO_COUNT_WORDS, PAGE_WORDS
 from .kinds import CREATE, DEPLOYMENT, LIST
+from .limits import Limited
 from .observation import NEWEST, OLDEST, Observation, Template
 from .privacy import Privacy
 from .spellings import Secrets
 from .values import at, is_number, is_same, last_name, with_scalars, with_value, words_of
+from .way import Way
 
 Part = dict[str, Any]
 STATUSES_OF_CREATION = (200, 201, 202)
@@ -52,7 +54,7 @@ class Inference:
         way = observation.way
         self._way = way
         own = [way.created_item(each) for each in way.lists]
-        others = [item for each in way.lists for item in way.items_of(each) if item not in own]
+        others = [item for each in way.lists for item in others_in(way, each)]
         own += [each.seen for each in (way.creation, *way.followed) if each is not None]
         own += [way.request, way.created_id, way.created_name, way.deployment_id]
         self._privacy = Privacy(secrets, log.base, others, own)
@@ -85,10 +87,12 @@ class Inference:
 
     def _list(self) -> Part | None:
         template = self._templates.get(LIST)
-        if template is None or not self._is_usable(template):
+        if template is None:
             return None
-        if not template.is_own:
+        if not template.is_own and template.status < 300:
             self._notes.append("/list is left out: no list has the created project")
+            return None
+        if not self._is_usable(template):
             return None
         path = self._way.items_path or ()
         (item,) = at(template.body, path)
@@ -153,12 +157,25 @@ class Inference:
         contents = {each.content for each in template.exchanges}
         if contents == {b""}:
             return template.kind not in (LIST, DEPLOYMENT)
-        for exchange in template.exchanges[-1:]:
-            reason = reason_against(exchange)
-            if reason:
-                self._notes.append(f"/{template.kind} is left out: its body {reason}")
-                return False
-        return True
+        reason = self._reason_against(template)
+        if reason:
+            self._notes.append(f"/{template.kind} is left out: its body {reason}")
+        return not reason
+
+    def _reason_against(self, template: Template) -> str:
+        """Why a profile cannot have the last body of a kind, "" if it can."""
+        exchange = template.exchanges[-1]
+        body = exchange.json
+        path = self._way.items_path
+        if template.kind == LIST and path is not None and at(body, path) is not NOTHING:
+            body = with_value(body, path, [self._way.created_item(exchange)])
+        if Limited(body).is_cut:
+            return "is too large"
+        try:
+            parse_json(exchange.content, DEPTH)
+        except MalformedJSON as error:
+            return f"is no strict JSON: {error}" if exchange.has_json else "is no JSON"
+        return ""
 
     def _note_status(self, template: Template) -> None:
         if template.status != 200:
@@ -232,15 +249,10 @@ class Inference:
                 del holder[part]
 
 
-def reason_against(exchange: Exchange) -> str:
-    """Why a profile cannot have a body, "" if it can."""
-    if exchange.limited.is_cut:
-        return "is too large"
-    try:
-        parse_json(exchange.content, DEPTH)
-    except MalformedJSON as error:
-        return f"is no strict JSON: {error}" if exchange.has_json else "is no JSON"
-    return ""
+def others_in(way: Way, exchange: Exchange) -> list[Any]:
+    """The listed projects that are not the created one."""
+    mine = way.created_item(exchange)
+    return [item for item in way.items_of(exchange) if item != mine]
 
 
 def without_status(value: Any) -> Any:
@@ -275,7 +287,7 @@ def on_one_page(path: Path, value: Any) -> Any:
     own_words = words_of(last_name(path))
     if PAGE_WORDS.intersection(own_words) and is_number(value):
         return 1 if value > 1 else value
-    if "total" in words and is_number(value):
+    if "total" in words and is_number(value) and NO_COUNT_WORDS.isdisjoint(own_words):
         return "{count}"
     if isinstance(value, bool):
         return value and not NEXT_WORDS.intersection(own_words)

@@ -25,6 +25,8 @@ REJECTIONS = {
 }
 """Of each status of a rejected creation, the kind."""
 
+OTHER_METHODS = ("HEAD", "OPTIONS")  # whose responses have no body, or are not of the service
+
 OF_PURPOSES = {
     "unknown deployment": UNKNOWN_DEPLOYMENT,
     "unknown path": UNKNOWN_PATH,
@@ -36,12 +38,12 @@ OF_PURPOSES = {
 def kinds_of(log: Log) -> dict[Exchange, str]:
     """The kind of each exchange that says something; in a recording it follows from the request.
 
-    Without a purpose, an error of a token is one of a token that no other response has accepted.
+    A 403 is the error of a token only if no other response has accepted that.
     """
     accepted = {each.token for each in log.exchanges if each.is_success}
     found = {}
     for exchange in log.exchanges:
-        if exchange.failure or exchange.status == 304:
+        if exchange.failure or exchange.status == 304 or exchange.method in OTHER_METHODS:
             continue
         is_asked = exchange.purpose != ""
         kind = kind_of_purpose(exchange) if is_asked else kind_recorded(exchange, accepted)
@@ -71,9 +73,7 @@ def kind_of_purpose(exchange: Exchange) -> str:
 def kind_recorded(exchange: Exchange, accepted: set[str]) -> str:
     status = exchange.status
     if status == 401 or (status == 403 and exchange.token not in accepted):
-        if not exchange.token:
-            return TOKEN_MISSING
-        return "" if exchange.token in accepted else TOKEN_INVALID
+        return TOKEN_INVALID if exchange.token else TOKEN_MISSING
     if exchange.is_creation:
         is_malformed = status == 400 and exchange.body and exchange.sent_json is NOTHING
         return "errors/malformed_json" if is_malformed else REJECTIONS.get(status, CREATE)

@@ -39,20 +39,20 @@ class Limited:
         chosen = items if len(items) <= MAX_ITEMS else items[:half] + items[-half:]
         found = []
         for item in chosen:
-            if self._is_over(level):
+            if self._left <= 0 or level >= MAX_LEVELS:
                 break
             found.append(self._limit(item, level + 1))
         self.is_cut = self.is_cut or len(found) < len(items)
         return found
 
     def _limit_object(self, members: dict[str, Any], level: int) -> dict[str, Any]:
+        """The plain members stay, though no more of those with others inside is looked at."""
         found: dict[str, Any] = {}
         for name, value in members.items():
-            if self._is_over(level) or len(found) == MAX_MEMBERS or len(name) > MAX_TEXT:
-                break
+            is_container = isinstance(value, dict | list)
+            is_far = is_container and (self._left <= 0 or level >= MAX_LEVELS)
+            if is_far or len(found) == MAX_MEMBERS or len(name) > MAX_TEXT:
+                continue
             found[name] = self._limit(value, level + 1)
         self.is_cut = self.is_cut or len(found) < len(members)
         return found
-
-    def _is_over(self, level: int) -> bool:
-        return self._left <= 0 or level >= MAX_LEVELS

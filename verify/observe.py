@@ -12,11 +12,11 @@ from profiles.ids import opaque_form, slug_of
 from profiles.markers import CHOICE, Path, is_choice
 from web.schemas import TYPES, is_of_type
 
-from . import limits
 from .errors import error_text
 from .exchange import NOTHING, Exchange, Log
 from .guesses import COUNT_WORDS, LEAST_NAME, MAX_OTHERS, MAX_READINGS, MINUTE
-from .kinds import CREATE, DEPLOYMENT, LIST, NAME_PREFIX, OWN_MEMBER, kinds_of
+from .kinds import CREATE, DEPLOYMENT, LIST, NAME_PREFIX, kinds_of
+from .limits import SENTENCE, Limited
 from .observation import ANOTHER, NEWEST, OLDEST, Observation, Template
 from .template import Reading, Unified, has_markers, unify
 from .values import (
@@ -33,7 +33,7 @@ from .values import (
     with_value,
     words_of,
 )
-from .way import Way, has_status_name, word_of
+from .way import Way, has_status_name, is_own_member, word_of
 
 Timed = tuple[Any, str, str]
 """A body, and the statuses of its deployment that were read before and after it."""
@@ -54,7 +54,7 @@ def observe(log: Log, way: Way) -> Observation:
         run=observer.run,
         order=order_of(way),
         ids=ids_of(way),
-        remarks=(limits.SENTENCE,) if is_cut else (),
+        remarks=(SENTENCE,) if is_cut else (),
     )
 
 
@@ -101,7 +101,8 @@ class Observer:
 
     def _around(self, exchange: Exchange, path: Path) -> Reading:
         """A list without its projects."""
-        return Reading(with_value(exchange.seen, path, []), self._known_of_list(exchange))
+        around = Limited(with_value(exchange.json, path, []))
+        return Reading(around.value, self._known_of_list(exchange))
 
     def _known_of_list(self, exchange: Exchange) -> Known:
         way = self._way
@@ -154,13 +155,15 @@ class Observer:
     def _word_of_item(self, body: Any, timed: Timed, sure: dict[str, list[Any]]) -> str:
         """The status of a listed project: the one that it shows, else the one that was read before.
 
-        It is the one that was read after it if only others of that one are like it.
+        It is the one that was read after it, if only bodies that surely have this one are like it.
         """
         _, before, after = timed
         shown = word_of(at(body, self._status_path))
         if shown:
             return shown
-        is_contradicted = before in sure and body not in sure[before]
+        is_like_before = body in sure[before]
+        is_like_after = body in sure[after]
+        is_contradicted = not is_like_before and (bool(sure[before]) or is_like_after)
         return after if is_contradicted or not before else before
 
     @cached_property
@@ -330,7 +333,7 @@ def without_data(value: Any, values: set[str]) -> Any:
         return value
     found = {}
     for name, each in value.items():
-        is_data = "".join(words_of(name)) == OWN_MEMBER or seconds_of(name) is not None
+        is_data = is_own_member(name) or seconds_of(name) is not None
         if not is_data and not any(known in name for known in values):
             found[name] = without_data(each, values)
     return found

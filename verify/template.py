@@ -14,6 +14,7 @@ from .guesses import (
     ID_WORDS,
     LAST_WORDS,
     MAX_READINGS,
+    NO_COUNT_WORDS,
     NONCE,
     SHORTEST_NUMBER,
     STATUS_NAMES,
@@ -212,7 +213,7 @@ def known_in_each(readings: list[Reading], path: Path) -> str:
 def is_likely(name: str, value: Any, words: tuple[str, ...]) -> bool:
     """Whether a value is that of a marker not by chance, as its member is called so."""
     if name == "count":
-        return bool(COUNT_WORDS.intersection(words))
+        return bool(COUNT_WORDS.intersection(words)) and NO_COUNT_WORDS.isdisjoint(words)
     is_long = isinstance(value, str) or len(str(value)) >= SHORTEST_NUMBER
     return is_long or bool(ID_WORDS.intersection(words))
 

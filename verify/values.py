@@ -236,4 +236,4 @@ def pattern_of_base(base: str) -> re.Pattern[str] | None:
     port = "" if re.search(":[0-9]+$", host) else "(?::443|:80)?"
     prefix = f"(?:{re.escape(path)}(?=[/?#\\s]|$))?" if path else ""
     start = r"(?:\b(?:https?|wss?):|(?<![:\w/]))"
-    return re.compile(rf"{start}{re.escape(host)}{port}{prefix}(?![\w.:-])", re.IGNORECASE)
+    return re.compile(rf"{start}{re.escape(host)}{port}{prefix}(?![\w-]|[.:]\w)", re.IGNORECASE)

@@ -34,7 +34,8 @@ from .guesses import (
     PROSE_NAMES,
     STATUS_NAMES,
 )
-from .kinds import CREATE, DEPLOYMENT, LIST, kinds_of
+from .kinds import CREATE, DEPLOYMENT, LIST, OWN_MEMBER, kinds_of
+from .limits import Limited
 from .values import (
     arrays_in,
     at,
@@ -108,13 +109,13 @@ class Way:
         found = at(exchange.json, self.items_path)
         return len(found) if isinstance(found, list) else 0
 
+    @cached_property
+    def created_items(self) -> dict[Exchange, Any]:
+        """The created project in each of the lists, None if it is not there."""
+        return {each: find_created_item(self, each) for each in self.lists}
+
     def created_item(self, exchange: Exchange) -> Any:
-        """The created project in a list, None if it is not there."""
-        items = at(exchange.json, self.items_path)
-        if self.creation is None or not isinstance(items, list):
-            return None
-        seen = self.items_of(exchange)
-        return find_created(seen, self) or find_created(in_the_middle(items, seen, self), self)
+        return self.created_items.get(exchange)
 
     def id_of(self, item: Any) -> Any:
         """The id of a listed project, None if it has none."""
@@ -236,6 +237,23 @@ def likeness_of(items: list[Any], name: str, known: set[str]) -> int:
     return 0
 
 
+def find_created_item(way: Way, exchange: Exchange) -> Any:
+    """The created project in a list, None if it is not there."""
+    if way.creation is None:
+        return None
+    seen = way.items_of(exchange)
+    items = at(exchange.json, way.items_path)
+    found = find_created(seen, way)
+    has_records = any(isinstance(each, dict) for each in seen)
+    if found is None and has_records and len(seen) < way.size_of(exchange):
+        # Of a long list not all is looked at: there an item has the name itself.
+        named = [
+            each for each in items if isinstance(each, dict) and way.created_name in each.values()
+        ]
+        found = find_created([Limited(each).value for each in named[:1]], way)
+    return found
+
+
 def find_created(items: list[Any], way: Way) -> Any:
     """The first item with the name of the created project, or else with its id; None without it.
 
@@ -252,19 +270,11 @@ def find_created(items: list[Any], way: Way) -> Any:
 
 
 def has_value(item: Any, text: str, members: set[str]) -> bool:
-    for path, value in scalars(item):
-        is_place = not members or last_name(path) in members
-        if is_place and is_id(value) and str(value) == text and is_through_objects(path):
+    for path, value in values_below(item):
+        is_equal = value == text or (type(value) is int and str(value) == text)
+        if is_equal and is_through_objects(path) and (not members or last_name(path) in members):
             return True
     return False
-
-
-def in_the_middle(items: list[Any], seen: list[Any], way: Way) -> list[Any]:
-    """Of a list of which not all is looked at, the items that have the new name themselves."""
-    if len(items) == len(seen) or not any(isinstance(each, dict) for each in seen):
-        return []
-    name = way.created_name
-    return [each for each in items if isinstance(each, dict) and name in each.values()]
 
 
 # The created project
@@ -356,7 +366,7 @@ def with_id(way: Way, hints: Hints) -> Way:
 def latest_item(way: Way) -> Any:
     """The created project as it was listed last, None if it was not."""
     for exchange in reversed(way.lists):
-        item = way.created_item(exchange)
+        item = find_created_item(way, exchange)
         if item is not None:
             return item
     return None
@@ -393,6 +403,11 @@ def find_id(item: Any, others: Sequence[Any], shared: Any = NOTHING, name: str =
     return first_of(preferred(found, is_called_id))
 
 
+def is_own_member(name: str) -> bool:
+    """Whether it is the member that verify sends itself, in any spelling."""
+    return "".join(words_of(name)) == OWN_MEMBER
+
+
 def is_called_id(path: Path) -> bool:
     return last_word(last_name(path)) in ID_WORDS
 
@@ -400,12 +415,12 @@ def is_called_id(path: Path) -> bool:
 def may_be_own_id(path: Path, value: Any, name: str) -> bool:
     """Whether it may be the id of a record: no time, no name, and no id of its deployment."""
     last = last_name(path)
-    if says_deployment(last) or not is_through_objects(path):
+    if says_deployment(last) or is_own_member(last) or not is_through_objects(path):
         return False
     if last_word(last) == "name" and (not name or value == name):
         return False
     text = str(value)
-    is_plain = len(text) <= MAX_ID and " " not in text and "://" not in text
+    is_plain = len(text) <= MAX_ID and "://" not in text and (" " not in text or last == "id")
     return is_id(value) and is_plain and seconds_of(value) is None
 
 
@@ -487,7 +502,7 @@ def candidate_at(path: Path, value: Any) -> Candidate | None:
     last = last_word(name)
     if not is_id(value) or len(text) > MAX_ID or seconds_of(value) is not None:
         return None
-    if SECRET_NAME.search(name) or last == "key":
+    if SECRET_NAME.search(name) or last == "key" or is_own_member(name):
         return None
     match = IN_A_URL.search(text)
     if match:

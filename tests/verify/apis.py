@@ -64,7 +64,7 @@ def plain_deployment(project: Project) -> Any:
     }  # fmt: skip
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Api:
     """A service, by the functions that make its bodies.
 

@@ -9,7 +9,6 @@ from profiles.profile import Profile, make_profile
 from stub.seed import sample_of
 from tests.conftest import TOKEN, Clock, make_stub
 from verify.exchange import DEPLOYMENTS, Exchange, Log
-from verify.kinds import NAME_PREFIX
 from verify.way import Way
 
 Answer = tuple[int, Any]  # the status, and the shape of the body
@@ -33,7 +32,7 @@ def differences(document: Any, log: Log, way: Way) -> list[str]:
 
 def answer(client: FlaskClient, like: Profile, way: Way, exchange: Exchange) -> Answer:
     """The response of the stub to the same request, in the same status of the deployment."""
-    own_id = deployment_id(client)
+    own_id = deployment_id(client, way.created_name)
     word = way.status_of(exchange) if exchange in way.followed else ""
     if word:
         client.put(f"/_stub/deployments/{own_id}", json={"status": word})
@@ -57,10 +56,10 @@ def answer(client: FlaskClient, like: Profile, way: Way, exchange: Exchange) -> 
     return response.status_code, shape_of(body)
 
 
-def deployment_id(client: FlaskClient) -> str:
+def deployment_id(client: FlaskClient, name: str) -> str:
     """The id of the deployment of the created project, "" before there is one."""
     projects = client.get("/_stub/console").json["projects"]["newest"]
-    own = [each for each in projects if NAME_PREFIX in json.dumps(each)]
+    own = [each for each in projects if name in json.dumps(each)]
     return str(own[0]["deployment"]) if own else ""
 
 

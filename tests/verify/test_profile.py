@@ -1,13 +1,40 @@
 """What a log shows becomes a profile, with which the stub responds as the service does."""
 
+import base64
 import json
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from http import HTTPStatus
+from itertools import count
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
 from profiles.markers import CHOICE
-from tests.verify.apis import BASE, NAME, TOKEN, Api, Project, inferred, observed, profile
+from profiles.profile import Profile, make_profile
+from tests.services import DOCUMENTS
+from tests.verify.apis import (
+    BASE,
+    NAME,
+    START,
+    TOKEN,
+    Api,
+    Project,
+    inferred,
+    observed,
+    plain_deployment,
+    plain_project,
+    profile,
+    sent,
+)
 from tests.verify.replay import differences
+from verify.exchange import Exchange, Log
+from verify.infer import profile_of
+from verify.ours import expected_log
+from verify.spellings import Secrets
+from verify.way import Hints
 
 # Services as unlike as real ones are.
 
@@ -59,7 +86,8 @@ APIS = {
     "plain": Api(),
     "relations": Api(
         item=relations,
-        listed=lambda items: {"data": items, "meta": {"total": len(items)}, "links": {"next": None}},
+        listed=lambda items: {"data": items, "meta": {"total": len(items)},
+                              "links": {"next": None}},
         created=lambda project: (201, {"Location": f"{BASE}/v1/projects/4"}, {
             "data": relations(project), "links": {"self": f"{BASE}/v1/projects/4"}}),
         deployment=lambda project: {"data": {
@@ -107,3 +135,410 @@ def test_the_stub_responds_as_the_service_did(name: str) -> None:
     text = json.dumps(found.document)
     for value in ("acme.example/v1", "stub-verify", "sample-", TOKEN):
         assert value not in text
+
+
+# What others own
+
+
+# What the records of others have, and the created one has not.
+PRIVATE = {
+    "owner": "private-owner", "notes": ["private-note"], "size": 918273645,
+    "nested": {"deep": {"text": "private-deep"}}, "url": "https://private.example/x",
+}  # fmt: skip
+
+
+def privately(items: list[Any]) -> Any:
+    """A list whose envelope has values of the projects in it."""
+    second = items[1]
+    return {
+        "projects": [{**each, **PRIVATE} if each["name"] != NAME else each for each in items],
+        "first": items[0]["id"], "last": {"href": f"/v1/projects?after={items[-1]['id']}"},
+        "second": second["id"], "hint": "ask private-owner", "total": len(items), "limit": 50,
+        "by_name": {second["name"]: 1}, "cursor": base64.b64encode(second["id"].encode()).decode(),
+    }  # fmt: skip
+
+
+def test_no_value_of_another_record_is_in_a_profile() -> None:
+    def rejecting(status: int, code: str) -> Any:
+        return {"code": "private-owner", "owner": "private-owner", "status": status}
+
+    api = Api(listed=privately, error=rejecting, headers={"X-Owner": "private-owner"})
+    document = profile(api)
+    codes = [each["body"].pop("code") for each in document["errors"].values()]
+    assert set(codes) == {"private-owner"}  # which programs read
+    text = json.dumps(document)
+    for value in ("private", "918273645", "sample-", "prj_7041", "prj_7042"):
+        assert value not in text
+    body = document["list"]["body"]
+    (record,) = body.pop("projects")
+    assert (record, "id" in document["record"]) == ("{record}", True)
+    assert body == {
+        "first": "{first.id}", "last": {"href": "/v1/projects?after={last.id}"}, "second": "text",
+        "hint": "text", "total": "{count}", "limit": 50, "by_name": {}, "cursor": None,
+    }  # fmt: skip
+
+
+def test_a_word_that_others_have_too_does_no_harm() -> None:
+    words = {"state": "created", "kind": "project", "app": "application", "by": "created_at"}
+    api = Api(listed=lambda items: {"projects": [{**items[0], **words}, *items[1:]]})
+    document = profile(api)
+    assert document["content_type"] == "application/json"
+    assert document["record"]["created_at"] == "{project.created_at:2026-01-05T09:00:00Z}"
+
+
+def test_without_a_project_of_its_own_there_is_no_profile() -> None:
+    log = Api().log()
+    reads = [each for each in log.exchanges if not each.is_creation]
+    only_reads = Log(BASE, tuple(reads))
+    assert profile_of(observed(only_reads), only_reads, Secrets()) is None
+
+
+def test_a_list_without_the_created_project_is_left_out_and_told() -> None:
+    first_page = Api(listed=lambda items: {"projects": items[:3]})
+    found = inferred(first_page.log())
+    assert "list" not in found.document
+    assert "/list is left out: no list has the created project" in found.notes
+
+
+def test_the_observation_of_a_log_that_only_reads_has_no_values_of_others() -> None:
+    api = Api(item=lambda each: {**plain_project(each), "plan": "private", "size": each.number})
+    reads = [
+        each for each in api.log().exchanges if not each.is_creation and each.sent_at < 1795639090
+    ]
+    found = observed(Log(BASE, tuple(reads)))
+    template = found.templates["list"]
+    assert not template.is_own
+    (item,) = template.body["projects"]
+    assert (item["id"], item["plan"], item["size"]) == ("{project.id}", "text", 1)
+
+
+# Secrets
+
+
+def test_no_secret_is_in_a_profile_and_each_one_is_told() -> None:
+    """The token, and what has the name of a secret, wherever a response has room for it."""
+    jwt = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.s3cr3t-j"
+    secrets = {
+        "token": "s3cr3t-1", "apiKey": {"value": "s3cr3t-2"}, "passwords": ["s3cr3t-3"],
+        "sent": f"Bearer {TOKEN}", "link": f"https://a.example/?t={quote(TOKEN, safe='')}",
+        "database": "postgres://user:s3cr3t-4@db.example/x", "any": jwt, "key": "s3cr3t-8",
+        "signed": "https://a.example/x?X-Amz-Signature=s3cr3t-5", "pin_password": 5318008,
+        "connection": "Server=db;User Id=sa;Pwd=s3cr3t-6;", "connection_string": "s3cr3t-7",
+    }  # fmt: skip
+    headers = {"X-Sent": TOKEN, "X-Api-Key": "s3cr3t-9", "X-Plan": "free"}
+    api = Api(
+        item=lambda project: {**plain_project(project), **secrets},
+        deployment=lambda project: {**plain_deployment(project), "env": secrets},
+        request={"name": NAME, "db_pass": "s3cr3t-0"}, headers=headers,
+    )  # fmt: skip
+    found = inferred(api.log())
+    text = json.dumps(found.document)
+    for secret in ("s3cr3t", "5318008", TOKEN, quote(TOKEN, safe="")):
+        assert secret not in text
+    assert found.document["create"]["request"] == {"name": "{project.name}", "db_pass": "text"}
+    assert found.document["create"]["headers"] == {"X-Plan": "free"}
+    assert found.document["deployment"]["body"]["env"]["apiKey"] == {"value": "text"}
+    why = "left out, as it may be a secret, or another's"
+    for name in ("database", "key", "connection", "connection_string", "signed", "apiKey/value"):
+        assert f"/deployment/body/env/{name}: {why}" in found.notes
+
+
+def test_a_marker_in_a_member_with_the_name_of_a_secret_stays() -> None:
+    api = Api(item=lambda project: {**plain_project(project), "key": project.id})
+    assert profile(api)["record"]["key"] == "{project.id}"
+
+
+# The service's own address
+
+
+def test_the_address_of_the_service_is_never_in_a_profile() -> None:
+    def with_links(project: Project) -> Any:
+        links = {
+            "self": f"{BASE}/v1/projects/{project.id}", "plain": BASE.replace("https", "http"),
+            "logs": f"wss://api.acme.example:443/{project.id}", "host": "api.acme.example",
+            "login": f"https://sso.example/?to={quote(BASE, safe='')}", "docs": "https://acme.example",
+        }  # fmt: skip
+        return {**plain_project(project), "links": links}
+
+    def rejecting(status: int, code: str) -> Any:
+        return {"type": f"{BASE}/problems/{code}", "status": status}
+
+    location = {"Location": f"{BASE}/v1/projects/prj_7044", "Link": f"<{BASE}/v1>; rel=up"}
+    api = Api(item=with_links, error=rejecting,
+              created=lambda project: (201, location, with_links(project)))  # fmt: skip
+    document = profile(api)
+    assert "api.acme" not in json.dumps(document)
+    assert document["record"]["links"] == {
+        "self": "{base}/v1/projects/{project.id}", "plain": "{base}", "host": "text",
+        "logs": "{base}/{project.id}", "login": "text", "docs": "https://acme.example",
+    }  # fmt: skip
+    assert document["create"]["headers"] == {
+        "Location": "{base}/v1/projects/{project.id}", "Link": "<{base}/v1>; rel=up",
+    }  # fmt: skip
+    assert document["errors"]["not_found"]["body"]["type"] == "{base}/problems/no_path"
+
+
+# Pages, and header fields
+
+
+def test_a_list_says_one_page() -> None:
+    def paged(items: list[Any]) -> Any:
+        return {
+            "projects": items, "next": f"{BASE}/v1/projects?page=2", "next_cursor": "bmV4dA==",
+            "hasMore": True, "page": 1, "total": 250, "total_pages": 13, "limit": 20,
+            "total_ms": 7, "paging": {"next": {"after": "x"}, "prev": None}, "has_next_page": True,
+        }  # fmt: skip
+
+    link = f"<{BASE}/v1/projects?page=2>; rel=next"
+    api = Api(listed=paged, headers={"Link": link, "X-Next-Page": "2", "X-Page": "1"})
+    found = inferred(api.log())
+    body = found.document["list"]["body"]
+    del body["projects"]
+    assert body == {
+        "next": None, "next_cursor": None, "hasMore": False, "page": 1, "total": "{count}",
+        "total_pages": 1, "limit": 20, "total_ms": 7, "has_next_page": False,
+        "paging": {"next": {"after": None}, "prev": None},
+    }  # fmt: skip
+    assert found.document["list"]["headers"] == {"X-Page": "1"}
+    assert "/list/headers/Link: left out, as it names another page" in found.notes
+    assert "/list/body/next_cursor: as on the only page, not 'bmV4dA=='" in found.notes
+
+
+COMPUTED = {
+    "ETag": '"1"', "Last-Modified": "Wed, 25 Nov 2026 20:38:08 GMT", "Age": "3", "Expires": "0",
+    "Digest": "sha-256=x", "Content-MD5": "x", "X-Request-Id": "r-1", "RateLimit-Limit": "9",
+    "X-RateLimit-Remaining": "9", "Traceparent": "00-1", "CF-Ray": "1", "Retry-After": "1",
+    "Date": "Wed, 25 Nov 2026 20:38:08 GMT", "Server": "nginx", "Allow": "GET",
+}  # fmt: skip
+
+
+def test_header_fields_that_are_computed_are_in_no_profile() -> None:
+    api = Api(headers={**COMPUTED, "Cache-Control": "no-store", "Vary": "Accept"})
+    document = profile(api)
+    parts = [document["list"], document["create"], document["deployment"]]
+    for part in (*parts, *document["errors"].values()):
+        assert part.get("headers", {}).keys() <= {"Cache-Control", "Vary"}
+
+
+# Statuses
+
+
+def test_no_text_of_the_status_that_is_too_long_is_in_a_profile() -> None:
+    found = profile(Api(run=("queued", "x" * 65, "done")))
+    assert found["statuses"] == {"run": ["queued", "done"]}
+    assert "xxx" not in json.dumps(found)
+
+
+def test_a_list_that_was_read_between_belongs_to_the_status_that_it_shows() -> None:
+    """Or to the one that was read after it, if it is not as all others of the one before."""
+
+    def item(project: Project) -> Any:
+        return {**plain_project(project), "url": "u" if project.status == "done" else None}
+
+    log = Api(item=item, run=("queued", "queued", "done")).log()
+    exchanges = [*log.exchanges]
+    *_, late, done, _ = [number for number, each in enumerate(exchanges) if each.purpose == "list"]
+    exchanges[late] = replace(exchanges[late], content=exchanges[done].content)
+    document = inferred(Log(BASE, tuple(exchanges))).document
+    assert document["list"]["body"]["projects"][0]["url"] == {CHOICE: {"done": "u", "": None}}
+
+
+def test_a_status_that_only_the_project_has_shown_is_one() -> None:
+    def item(project: Project) -> Any:
+        return {**plain_project(project), "latest": {"status": project.status}}
+
+    def created(project: Project) -> Any:
+        return 201, {}, item(replace(project, status="queued"))
+
+    api = Api(item=item, run=("building", "done"), created=created)
+    document = profile(api)
+    assert document["statuses"] == {"run": ["queued", "building", "done"]}
+    assert document["create"]["body"] == "{record}"
+    assert document["record"]["latest"] == {"status": CHOICE}
+
+
+@pytest.mark.parametrize("run", [("running", "canceled"), ("canceled",)])
+def test_a_given_deployment_is_the_one_of_the_profile(run: tuple[str, ...]) -> None:
+    """Its values may be shown; the id of its project is that of another one."""
+    log = Api().log()
+    exchanges = [each for each in log.exchanges if each.purpose != "deployment"]
+    for word in (*run, run[-1]):
+        project = Project(2, "sample-2", word)
+        body = {**plain_deployment(project), "region": "fra"}
+        target = f"/v1/deployments/{project.deployment_id}"
+        read = Exchange("GET", target, sent_at=START.timestamp() + 30, purpose="deployment")
+        exchanges.append(sent(read, 200, {"Content-Type": "application/json"}, body))
+    log = Log(BASE, tuple(exchanges))
+    document = inferred(log, Hints(deployment="dpl_8052")).document
+    assert document["statuses"] == {"run": [*run]}
+    assert document["deployment"]["body"] == {
+        "id": "{deployment.id}", "project_id": "{project.id}", "status": CHOICE, "region": "fra",
+        "created_at": "{deployment.created_at:2026-01-05T09:00:00Z}",
+    }  # fmt: skip
+
+
+# Errors
+
+
+def test_codes_stay_in_an_error_and_prose_does_not() -> None:
+    def rejecting(status: int, code: str) -> Any:
+        return {
+            "error": {"code": f"E{status}", "type": "NotFoundError", "reason": "no_route"},
+            "message": f"There is no {code}.", "title": HTTPStatus(status).phrase,
+            "resource": "projects", "status": str(status), "docs": "https://acme.example/errors",
+            "description": "Unauthorized access", "path": "/v1/stub-verify-2", "retry": False,
+        }  # fmt: skip
+
+    errors = profile(Api(error=rejecting))["errors"]
+    assert errors["token_missing"]["body"] == {
+        "error": {"code": "E401", "type": "NotFoundError", "reason": "no_route"},
+        "message": "{error.detail}", "title": "{error.title}", "resource": "projects",
+        "status": "401", "docs": "https://acme.example/errors", "retry": False,
+        "description": "{error.detail}", "path": "{error.detail}",
+    }  # fmt: skip
+    default = errors["default"]["body"]
+    assert default["error"] == {
+        "code": "{error.code}",
+        "type": "NotFoundError",
+        "reason": "no_route",
+    }
+    assert (default["status"], default["title"]) == ("{error.status:text}", "{error.title}")
+
+
+def test_an_error_that_is_no_error_of_its_kind_is_not_in_a_profile() -> None:
+    """As an unknown path that is 200, or an error without JSON."""
+    log = Api().log()
+    exchanges = []
+    for exchange in log.exchanges:
+        if exchange.purpose == "unknown path":
+            exchange = replace(exchange, status=200)
+        if exchange.purpose == "unknown deployment":
+            exchange = replace(exchange, content=b"<p>")
+        exchanges.append(exchange)
+    log = Log(BASE, tuple(exchanges))
+    found = inferred(log)
+    assert found.document["errors"].keys() == {"token_missing", "token_invalid"}
+    assert "/errors/deployment_not_found is left out: its body is no JSON" in found.notes
+    assert observed(log).templates["errors/not_found"].status == 200
+
+
+# What a profile cannot have
+
+
+def test_what_varies_is_told_once_for_each_place() -> None:
+    numbers = count()
+    api = Api(
+        deployment=lambda each: {**plain_deployment(each), "nonce": next(numbers)},
+        listed=lambda items: {"projects": items, "took_ms": next(numbers)},
+    )
+    found = inferred(api.log())
+    why = "another value in each reading; the profile has the first one"
+    assert f"/deployment/body/nonce: {why}" in found.notes
+    assert f"/list/body/took_ms: {why}" in found.notes
+
+
+def test_what_is_no_strict_json_is_left_out_and_told() -> None:
+    found = inferred(Api(deployment=lambda _: b'{"id": 1, "id": 2, "status": "x"}').log())
+    assert "deployment" not in found.document
+    (note,) = [each for each in found.notes if each.startswith("/deployment is left out")]
+    assert "its body is no strict JSON: " in note
+
+
+def test_a_body_that_is_too_large_is_left_out_and_told() -> None:
+    many = {f"m{number}": number for number in range(2000)}
+    api = Api(deployment=lambda each: {**plain_deployment(each), "many": many})
+    found = inferred(api.log())
+    assert "deployment" not in found.document
+    assert "/deployment is left out: its body is too large" in found.notes
+    assert len(observed(api.log()).remarks) == 1
+
+
+def test_a_part_that_a_profile_cannot_have_is_left_out_and_told() -> None:
+    found = inferred(Api(created=lambda each: (203, {}, plain_project(each))).log())
+    assert "status" not in found.document["create"]
+    assert "the status of a creation: a profile cannot have 203" in found.notes
+    api = Api(item=lambda each: {"id": "_" * each.number, "name": each.name})
+    assert inferred(api.log()).document["ids"].keys() == {"deployments"}
+
+
+def test_names_of_members_that_are_data_and_our_own_member_are_left_out() -> None:
+    def item(project: Project) -> Any:
+        routes = {f"{project.id}.acme.example": 1, project.time: 2, "all": 3}
+        return {**plain_project(project), "routes": routes, "stubVerify": "sent"}
+
+    record = profile(Api(item=item))["record"]
+    assert record["routes"] == {"all": 3}
+    assert "stubVerify" not in record
+
+
+def test_a_clock_that_is_wrong_is_no_reason_to_miss_a_time() -> None:
+    """The service is five years ahead."""
+    api = Api(
+        item=lambda each: {**plain_project(each), "created_at": each.time.replace("2026", "2031")},
+        headers={"Date": "Tue, 25 Nov 2031 20:38:09 GMT"},
+    )
+    assert profile(api)["record"]["created_at"] == "{project.created_at:2026-01-05T09:00:00Z}"
+
+
+Ids = Callable[[Project], Any]
+IDS: list[tuple[Ids, Ids, Any, Any]] = [
+    (lambda each: 70401 + each.number, lambda each: each.deployment_id, 7040, "dpl_"),
+    (lambda each: each.name, lambda each: f"build-{each.name}", "{project.name}",
+     "build-{project.id}"),
+    (lambda each: each.id, lambda each: each.id, "prj_", "{project.id}"),
+    (lambda each: each.id, lambda each: f"{each.id}.1", "prj_", "{project.id}.1"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("project_id", "deployment_id", "projects", "deployments"), IDS)
+def test_ids_are_examples_or_made_from_a_marker(
+    project_id: Ids, deployment_id: Ids, projects: Any, deployments: Any
+) -> None:
+    api = Api(
+        item=lambda each: {
+            "id": project_id(each), "name": each.name, "deployment": deployment_id(each)},
+        deployment=lambda each: {"id": deployment_id(each), "status": each.status},
+        path_of=deployment_id,
+    )  # fmt: skip
+    ids = profile(api)["ids"]
+    assert str(ids["projects"]).startswith(str(projects))
+    assert ids["deployments"].startswith(deployments)
+    assert "prj_7044" not in ids.values()
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_the_profile_of_a_stub_is_the_one_that_it_is_like(name: str) -> None:
+    """But for what no response shows: failures, second ids, and the values of times."""
+    known = DOCUMENTS[name]
+    like = make_profile(known)
+    log = expected_log(like, sends_more=False)
+    document = inferred(log, Hints(request=like.request)).document
+    found = make_profile(document)
+    parts = ["list", "create"]
+    if observed(log).way.followed:
+        parts.append("deployment")
+        assert found.run == like.run
+    for part in parts:
+        assert json.loads(plain(found, part)) == json.loads(plain(like, part)), part
+    assert found.is_newest_first == like.is_newest_first
+    asked = tuple(each for each in log.exchanges if each.purpose)
+    found_differences = differences(document, Log(log.base, asked), observed(log).way)
+    # A list says one page.
+    assert [each for each in found_differences if "nextCursor" not in each] == []
+
+
+def plain(profile: Profile, part: str) -> str:
+    form = profile.form(part)
+    assert form
+    text = json.dumps(form.body).replace('"FAILURE": true, ', "")
+    text = text.replace('"nextCursor": "{last.id}"', '"nextCursor": null')
+    text = text.replace("{deployment.id}", "{project.id}") if is_same_id(profile) else text
+    text = text.replace("{deployment.created", "{project.created") if is_same_id(profile) else text
+    text = re.sub(
+        r"(created_at:)[-0-9T:.]{11,}\.([0-9]*)", lambda at: at[1] + str(len(at[2])), text
+    )
+    return re.sub('("(?:uid|cursor)"): "[^"]*"', r'\1: ""', text)
+
+
+def is_same_id(profile: Profile) -> bool:
+    return bool(profile.document["ids"].get("deployments") == "{project.id}")
