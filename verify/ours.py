@@ -6,7 +6,7 @@ from email.message import Message
 
 from profiles.profile import Profile
 from stub import Options, create_stub
-from stub.seed import read_sample
+from stub.seed import sample_of
 
 from .exchange import PROJECTS, Exchange, Log
 from .script import Plan, Session
@@ -30,7 +30,7 @@ class Ours:
 
     def __init__(self, like: Profile | None) -> None:
         self._now = datetime.now(UTC)
-        options = Options(tokens=(TOKEN,), pace=PACE, seed=read_sample(), like=like)
+        options = Options(tokens=(TOKEN,), pace=PACE, seed=sample_of(like), like=like)
         self._app = create_stub(options, clock=lambda: self._now)
 
     def monotonic(self) -> float:
