@@ -91,7 +91,16 @@ def verify(start: Start, /, **values: Any) -> int:
         name = error.filename or options.ca
         raise click.UsageError(f"{name}: {error.strerror}.") from None
     except ValueError as error:
-        raise click.UsageError(f"{error}.") from None
+        raise click.UsageError(f"{masked(str(error), start.environ)}.") from None
+
+
+def masked(text: str, environ: Mapping[str, str]) -> str:
+    """A message without the token, which a response may have repeated."""
+    from verify.report import printed
+    from verify.spellings import Secrets
+
+    secrets = Secrets([environ.get("VERIFY_TOKEN", "")])
+    return "\n".join(printed(secrets, line) for line in text.split("\n"))
 
 
 @dataclass(frozen=True)

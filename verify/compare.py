@@ -118,19 +118,26 @@ def compare_lists(expected: Observation, seen: Observation) -> Iterator[Compared
     now = seen.templates.get(LIST)
     if not before or not now or not before.exchanges[0].is_success:
         return
-    last = now.exchanges[-1]
+    way = seen.way
+    place = "/list/body"
+    for each in way.lists:
+        items = at(each.seen, way.items_path)
+        observed = PRESENT if isinstance(items, list) else MISSING
+        aspect = Aspect.NULL if items is None else Aspect.MEMBER
+        inner = place + pointer(*expected.way.items_path or ())
+        yield Compared(LIST, inner, aspect, PRESENT, observed, "", each)
     if expected.order and seen.order:
+        last = way.lists[-1]
         yield Compared(LIST, "/list/order", Aspect.ORDER, expected.order, seen.order, "", last)
-    has_items = isinstance(at(last.json, seen.way.items_path), list)
-    for each in seen.way.lists:
-        is_array = isinstance(at(each.seen, seen.way.items_path), list)
-        place = f"/list/body{pointer(*expected.way.items_path or ())}"
-        observed = PRESENT if is_array else MISSING
-        yield Compared(LIST, place, Aspect.MEMBER, PRESENT, observed, "", each)
-    if seen.way.creation and before.is_own and has_items:
-        observed = "a created project is listed" if now.is_own else "it is not"
+    later = [each for each in way.lists if is_after(each, way.creation)]
+    if later and before.is_own and isinstance(at(later[-1].seen, way.items_path), list):
         listed = "a created project is listed"
-        yield Compared(LIST, "/list/body", Aspect.LISTED, listed, observed, "", last)
+        observed = listed if now.is_own else "it is not"
+        yield Compared(LIST, place, Aspect.LISTED, listed, observed, "", later[-1])
+
+
+def is_after(exchange: Exchange, creation: Exchange | None) -> bool:
+    return creation is not None and exchange.sent_at > creation.sent_at
 
 
 def compare_runs(expected: Observation, seen: Observation) -> Iterator[Compared]:
@@ -194,7 +201,8 @@ class Comparison:
         yield self.at("/status", Aspect.STATUS, before.status, now.status)
         if before.exchanges[0].is_success != now.exchanges[0].is_success:
             return  # its form is another one for that reason
-        yield from self._compare_content_types()
+        if before.body is not NOTHING:
+            yield from self._compare_content_types()
         for name in before.headers:
             yield from self._compare_field(name)
         if now.body is NOTHING:
@@ -346,23 +354,39 @@ class Comparison:
             own = self._value_of(marker.name)
             values = {self._value_of(each.name) for each in markers_below(now)}
             what = VALUES[marker.name]
-            observed = what if own in values or not own else "another one"
+            is_same_value = own in values or not self._is_sure(marker.name)
+            observed = what if is_same_value else "another one"
             yield self.at(place, Aspect.VALUE, what, observed, now)
-        elif self.before.kind.startswith("errors/") and is_code(before) and is_code(now):
+        elif self._is_in_error(place) and is_code(before) and is_code(now):
             observed = before if is_same(before, now) else now
             yield self.at(place, Aspect.CODE, shown(before), shown(observed), now)
 
+    def _is_in_error(self, place: str) -> bool:
+        """Whether it is a place of an error, but none of several errors in an array."""
+        return self.before.kind.startswith("errors/") and not re.search("/[0-9]+(/|$)", place)
+
     def _value_of(self, name: str) -> str:
-        """What a marker stands for in the service, "" if that is not sure."""
+        """What a marker stands for in the service, "" if that is not known."""
         way = self.seen.way
         is_deployment = self.now.kind == DEPLOYMENT
-        own_id = way.owner_id if is_deployment else way.created_id
-        own_name = way.owner_name if is_deployment else way.created_name
-        if name == "project.id":
-            return "" if own_id in (None, own_name) else str(own_id)
-        if name == "project.name":
-            return own_name
-        return str(way.deployment_id) if name == "deployment.id" and way.followed else ""
+        values = {
+            "project.id": way.owner_id if is_deployment else way.created_id,
+            "project.name": way.owner_name if is_deployment else way.created_name,
+            "deployment.id": way.deployment_id,
+        }
+        value = values.get(name)
+        return "" if value is None else str(value)
+
+    def _is_sure(self, name: str) -> bool:
+        """Whether a place where a marker is expected has to have its value.
+
+        A rule says whether a deployment is the one that was asked for. An id that is the name may
+        be none.
+        """
+        if name == "deployment.id":
+            return self.now.is_own and self.now.kind != DEPLOYMENT
+        is_name = self._value_of("project.id") == self._value_of("project.name")
+        return self._value_of(name) != "" and not (is_name and name == "project.id")
 
     def _compare_times(self, place: str, before: Any, now: Any) -> Iterator[Compared]:
         form = form_of_time(before)

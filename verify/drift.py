@@ -2,17 +2,19 @@
 
 from dataclasses import dataclass
 
-from profiles.profile import Profile
+from profiles.profile import Profile, ResponseForm
 from web.documents import path_of
 
 from .compare import Aspect, Compared
 from .exchange import Exchange
-from .kinds import LIST
+from .kinds import CREATE, DEPLOYMENT, LIST
 from .observation import Observation
 
 NO_FINDING = {Aspect.NEW, Aspect.NULL, Aspect.UNSEEN_WORD}
 OF_OWN_RECORDS = {Aspect.MEMBER, Aspect.TIME, Aspect.TIME_FORM, Aspect.VALUE}
 """In what a record of others may differ."""
+OF_CONTENT = {Aspect.JSON, Aspect.MEDIA_TYPE, Aspect.PARAMETER}
+OF_FIELDS = {Aspect.FIELD, Aspect.FIELD_FORM}
 
 
 @dataclass(frozen=True)
@@ -63,19 +65,38 @@ def is_said(like: Profile, compared: Compared) -> bool:
         return names[-1] in like.document.get("ids", {})
     if compared.aspect == Aspect.ORDER:
         return "order" in like.document.get(LIST, {})
-    is_error = kind.startswith("errors/")
-    form = like.error_form(kind.removeprefix("errors/")) if is_error else like.form(kind)
+    if kind.startswith("errors/"):
+        return is_said_of_error(like, compared)
+    form = like.form(kind)
     if form is None:
         return False
+    if compared.aspect == Aspect.STATUS and kind == CREATE:
+        # Without one the service had a status that a profile cannot have, or nobody has said it.
+        return form.status is not None or not has_succeeded(compared)
+    return compared.aspect not in OF_FIELDS or has_field(form, names[-1])
+
+
+def is_said_of_error(like: Profile, compared: Compared) -> bool:
+    """Whether the profile says something of an error; that of all others has a form alone."""
+    code = compared.kind.removeprefix("errors/")
+    form = like.error_form(code)
+    if form is None or (code not in like.error_forms and compared.aspect in OF_CONTENT):
+        return False
     if compared.aspect == Aspect.STATUS:
-        return not is_error or form.status is not None
-    if compared.aspect in (Aspect.FIELD, Aspect.FIELD_FORM):
-        return names[-1].lower() in {name.lower() for name in form.headers}
-    return True
+        return form.status is not None
+    return compared.aspect not in OF_FIELDS or has_field(form, path_of(compared.place)[-1])
+
+
+def has_field(form: ResponseForm, name: str) -> bool:
+    return name.lower() in {each.lower() for each in form.headers}
+
+
+def has_succeeded(compared: Compared) -> bool:
+    return compared.exchange is not None and compared.exchange.is_success
 
 
 def unseen_kinds(like: Profile, seen: Observation) -> list[str]:
     """The kinds of response that the profile has, and nothing has shown."""
-    parts = [name for name in ("list", "create", "deployment") if like.form(name)]
+    parts = [name for name in (LIST, CREATE, DEPLOYMENT) if like.form(name)]
     errors = [f"errors/{code}" for code in like.error_forms if code != "default"]
     return [kind for kind in (*parts, *errors) if kind not in seen.templates]

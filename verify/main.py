@@ -14,7 +14,7 @@ from .compare import compare
 from .drift import Drift, find_drift, unseen_kinds
 from .exchange import Exchange, Log
 from .infer import Inferred, profile_of
-from .kinds import CREATE, DEPLOYMENT, LIST, OWN_MEMBER
+from .kinds import CREATE, DEPLOYMENT, LIST, NAME_PREFIX, OWN_MEMBER
 from .observation import Observation
 from .observe import observe
 from .options import RECORDED, WRITE, Inputs, Options
@@ -30,7 +30,9 @@ from .parts import (
     silence_of,
 )
 from .rules import rules_of
+from .script import REJECTED
 from .spellings import Secrets, secrets_of
+from .values import scalars
 from .way import Hints, Way, find_way
 
 LEAK = "the response contains the token"
@@ -201,16 +203,21 @@ def unused_of(findings: Sequence[Finding], known: Sequence[str]) -> list[str]:
 
 
 def left_behind(exchanges: Sequence[Exchange]) -> list[dict[str, Any]]:
-    """The id and the name of what the POSTs of a run may have created; None is not known."""
+    """The id and the name of what the POSTs of a run may have created; None is not known.
+
+    Without a valid token, only a success has.
+    """
+    lists = [each for each in exchanges if each.purpose == LIST and each.is_success]
     found = []
     for post in exchanges:
-        if not post.is_creation or not post.purpose or 400 <= post.status < 500:
-            continue
-        way = find_way(Log("", (*listed_in(exchanges), post)))
-        found.append({"id": way.created_id, "name": way.created_name or None})
+        may_have = post.purpose in (CREATE, REJECTED) and not 400 <= post.status < 500
+        if post.is_creation and post.purpose and (post.is_success or may_have):
+            way = find_way(Log("", (*lists[-1:], post)))
+            found.append({"id": way.created_id, "name": name_sent(post)})
     return found
 
 
-def listed_in(exchanges: Sequence[Exchange]) -> list[Exchange]:
-    lists = [each for each in exchanges if each.purpose == LIST and each.is_success]
-    return lists[-1:]
+def name_sent(post: Exchange) -> str | None:
+    """The name of our own in the body of a creation."""
+    texts = [value for _, value in scalars(post.sent_json) if isinstance(value, str)]
+    return next((text for text in texts if text.startswith(NAME_PREFIX)), None)

@@ -18,6 +18,7 @@ from .client import Client
 from .exchange import DEPLOYMENTS, PROJECTS, Exchange, Log
 from .guesses import MAX_CANDIDATES
 from .kinds import CREATE, DEPLOYMENT, LIST, NAME_PREFIX, OWN_MEMBER, SOUGHT
+from .rules import NO_TOKEN, why_nothing
 from .way import Candidate, Hints, Way, find_candidates, find_way
 
 # The purposes of requests, besides those of `verify.kinds`.
@@ -358,11 +359,11 @@ def new_name() -> str:
 def require_service(first: list[Exchange]) -> None:
     """Raise `NotVerifiable` if the first responses are not those of such a service."""
     listed, unknown, _ = first
-    if {listed.status, unknown.status} <= {401, 403}:
+    if {listed.status, unknown.status} <= {*NO_TOKEN}:
         raise NotVerifiable(f"VERIFY_TOKEN: the service rejects the token ({listed.status})")
-    failures = [each.failure for each in first if each.failure]
-    if len(failures) == len(first):
-        raise NotVerifiable(f"nothing could be checked: {failures[0]} (http or https?)")
+    reasons = [why_nothing(each) for each in first]
+    if all(reasons):
+        raise NotVerifiable(f"nothing could be checked: {reasons[0]}")
     if any(each.has_json for each in first):
         return
     place = f" to {listed.header('Location')}" if listed.is_redirect else ""

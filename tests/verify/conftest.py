@@ -33,8 +33,6 @@ LEVELS = {"read": (), "write": ("--write",)}
 QUICK = ("--pause", "0", "--wait", "0.5")  # what these services create appears at once
 
 
-
-
 @dataclass
 class Request:
     """What the service received, and when; `at` and `until` are monotonic seconds."""
