@@ -203,7 +203,7 @@ class Inference:
         """The form of a response: its body, its content type and its header fields."""
         place = f"/{template.kind}"
         for path in sorted(template.varying, key=str):
-            if at(body, path) not in (NOTHING, "{error.detail}"):
+            if at(body, path) is not NOTHING:
                 self._notes.append(
                     f"{place}/body{pointer(*path)}: another value in each reading; "
                     "the profile has the first one"

@@ -13,12 +13,13 @@ from profiles.ids import id_form, opaque_form, slug_of
 from profiles.markers import CHOICE, Path, is_choice
 from web.schemas import TYPES, is_of_type, is_valid
 
-from .errors import error_text
+from .errors import DETAIL, error_text
 from .exchange import NOTHING, Exchange, Log
 from .guesses import COUNT_WORDS, LEAST_NAME, MAX_OTHERS, MAX_READINGS, MINUTE
-from .kinds import CREATE, DEPLOYMENT, LIST, NAME_PREFIX, kinds_of
+from .kinds import CREATE, DEPLOYMENT, LIST, NAME_PREFIX, is_own_member, kinds_of
 from .limits import SENTENCE, Limited
 from .observation import ANOTHER, NEWEST, OLDEST, Observation, Template
+from .status import has_status_name, word_of
 from .template import Reading, Unified, has_markers, unify
 from .values import (
     Known,
@@ -35,7 +36,7 @@ from .values import (
     without_markers,
     words_of,
 )
-from .way import Way, has_status_name, is_own_member, word_of
+from .way import Way
 
 Timed = tuple[Any, str, str]
 """A body, and the statuses of its deployment that were read before and after it."""
@@ -171,21 +172,23 @@ class Observer:
     @cached_property
     def _status_path(self) -> Path | None:
         """Where a listed project has the status of its deployment."""
-        run = set(self.words)
-        for path, _ in scalars(self._timed[-1][0] if self._timed else None):
-            words = [word_of(at(body, path)) for body, _, _ in self._timed]
-            pairs = zip(words, self._timed, strict=True)
-            known = [word for word, (_, before, after) in pairs if word in (before, after)]
-            others = {word for word in words if word not in known}
-            if (
-                not known
-                or not all(words)
-                or (others and not (others & run or not has_status_name(path)))
-            ):
-                continue
-            if len(set(words)) > 1 or has_status_name(path):
-                return path
-        return None
+        last = self._timed[-1][0] if self._timed else None
+        places = [path for path, _ in scalars(last) if self._is_status_place(path)]
+        return first_of(places)
+
+    def _is_status_place(self, path: Path) -> bool:
+        """Whether a listed project has there, each time, a status that was read before or after it.
+
+        In a member that is called so it may be one that was never read.
+        """
+        words = [word_of(at(body, path)) for body, _, _ in self._timed]
+        pairs = list(zip(words, self._timed, strict=True))
+        others = {word for word, (_, before, after) in pairs if word not in (before, after)}
+        if not all(words) or len(others) == len(set(words)):
+            return False
+        if not has_status_name(path):
+            return not others and len(set(words)) > 1
+        return others.isdisjoint(self.words)
 
     @cached_property
     def _timed(self) -> list[Timed]:
@@ -293,7 +296,8 @@ class Observer:
         body = unified.body
         if status >= 400:
             body = with_scalars(body, lambda path, each: error_text(path, each, status, sent))
-        return Template(kind, tuple(same), body, unified.varying, headers)
+        varying = frozenset(path for path in unified.varying if at(body, path) != DETAIL)
+        return Template(kind, tuple(same), body, varying, headers)
 
     def _reading(self, body: Any, known: Known, word: str = "") -> Reading:
         values = {str(value) for _, value in known.named if len(str(value)) >= LEAST_NAME}

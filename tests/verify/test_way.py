@@ -8,17 +8,11 @@ import pytest
 
 from profiles.profile import make_profile
 from tests.verify.apis import BASE, NAME, Api, Project, observed, plain_deployment, profile, sent
+from verify.candidates import candidates_in
 from verify.exchange import Exchange, Log
 from verify.kinds import kinds_of
-from verify.way import (
-    Hints,
-    candidates_in,
-    find_candidates,
-    find_id,
-    find_items,
-    find_status,
-    find_way,
-)
+from verify.status import find_status
+from verify.way import Hints, find_candidates, find_id, find_items, find_way
 
 TIME = "2026-01-01T00:00:00Z"
 OLD, NEW = {"id": 1, "name": "a"}, {"id": 2, "name": "new"}
