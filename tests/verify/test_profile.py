@@ -208,6 +208,15 @@ def test_a_list_without_the_created_project_is_left_out_and_told() -> None:
     assert "/list is left out: no list has the created project" in found.notes
 
 
+def test_in_a_long_list_the_created_project_is_found_wherever_it_stands() -> None:
+    others = [plain_project(Project(3, f"sample-{number}")) for number in range(150)]
+    api = Api(
+        listed=lambda items: {"projects": [*others, *items, *others], "total": 300 + len(items)}
+    )
+    document = profile(api)
+    assert document["list"]["body"] == {"projects": ["{record}"], "total": "{count}"}
+
+
 def test_the_observation_of_a_log_that_only_reads_has_no_values_of_others() -> None:
     api = Api(item=lambda each: {**plain_project(each), "plan": "private", "size": each.number})
     reads = [
@@ -340,6 +349,7 @@ def test_header_fields_that_are_computed_are_in_no_profile() -> None:
 def test_no_text_of_the_status_that_is_too_long_is_in_a_profile() -> None:
     found = profile(Api(run=("queued", "x" * 65, "done")))
     assert found["statuses"] == {"run": ["queued", "done"]}
+    assert found["deployment"]["body"]["status"] == CHOICE
     assert "xxx" not in json.dumps(found)
 
 
@@ -349,7 +359,7 @@ def test_a_list_that_was_read_between_belongs_to_the_status_that_it_shows() -> N
     def item(project: Project) -> Any:
         return {**plain_project(project), "url": "u" if project.status == "done" else None}
 
-    log = Api(item=item, run=("queued", "queued", "done")).log()
+    log = Api(item=item, run=("queued", "building", "done")).log()
     exchanges = [*log.exchanges]
     *_, late, done, _ = [number for number, each in enumerate(exchanges) if each.purpose == "list"]
     exchanges[late] = replace(exchanges[late], content=exchanges[done].content)
