@@ -29,7 +29,7 @@ from .parts import (
     purpose_of,
     silence_of,
 )
-from .rules import rules_of
+from .rules import rules_of, why_nothing
 from .script import REJECTED
 from .spellings import Secrets, secrets_of
 from .values import scalars
@@ -100,12 +100,14 @@ def judge(log: Log, options: Options, inputs: Inputs, token: str) -> Result:
     way = find_way(log, hints)
     seen = observe(log, way)
     if not seen.templates:
-        raise ValueError(f"nothing could be checked: {why_nothing(log)}")
+        raise ValueError(f"nothing could be checked: {why_no_template(log)}")
     case = case_of(log, seen, options)
     drift = None
     lacking: list[str] = []
     if hints.profile:
-        drift = find_drift(hints.profile, compare(expected(hints.profile, sends_more(way)), seen))
+        compared = compare(expected(hints.profile, sends_more(way)), seen)
+        told = [each for each in compared if not has_failed(case, each.kind)]
+        drift = find_drift(hints.profile, told)
         lacking = unseen_kinds(hints.profile, seen)
     return Result(
         log=log,
@@ -121,7 +123,15 @@ def judge(log: Log, options: Options, inputs: Inputs, token: str) -> Result:
     )
 
 
-def why_nothing(log: Log) -> str:
+def has_failed(case: Case, kind: str) -> bool:
+    """Whether a kind of response could not be checked; an error of the service's own may be new."""
+    silence = silence_of(case, kind)
+    template = case.seen.templates.get(kind)
+    is_new = template is not None and kind.startswith("errors/") and template.status != 429
+    return silence is not None and silence.verdict == COULD_NOT_CHECK and not is_new
+
+
+def why_no_template(log: Log) -> str:
     failures = [each.failure for each in log.exchanges if each.failure]
     return failures[-1] if failures else "no response is one of this interface"
 
@@ -170,17 +180,15 @@ def unseen_of(case: Case, options: Options, hints: Hints) -> Iterator[tuple[str,
         asked |= known & {LIST}
         asked |= {DEPLOYMENT} if hints.deployment else set()
     for kind in (LIST, CREATE, DEPLOYMENT):
-        silence = silence_of(case, kind)
-        has_failed = silence is not None and silence.verdict == COULD_NOT_CHECK
-        if not is_seen[kind] and (kind in asked or (kind in known and has_failed)):
-            what, why = why_unseen(case, kind, hints)
-            yield what, why
+        is_lacking = kind in asked or (kind in known and has_failed(case, kind))
+        if not is_seen[kind] and is_lacking:
+            yield why_unseen(case, kind, hints)
 
 
 def why_unseen(case: Case, kind: str, hints: Hints) -> tuple[str, str]:
     """What was not seen, and a sentence on why."""
     asked = [each for each in case.log.exchanges if each.purpose == kind]
-    reason = asked[-1].reason if asked else ""
+    reason = (why_nothing(asked[-1]) or asked[-1].reason) if asked else ""
     if kind == LIST:
         return "list", reason or "no list was read"
     if kind == CREATE:
