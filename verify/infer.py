@@ -19,7 +19,7 @@ from .guesses import COMPUTED, NEXT_WORDS, NO_COUNT_WORDS, PAGE_WORDS
 from .kinds import CREATE, DEPLOYMENT, LIST
 from .limits import Limited
 from .observation import NEWEST, OLDEST, Observation, Template
-from .observe import without_data
+from .observe import clock_of, without_data
 from .privacy import TEXT, Privacy
 from .spellings import Secrets
 from .values import at, is_number, is_same, last_name, with_scalars, with_value, words_of
@@ -67,7 +67,7 @@ class Inference:
         return [*self._notes, *self._privacy.notes]
 
     def document(self) -> Part:
-        day = datetime.fromtimestamp(self._last.sent_at, UTC)
+        day = datetime.fromtimestamp(self._last.sent_at or clock_of(self._last), UTC)
         found: Part = {"observed_at": f"{day:%Y-%m-%d}"}
         run = list(self._observation.run)
         parts = {

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from email.utils import parsedate_to_datetime
 from functools import cached_property
+from math import inf
 from random import Random
 from typing import Any
 
@@ -269,8 +270,10 @@ class Observer:
         creation = self._way.creation
         if creation is None:
             return 0.0, until
-        skew = clock_skew(creation)
-        return creation.sent_at - MINUTE + skew, until + skew
+        created_at = clock_of(creation)
+        if not created_at:
+            return 0.0, inf  # a recording without times
+        return created_at - MINUTE, until + created_at - creation.sent_at
 
     # Errors, and what is no JSON
 
@@ -393,13 +396,12 @@ def marked_field(name: str, value: str, known: Known) -> str:
     return known.mark(value)
 
 
-def clock_skew(exchange: Exchange) -> float:
-    """By how many seconds the clock of the service is ahead, as far as it says so."""
+def clock_of(exchange: Exchange) -> float:
+    """The time of a response by the clock of the service, if it says so; 0 if it is not known."""
     try:
-        date = parsedate_to_datetime(exchange.header("Date") or "")
+        return parsedate_to_datetime(exchange.header("Date") or "").timestamp()
     except ValueError:
-        return 0.0
-    return date.timestamp() - exchange.sent_at
+        return exchange.sent_at
 
 
 # Order and ids

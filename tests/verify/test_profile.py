@@ -327,11 +327,12 @@ def test_a_list_says_one_page() -> None:
     assert "/list/body/next_cursor: as on the only page, not 'bmV4dA=='" in found.notes
 
 
+DATE = "Wed, 25 Nov 2026 20:38:08 GMT"
 COMPUTED = {
     "ETag": '"1"', "Last-Modified": "Wed, 25 Nov 2026 20:38:08 GMT", "Age": "3", "Expires": "0",
     "Digest": "sha-256=x", "Content-MD5": "x", "X-Request-Id": "r-1", "RateLimit-Limit": "9",
     "X-RateLimit-Remaining": "9", "Traceparent": "00-1", "CF-Ray": "1", "Retry-After": "1",
-    "Date": "Wed, 25 Nov 2026 20:38:08 GMT", "Server": "nginx", "Allow": "GET",
+    "Date": DATE, "Server": "nginx", "Allow": "GET",
 }  # fmt: skip
 
 
@@ -508,6 +509,15 @@ def test_a_clock_that_is_wrong_is_no_reason_to_miss_a_time() -> None:
         headers={"Date": "Tue, 25 Nov 2031 20:38:09 GMT"},
     )
     assert profile(api)["record"]["created_at"] == "{project.created_at:2026-01-05T09:00:00Z}"
+
+
+def test_a_recording_without_times_has_those_of_the_responses() -> None:
+    for headers, day in (({}, "1970-01-01"), ({"Date": DATE}, "2026-11-25")):
+        log = Api(headers=headers).log()
+        untimed = Log(BASE, tuple(replace(each, sent_at=0.0) for each in log.exchanges))
+        document = inferred(untimed).document
+        time = document["record"]["created_at"]
+        assert (time, document["observed_at"]) == ("{project.created_at:2026-01-05T09:00:00Z}", day)
 
 
 Ids = Callable[[Project], Any]
