@@ -57,8 +57,10 @@ class Inference:
         own = [way.created_item(each) for each in way.lists]
         others = [item for each in way.lists for item in others_in(way, each)]
         own += [each.seen for each in (way.creation, *way.followed) if each is not None]
-        own += [way.request, way.created_id, way.created_name, way.deployment_id]
-        self._privacy = Privacy(secrets, log.base, others, own)
+        names = [way.created_id, way.created_name, way.deployment_id]
+        self._privacy = Privacy(
+            secrets, log.base, others=others, own=[*own, way.request], names=names
+        )
         self._last = log.exchanges[-1]
         self._notes: list[str] = []
 
@@ -69,7 +71,7 @@ class Inference:
     def document(self) -> Part:
         day = datetime.fromtimestamp(self._last.sent_at or clock_of(self._last), UTC)
         found: Part = {"observed_at": f"{day:%Y-%m-%d}"}
-        run = list(self._observation.run)
+        run = list(filter(self._privacy.is_safe_word, self._observation.run))
         parts = {
             "statuses": {"run": run} if run else None,
             "list": self._list(),

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from profiles.markers import markers_in
+
 MAX_VALUES = 10_000
 MAX_LEVELS = 36
 MAX_MEMBERS = 1000  # of an object
@@ -46,7 +48,11 @@ class Limited:
         return found
 
     def _limit_object(self, members: dict[str, Any], level: int) -> dict[str, Any]:
-        """The plain members stay, though no more of those with others inside is looked at."""
+        """The plain members stay, though no more of those with others inside is looked at.
+
+        No member is looked at whose name is like a marker, which no name in a profile can have.
+        """
+        members = {name: each for name, each in members.items() if not markers_in(name)}
         found: dict[str, Any] = {}
         for name, value in members.items():
             is_container = isinstance(value, dict | list)

@@ -30,6 +30,7 @@ from .values import (
     is_number,
     last_name,
     pattern_of_base,
+    preferred,
     scalars,
     seconds_of,
     with_scalars,
@@ -85,9 +86,10 @@ class Observer:
     def _list(self, exchanges: list[Exchange]) -> Template:
         way = self._way
         path = way.items_path
-        lists = [each for each in way.lists if way.items_of(each)] or list(way.lists)
+        lists = [each for each in way.lists if isinstance(at(each.json, path), list)]
+        lists = preferred(lists, lambda each: bool(way.items_of(each)))
         if path is None or not lists:
-            return self._plain(LIST, exchanges)
+            return replace(self._plain(LIST, exchanges), is_own=False)
         lists = first_and_last(lists)
         around = unify([self._around(each, path) for each in lists])
         own = self._readings_of_items()

@@ -22,17 +22,25 @@ class Privacy:
     """Cleans the parts of a profile; `notes` tell what was left out, by the pointers.
 
     `others` are the records of others, `own` are the bodies whose values may stay: those of the
-    created record.
+    created record. Its `names` stay nowhere but in markers.
     """
 
     def __init__(
-        self, secrets: Secrets, base: str, others: Iterable[Any], own: Iterable[Any]
+        self,
+        secrets: Secrets,
+        base: str,
+        *,
+        others: Iterable[Any],
+        own: Iterable[Any],
+        names: Iterable[Any],
     ) -> None:
         self._secrets = secrets
         host = urlsplit(base).netloc.rpartition("@")[2].lower()
         self._host = re.compile(rf"(?<![\w.-]){re.escape(host)}(?![\w-]|\.\w)") if host else None
         own_texts = lower_texts(own)
-        self._foreign = {each for each in lower_texts(others) if says_whose(each)} - own_texts
+        foreign = {each for each in lower_texts(others) if says_whose(each)} - own_texts
+        self._names = lower_texts(names)
+        self._foreign = foreign | self._names
         self._long = {each for each in self._foreign if len(each) >= SHORTEST_PART}
         self.notes: list[str] = []
 
@@ -52,6 +60,10 @@ class Privacy:
             return self._is_safe(path, text) and (bool(is_read) or not self._is_foreign(text))
 
         return self._clean(value, (), place, is_safe)
+
+    def is_safe_word(self, word: str) -> bool:
+        """Whether a status may stand in a profile: no secret, no address, and no name."""
+        return self._is_safe((), word) and word.lower() not in self._names
 
     def is_safe_field(self, name: str, value: str) -> bool:
         """Whether a header field may stay."""
@@ -81,8 +93,11 @@ class Privacy:
         self, value: dict[str, Any], path: Path, place: str, is_safe: Callable[[Path, str], bool]
     ) -> dict[str, Any]:
         if is_choice(value):
-            words = value[CHOICE].items()
-            return {CHOICE: {word: self._clean(each, path, place, is_safe) for word, each in words}}
+            words = {word: each for word, each in value[CHOICE].items() if self.is_safe_word(word)}
+            cleaned = {
+                word: self._clean(each, path, place, is_safe) for word, each in words.items()
+            }
+            return {CHOICE: cleaned}
         label = label_of(value)
         found = {}
         for name, each in value.items():

@@ -129,6 +129,8 @@ def test_no_more_is_looked_at_than_the_limits() -> None:
     for body in small:
         limited = Limited(body)
         assert (limited.value, limited.is_cut) == (body, False)
+    marked = Limited({"{project.id}": 1, "{x}": 2})
+    assert (marked.value, marked.is_cut) == ({"{x}": 2}, False)
     long = Limited([*range(1000)])
     half = MAX_ITEMS // 2
     assert (long.value, long.is_cut) == ([*range(half), *range(1000 - half, 1000)], True)
