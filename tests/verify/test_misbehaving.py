@@ -41,15 +41,22 @@ LIST = Exchange("GET", PROJECTS)
 
 
 @contextmanager
-def sending(start: bytes, then: bytes = b"", pause: float = 0) -> Iterator[str]:
-    """The URL of a server that sends this, and then the other without end."""
+def sending(
+    start: bytes, then: bytes = b"", pause: float = 0, received: list[bytes] | None = None
+) -> Iterator[str]:
+    """The URL of a server that sends this, and then the other without end.
+
+    It appends the head of the request to `received`.
+    """
     with socket.create_server(("127.0.0.1", 0)) as listener:
 
         def serve() -> None:
             with suppress(OSError):
                 sock, _ = listener.accept()
                 with sock:
-                    sock.recv(65536)
+                    head = sock.recv(65536)
+                    if received is not None:
+                        received.append(head)
                     sock.sendall(start)
                     while then:
                         sock.sendall(then)
@@ -136,9 +143,12 @@ def test_a_mistake_in_the_thread_of_a_request_is_no_timeout() -> None:
 
 
 def test_a_proxy_is_used_and_named() -> None:
-    with sending(OK + b"Content-Length: 2\r\n\r\n[]") as proxy:
+    received: list[bytes] = []
+    with sending(OK + b"Content-Length: 2\r\n\r\n[]", received=received) as proxy:
         environ = {"http_proxy": proxy.replace("://", "://user:pass@"), "NO_PROXY": "other.test"}
         assert HTTPClient("http://service.test", None, environ).send(LIST).json == []
+    assert received[0].startswith(b"GET http://service.test/v1/projects HTTP/1.1\r\n")
+    assert b"Proxy-Authorization: Basic dXNlcjpwYXNz\r\n" in received[0]
     with sending(b"HTTP/1.1 403 Forbidden\r\n\r\n") as proxy:
         environ = {"HTTPS_PROXY": proxy}
         failure = HTTPClient("https://service.test", None, environ).send(LIST).failure

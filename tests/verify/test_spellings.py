@@ -39,6 +39,8 @@ SPELLINGS = {
     "of x:TOKEN": base64_of(b"x:" + DATA),
     "of user:TOKEN, base64url": base64.urlsafe_b64encode(b"user:" + DATA).decode().rstrip("="),
     "of TOKEN:": base64_of(DATA + b":"),
+    "of Bearer TOKEN and a line end": base64_of(b"Bearer " + DATA + b"\n"),
+    "of x:TOKEN:y": base64_of(b"x:" + DATA + b":y"),
     "hex": DATA.hex(),
     "hex in capitals": (b"Bearer " + DATA).hex().upper(),
 }
