@@ -140,10 +140,9 @@ def test_a_redirect_or_a_429_ends_the_polls(status: int) -> None:
 
 
 def test_a_429_with_its_time_is_asked_once_more() -> None:
-    limited = Service(first(1, on(status=429, headers={"Retry-After": "0"})))
-    done = verify(limited, level="write")
-    asked = [done.requests[name] for name in ("list", "create", "list with a wrong token")]
-    assert (done.status, asked) == (0, [2, 1, 1]), done.stdout
+    limit = on("list", "unauthorized", "deployment", status=429, headers={"Retry-After": "0"})
+    done = verify(Service(first(1, limit)), level="write")
+    assert (done.status, done.requests["repeated"]) == (0, 3), done.stdout
 
 
 @pytest.mark.parametrize(("seconds", "times"), [("1", 2), ("11", 1), ("soon", 1)])
