@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from profiles.profile import Profile
@@ -196,6 +196,8 @@ def why_unseen(case: Case, kind: str, hints: Hints) -> tuple[str, str]:
         if asked and asked[-1].status in (400, 422):
             advice = "; give --body FILE with what the service asks for"
         return "project", f"no project was created: {reason or 'none was asked for'}{advice}"
+    if case.seen.way.followed:
+        return "deployment", "that of the created project was not read"
     what = f"{hints.deployment} was not read" if hints.deployment else "no deployment was read"
     return "deployment", f"{what}: {reason or 'no response names one; give --deployment ID'}"
 
@@ -220,7 +222,8 @@ def left_behind(exchanges: Sequence[Exchange]) -> list[dict[str, Any]]:
     for post in exchanges:
         may_have = post.purpose in (CREATE, REJECTED) and not 400 <= post.status < 500
         if post.is_creation and post.purpose and (post.is_success or may_have):
-            way = find_way(Log("", (*lists[-1:], post)))
+            creation = replace(post, purpose=CREATE)
+            way = find_way(Log("", (*lists[-1:], creation)))
             found.append({"id": way.created_id, "name": name_sent(post)})
     return found
 

@@ -88,7 +88,8 @@ CHANGES: dict[str, tuple[tuple[Change, ...], tuple[Change, ...], list[str]]] = {
         on_deployment(put(status=lambda word: "waiting" if word == "building" else word)),
     ), ["/statuses/run", "/list/content_type"]),
     "no JSON any more": ((), (on("list", raw=b"<p>"),), ["unseen"]),
-    "no array in the list": ((), (on("list", body=lambda _: {"count": 0}),), ["/list/body/projects"]),
+    "no array in the list": ((), (on("list", body=lambda _: {"count": 0}),), [
+        "/list/body/projects"]),
     "times of another form": ((), (on_projects(IN_ANOTHER_ZONE), on_deployment(IN_ANOTHER_ZONE)), [
         "/list/body/projects/0/created_at", "/create/body/created_at",
         "/deployment/body/created_at"]),
