@@ -335,15 +335,20 @@ class Comparison:
     def _compare_arrays(
         self, place: str, before: list[Any], path: Path, now: list[Any]
     ) -> Iterator[Compared]:
-        """Compare each item with the one that is most like it: the order may be another one."""
-        shapes = [shape_of(each) for each in before[:MAX_ITEMS]]
+        """Compare each item with the one that is most like it: the order may be another one.
+
+        Of arrays of one length each item is that of one other.
+        """
+        left = [(shape_of(each), each) for each in before[:MAX_ITEMS]]
+        is_paired = len(before) == len(now)
         for index, item in enumerate(now[:MAX_ITEMS]):
-            if not before:
+            if not left:
                 return
             shape = shape_of(item)
-            likeness = [len(shape & each) - len(shape ^ each) for each in shapes]
-            best = before[likeness.index(max(likeness))]
-            yield from self._compare(f"{place}/{index}", best, (*path, index), item)
+            likeness = [len(shape & each) - len(shape ^ each) for each, _ in left]
+            best = likeness.index(max(likeness))
+            _, like = left.pop(best) if is_paired else left[best]
+            yield from self._compare(f"{place}/{index}", like, (*path, index), item)
 
     def _compare_scalars(self, place: str, before: Any, now: Any) -> Iterator[Compared]:
         if form_of_time(before):
@@ -384,7 +389,8 @@ class Comparison:
         be none.
         """
         if name == "deployment.id":
-            return self.now.is_own and self.now.kind != DEPLOYMENT
+            is_known = self.now.is_own and self.seen.way.followed
+            return bool(is_known) and self.now.kind != DEPLOYMENT
         is_name = self._value_of("project.id") == self._value_of("project.name")
         return self._value_of(name) != "" and not (is_name and name == "project.id")
 

@@ -19,7 +19,13 @@ CODE_WORDS = {"code", "type", "kind", "error", "errors", "status", "reason", "re
 NEXT_WORDS = {"next", "more", "cursor", "cursors", "continuation"}
 PAGE_WORDS = {"pages", "page"}
 
-LOCATIONS = ("location", "content-location", "operation-location", "link")
+LOCATIONS = (
+    "location",
+    "content-location",
+    "operation-location",
+    "azure-asyncoperation",
+    "link",
+)
 """Header fields that may name a deployment."""
 
 COMPUTED = re.compile(
@@ -46,6 +52,6 @@ MAX_CREATIONS = 50  # of a recording, of which the most telling one is followed
 MAX_READINGS = 20  # of a kind: the first half of them, and the last
 MAX_OTHERS = 100  # records that are compared with the created one
 MAX_STATUS = 64  # characters
-MAX_ID = 200
+MAX_ID = 1000
 MINUTE = 60.0  # by which clocks may differ
 LEAST_NUMBER = 1000  # of one that may say whose it is

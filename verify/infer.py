@@ -19,7 +19,8 @@ from .guesses import COMPUTED, NEXT_WORDS, NO_COUNT_WORDS, PAGE_WORDS
 from .kinds import CREATE, DEPLOYMENT, LIST
 from .limits import Limited
 from .observation import NEWEST, OLDEST, Observation, Template
-from .privacy import Privacy
+from .observe import clock_of, without_data
+from .privacy import TEXT, Privacy
 from .spellings import Secrets
 from .values import at, is_number, is_same, last_name, with_scalars, with_value, words_of
 from .way import Way
@@ -66,7 +67,7 @@ class Inference:
         return [*self._notes, *self._privacy.notes]
 
     def document(self) -> Part:
-        day = datetime.fromtimestamp(self._last.sent_at, UTC)
+        day = datetime.fromtimestamp(self._last.sent_at or clock_of(self._last), UTC)
         found: Part = {"observed_at": f"{day:%Y-%m-%d}"}
         run = list(self._observation.run)
         parts = {
@@ -118,8 +119,20 @@ class Inference:
             self._notes.append(f"the status of a creation: a profile cannot have {status}")
         if self._way.request is None:
             return form
-        request = self._privacy.clean_record(self._way.request, "/create/request")
-        return {"request": without_markers_but_name(request), **form}
+        request = without_data(self._way.request, set())
+        request = self._privacy.clean_record(request, "/create/request")
+        return {"request": self._with_one_name(request), **form}
+
+    def _with_one_name(self, request: Any) -> Any:
+        """A request in which no other text has the name, or looks like a marker."""
+        own_name = self._way.created_name
+
+        def change(_: Path, value: Any) -> Any:
+            is_text = isinstance(value, str) and value != NAME
+            is_other = is_text and (own_name in value or bool(markers_in(value)))
+            return TEXT if is_other else value
+
+        return with_scalars(request, change)
 
     def _deployment(self) -> Part | None:
         template = self._templates.get(DEPLOYMENT)
@@ -190,7 +203,7 @@ class Inference:
         """The form of a response: its body, its content type and its header fields."""
         place = f"/{template.kind}"
         for path in sorted(template.varying, key=str):
-            if at(body, path) not in (NOTHING, "{error.detail}"):
+            if at(body, path) is not NOTHING:
                 self._notes.append(
                     f"{place}/body{pointer(*path)}: another value in each reading; "
                     "the profile has the first one"
@@ -257,17 +270,7 @@ def others_in(way: Way, exchange: Exchange) -> list[Any]:
 
 def without_status(value: Any) -> Any:
     """A profile without statuses, in which a plain text stands for each."""
-    return with_scalars(value, lambda _, each: "text" if each == CHOICE else each)
-
-
-def without_markers_but_name(request: Any) -> Any:
-    """A request in which nothing else looks like a marker."""
-
-    def change(_: Path, value: Any) -> Any:
-        is_marked = isinstance(value, str) and value != NAME and markers_in(value)
-        return "text" if is_marked else value
-
-    return with_scalars(request, change)
+    return with_scalars(value, lambda _, each: TEXT if each == CHOICE else each)
 
 
 # Pages

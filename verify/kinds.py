@@ -1,6 +1,7 @@
 """Of which kind the responses of a log are."""
 
 from .exchange import NOTHING, Exchange, Log
+from .values import words_of
 
 LIST = "list"  # kinds of responses; an error is called as in a profile
 CREATE = "create"
@@ -88,3 +89,8 @@ def kind_of_deployment(status: int) -> str:
     if status in (404, 410):
         return UNKNOWN_DEPLOYMENT
     return "" if status in (400, 422) else DEPLOYMENT
+
+
+def is_own_member(name: str) -> bool:
+    """Whether it is the member that verify sends itself, in any spelling."""
+    return "".join(words_of(name)) == OWN_MEMBER

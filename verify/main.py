@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from profiles.profile import Profile
@@ -29,7 +29,7 @@ from .parts import (
     purpose_of,
     silence_of,
 )
-from .rules import rules_of
+from .rules import rules_of, why_nothing
 from .script import REJECTED
 from .spellings import Secrets, secrets_of
 from .values import scalars
@@ -100,12 +100,14 @@ def judge(log: Log, options: Options, inputs: Inputs, token: str) -> Result:
     way = find_way(log, hints)
     seen = observe(log, way)
     if not seen.templates:
-        raise ValueError(f"nothing could be checked: {why_nothing(log)}")
+        raise ValueError(f"nothing could be checked: {why_no_template(log)}")
     case = case_of(log, seen, options)
     drift = None
     lacking: list[str] = []
     if hints.profile:
-        drift = find_drift(hints.profile, compare(expected(hints.profile, sends_more(way)), seen))
+        compared = compare(expected(hints.profile, sends_more(way)), seen)
+        told = [each for each in compared if not has_failed(case, each.kind)]
+        drift = find_drift(hints.profile, told)
         lacking = unseen_kinds(hints.profile, seen)
     return Result(
         log=log,
@@ -121,7 +123,15 @@ def judge(log: Log, options: Options, inputs: Inputs, token: str) -> Result:
     )
 
 
-def why_nothing(log: Log) -> str:
+def has_failed(case: Case, kind: str) -> bool:
+    """Whether a kind of response could not be checked; an error of the service's own may be new."""
+    silence = silence_of(case, kind)
+    template = case.seen.templates.get(kind)
+    is_new = template is not None and kind.startswith("errors/") and template.status != 429
+    return silence is not None and silence.verdict == COULD_NOT_CHECK and not is_new
+
+
+def why_no_template(log: Log) -> str:
     failures = [each.failure for each in log.exchanges if each.failure]
     return failures[-1] if failures else "no response is one of this interface"
 
@@ -170,17 +180,15 @@ def unseen_of(case: Case, options: Options, hints: Hints) -> Iterator[tuple[str,
         asked |= known & {LIST}
         asked |= {DEPLOYMENT} if hints.deployment else set()
     for kind in (LIST, CREATE, DEPLOYMENT):
-        silence = silence_of(case, kind)
-        has_failed = silence is not None and silence.verdict == COULD_NOT_CHECK
-        if not is_seen[kind] and (kind in asked or (kind in known and has_failed)):
-            what, why = why_unseen(case, kind, hints)
-            yield what, why
+        is_lacking = kind in asked or (kind in known and has_failed(case, kind))
+        if not is_seen[kind] and is_lacking:
+            yield why_unseen(case, kind, hints)
 
 
 def why_unseen(case: Case, kind: str, hints: Hints) -> tuple[str, str]:
     """What was not seen, and a sentence on why."""
     asked = [each for each in case.log.exchanges if each.purpose == kind]
-    reason = asked[-1].reason if asked else ""
+    reason = (why_nothing(asked[-1]) or asked[-1].reason) if asked else ""
     if kind == LIST:
         return "list", reason or "no list was read"
     if kind == CREATE:
@@ -188,6 +196,8 @@ def why_unseen(case: Case, kind: str, hints: Hints) -> tuple[str, str]:
         if asked and asked[-1].status in (400, 422):
             advice = "; give --body FILE with what the service asks for"
         return "project", f"no project was created: {reason or 'none was asked for'}{advice}"
+    if case.seen.way.followed:
+        return "deployment", "that of the created project was not read"
     what = f"{hints.deployment} was not read" if hints.deployment else "no deployment was read"
     return "deployment", f"{what}: {reason or 'no response names one; give --deployment ID'}"
 
@@ -212,7 +222,8 @@ def left_behind(exchanges: Sequence[Exchange]) -> list[dict[str, Any]]:
     for post in exchanges:
         may_have = post.purpose in (CREATE, REJECTED) and not 400 <= post.status < 500
         if post.is_creation and post.purpose and (post.is_success or may_have):
-            way = find_way(Log("", (*lists[-1:], post)))
+            creation = replace(post, purpose=CREATE)
+            way = find_way(Log("", (*lists[-1:], creation)))
             found.append({"id": way.created_id, "name": name_sent(post)})
     return found
 

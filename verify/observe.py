@@ -5,19 +5,22 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from email.utils import parsedate_to_datetime
 from functools import cached_property
+from math import inf
 from random import Random
 from typing import Any
 
-from profiles.ids import opaque_form, slug_of
+from profiles.check import schemas
+from profiles.ids import id_form, opaque_form, slug_of
 from profiles.markers import CHOICE, Path, is_choice
-from web.schemas import TYPES, is_of_type
+from web.schemas import TYPES, is_of_type, is_valid
 
-from .errors import error_text
+from .errors import DETAIL, error_text
 from .exchange import NOTHING, Exchange, Log
 from .guesses import COUNT_WORDS, LEAST_NAME, MAX_OTHERS, MAX_READINGS, MINUTE
-from .kinds import CREATE, DEPLOYMENT, LIST, NAME_PREFIX, kinds_of
+from .kinds import CREATE, DEPLOYMENT, LIST, NAME_PREFIX, is_own_member, kinds_of
 from .limits import SENTENCE, Limited
 from .observation import ANOTHER, NEWEST, OLDEST, Observation, Template
+from .status import has_status_name, word_of
 from .template import Reading, Unified, has_markers, unify
 from .values import (
     Known,
@@ -31,9 +34,10 @@ from .values import (
     seconds_of,
     with_scalars,
     with_value,
+    without_markers,
     words_of,
 )
-from .way import Way, has_status_name, is_own_member, word_of
+from .way import Way
 
 Timed = tuple[Any, str, str]
 """A body, and the statuses of its deployment that were read before and after it."""
@@ -169,21 +173,23 @@ class Observer:
     @cached_property
     def _status_path(self) -> Path | None:
         """Where a listed project has the status of its deployment."""
-        run = set(self.words)
-        for path, _ in scalars(self._timed[-1][0] if self._timed else None):
-            words = [word_of(at(body, path)) for body, _, _ in self._timed]
-            pairs = zip(words, self._timed, strict=True)
-            known = [word for word, (_, before, after) in pairs if word in (before, after)]
-            others = {word for word in words if word not in known}
-            if (
-                not known
-                or not all(words)
-                or (others and not (others & run or not has_status_name(path)))
-            ):
-                continue
-            if len(set(words)) > 1 or has_status_name(path):
-                return path
-        return None
+        last = self._timed[-1][0] if self._timed else None
+        places = [path for path, _ in scalars(last) if self._is_status_place(path)]
+        return first_of(places)
+
+    def _is_status_place(self, path: Path) -> bool:
+        """Whether a listed project has there, each time, a status that was read before or after it.
+
+        In a member that is called so it may be one that was never read.
+        """
+        words = [word_of(at(body, path)) for body, _, _ in self._timed]
+        pairs = list(zip(words, self._timed, strict=True))
+        others = {word for word, (_, before, after) in pairs if word not in (before, after)}
+        if not all(words) or len(others) == len(set(words)):
+            return False
+        if not has_status_name(path):
+            return not others and len(set(words)) > 1
+        return others.isdisjoint(self.words)
 
     @cached_property
     def _timed(self) -> list[Timed]:
@@ -264,8 +270,10 @@ class Observer:
         creation = self._way.creation
         if creation is None:
             return 0.0, until
-        skew = clock_skew(creation)
-        return creation.sent_at - MINUTE + skew, until + skew
+        created_at = clock_of(creation)
+        if not created_at:
+            return 0.0, inf  # a recording without times
+        return created_at - MINUTE, until + created_at - creation.sent_at
 
     # Errors, and what is no JSON
 
@@ -291,7 +299,8 @@ class Observer:
         body = unified.body
         if status >= 400:
             body = with_scalars(body, lambda path, each: error_text(path, each, status, sent))
-        return Template(kind, tuple(same), body, unified.varying, headers)
+        varying = frozenset(path for path in unified.varying if at(body, path) != DETAIL)
+        return Template(kind, tuple(same), body, varying, headers)
 
     def _reading(self, body: Any, known: Known, word: str = "") -> Reading:
         values = {str(value) for _, value in known.named if len(str(value)) >= LEAST_NAME}
@@ -387,13 +396,12 @@ def marked_field(name: str, value: str, known: Known) -> str:
     return known.mark(value)
 
 
-def clock_skew(exchange: Exchange) -> float:
-    """By how many seconds the clock of the service is ahead, as far as it says so."""
+def clock_of(exchange: Exchange) -> float:
+    """The time of a response by the clock of the service, if it says so; 0 if it is not known."""
     try:
-        date = parsedate_to_datetime(exchange.header("Date") or "")
+        return parsedate_to_datetime(exchange.header("Date") or "").timestamp()
     except ValueError:
-        return 0.0
-    return date.timestamp() - exchange.sent_at
+        return exchange.sent_at
 
 
 # Order and ids
@@ -431,15 +439,18 @@ def order_of_times(way: Way) -> str:
 
 
 def ids_of(way: Way) -> dict[str, str | int]:
-    """An example of the ids of each kind of record, or the marker from which they are made."""
-    found: dict[str, str | int] = {}
-    if way.creation is None or way.created_id is None:
-        return found
-    found["projects"] = example_of(way.created_id, [("project.name", slug_of(way.created_name))])
-    if way.followed and way.is_own:
+    """An example of the ids of each kind of record, or the marker from which they are made.
+
+    An id that a profile cannot have gives none.
+    """
+    examples = {}
+    if way.creation and way.created_id is not None:
+        bases = [("project.name", slug_of(way.created_name))]
+        examples["projects"] = example_of(way.created_id, bases)
+    if way.creation and way.followed and way.is_own:
         bases = [("project.id", way.owner_id), ("project.name", slug_of(way.owner_name))]
-        found["deployments"] = example_of(way.deployment_id, bases)
-    return found
+        examples["deployments"] = example_of(way.deployment_id, bases)
+    return {kind: each for kind, each in examples.items() if is_example(each, kind)}
 
 
 def example_of(own_id: Any, bases: list[tuple[str, Any]]) -> str | int:
@@ -453,6 +464,14 @@ def example_of(own_id: Any, bases: list[tuple[str, Any]]) -> str | int:
     if not isinstance(own_id, str):
         return 7040
     try:
-        return opaque_form(text).make(Random(0))
+        return opaque_form(without_markers(text)).make(Random(0))
     except ValueError:
         return text
+
+
+def is_example(example: str | int, kind: str) -> bool:
+    try:
+        id_form(example, kind)
+    except ValueError:
+        return False
+    return is_valid(example, schemas()["id"])

@@ -75,8 +75,7 @@ class Privacy:
             return value
         if is_secret and isinstance(value, str) and not literals(value):
             return value  # a marker
-        self.notes.append(f"{place}{pointer(*path)}: left out, as it may be a secret, or another's")
-        return TEXT if isinstance(value, str) else type(value)()
+        return self._left_out(value, path, place)
 
     def _clean_object(
         self, value: dict[str, Any], path: Path, place: str, is_safe: Callable[[Path, str], bool]
@@ -84,11 +83,24 @@ class Privacy:
         if is_choice(value):
             words = value[CHOICE].items()
             return {CHOICE: {word: self._clean(each, path, place, is_safe) for word, each in words}}
+        label = label_of(value)
         found = {}
         for name, each in value.items():
-            if self._is_safe((), name) and (name.isidentifier() or is_safe((), name)):
-                found[name] = self._clean(each, (*path, name), place, is_safe)
+            inner = (*path, name)
+            if not self._is_safe((), name) or not (name.isidentifier() or is_safe((), name)):
+                continue
+            if label and name == "value" and is_secret_name(label):
+                found[name] = self._left_out(each, inner, place)
+            elif label and each == label and is_safe(inner, label):
+                found[name] = label
+            else:
+                found[name] = self._clean(each, inner, place, is_safe)
         return found
+
+    def _left_out(self, value: Any, path: Path, place: str) -> Any:
+        """What stands for a value that is left out, of the same type."""
+        self.notes.append(f"{place}{pointer(*path)}: left out, as it may be a secret, or another's")
+        return TEXT if isinstance(value, str) else type(value)()
 
     def _is_safe(self, path: Path, text: str) -> bool:
         if self._secrets.are_in(text):
@@ -107,6 +119,12 @@ class Privacy:
             return True
         inside = [each for each in self._long if each in text]
         return any(pattern_of(each).search(text) for each in inside)
+
+
+def label_of(value: dict[str, Any]) -> str:
+    """The name of a variable that an object has with its value, "" if it has none."""
+    label = value.get("key", value.get("name"))
+    return label if "value" in value and isinstance(label, str) else ""
 
 
 def literals(text: str) -> list[str]:

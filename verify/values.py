@@ -13,7 +13,7 @@ from profiles.times import time_form
 from web.times import parse_time
 
 from .exchange import NOTHING
-from .guesses import DEPLOYMENT_WORDS, SHORTEST_NUMBER, SHORTEST_PART
+from .guesses import DEPLOYMENT_WORDS, ID_WORDS, SHORTEST_NUMBER, SHORTEST_PART
 
 T = TypeVar("T")
 
@@ -129,6 +129,10 @@ def words_of(name: str) -> tuple[str, ...]:
 def last_word(name: str) -> str:
     words = words_of(name)
     return words[-1] if words else ""
+
+
+def is_called_id(path: Path) -> bool:
+    return last_word(last_name(path)) in ID_WORDS
 
 
 def is_of_deployment(path: Path) -> bool:

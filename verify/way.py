@@ -1,47 +1,39 @@
 """Finds its way in the bodies of a service: where the list, a record and the status are."""
 
-import re
 from collections import Counter, defaultdict
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
-from urllib.parse import unquote
 
 from profiles.markers import (
-    CHOICE,
     NAME,
     Path,
-    is_choice,
     places_of_name,
     places_of_projects,
     values_below,
-    whole_marker,
 )
-from profiles.profile import Profile
-from stub.redaction import SECRET_NAME
 
+from .candidates import Candidate as Candidate
+from .candidates import candidates_in, names_deployment
 from .exchange import NOTHING, Exchange, Log
 from .guesses import (
-    ID_WORDS,
-    LOCATIONS,
-    MAX_CANDIDATES,
     MAX_CREATIONS,
     MAX_ID,
     MAX_OTHERS,
-    MAX_STATUS,
     MINUTE,
-    PROSE_NAMES,
-    STATUS_NAMES,
 )
-from .kinds import CREATE, DEPLOYMENT, LIST, OWN_MEMBER, kinds_of
+from .hints import Hints as Hints
+from .hints import known_path
+from .kinds import CREATE, DEPLOYMENT, LIST, is_own_member, kinds_of
 from .limits import Limited
+from .status import find_status, word_of, words_at
 from .values import (
     arrays_in,
     at,
     first_of,
+    is_called_id,
     is_id,
-    is_number,
     is_of_deployment,
     is_through_objects,
     last_name,
@@ -53,26 +45,6 @@ from .values import (
     with_value,
     words_of,
 )
-
-IN_A_URL = re.compile("/deployments/([^/?#>]+)")
-
-
-@dataclass(frozen=True)
-class Hints:
-    """What a person has said: a deployment, the body of a creation, and a known profile."""
-
-    deployment: str = ""
-    request: Any = None  # with the marker {project.name}
-    profile: Profile | None = None
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """A value that may be the id of a deployment, and the member or the field that has it."""
-
-    id: str
-    member: str
-    rank: int  # 0 is the likeliest
 
 
 @dataclass(frozen=True)
@@ -145,7 +117,10 @@ class Way:
 
     def status_of(self, exchange: Exchange) -> str:
         """The status of a deployment as a word, "" if it has none."""
-        return word_of(at(exchange.seen, self.status_path))
+        if self.status_path is None:
+            return ""
+        bodies = [each.seen for each in self.followed]
+        return words_at(self.status_path, [exchange.seen, *bodies[-1:]])[0]
 
 
 def find_way(log: Log, hints: Hints | None = None) -> Way:
@@ -358,8 +333,9 @@ def with_id(way: Way, hints: Hints) -> Way:
     if not is_id(created_id):
         path = known_path(hints, "create", "project.id")
         created_id = at(body, path)
-        if not is_id(created_id):
-            created_id = at(body, find_id(body, [], name=way.created_name))
+        own_path = find_id(body, [], name=way.created_name)
+        if not is_id(created_id) and own_path and is_called_id(own_path):
+            created_id = at(body, own_path)
     return replace(way, id_path=id_path, created_id=created_id if is_id(created_id) else None)
 
 
@@ -401,15 +377,6 @@ def find_id(item: Any, others: Sequence[Any], shared: Any = NOTHING, name: str =
     found = preferred(found, lambda path: at(item, path) != name)
     found = [path for path in found if len(path) == len(found[0])]
     return first_of(preferred(found, is_called_id))
-
-
-def is_own_member(name: str) -> bool:
-    """Whether it is the member that verify sends itself, in any spelling."""
-    return "".join(words_of(name)) == OWN_MEMBER
-
-
-def is_called_id(path: Path) -> bool:
-    return last_word(last_name(path)) in ID_WORDS
 
 
 def may_be_own_id(path: Path, value: Any, name: str) -> bool:
@@ -454,72 +421,6 @@ def known_places(hints: Hints, part: str, way: Way) -> list[Path]:
     if part == "list":
         path = path[len(way.items_path or ()) + 1 :]
     return [path]
-
-
-def candidates_in(
-    bodies: Iterable[Any],
-    exchanges: Iterable[Exchange],
-    own_id: Any,
-    *known: Path,
-    among: Container[str] | None,
-) -> list[Candidate]:
-    """The candidates in bodies, and in header fields; those at known places come first."""
-    found = [each for exchange in exchanges for each in candidates_in_fields(exchange)]
-    for body in bodies:
-        found += [Candidate(str(at(body, path)), "", -1) for path in known if is_id(at(body, path))]
-        for path, value in scalars(body):
-            may_count = among is None or str(value) in among or IN_A_URL.search(str(value))
-            candidate = candidate_at(path, value) if may_count else None
-            if candidate is not None:
-                found.append(candidate)
-    found.sort(key=lambda candidate: candidate.rank)
-    distinct: dict[str, Candidate] = {}
-    for candidate in found:
-        if candidate.id != str(own_id):
-            distinct.setdefault(candidate.id, candidate)
-    likeliest = list(distinct.values())[: MAX_CANDIDATES - 2]
-    if is_id(own_id):
-        likeliest.append(Candidate(str(own_id), "id", 5))
-    return likeliest
-
-
-def candidates_in_fields(exchange: Exchange) -> Iterator[Candidate]:
-    """The ids that stand at the end of the URLs in header fields."""
-    for name in LOCATIONS:
-        text = exchange.header(name) or ""
-        for match in IN_A_URL.finditer(text):
-            yield Candidate(unquote(match[1]), name, 0)
-        is_url = name != "link" and "/projects/" not in text
-        last = re.search("([^/?#]+)/?(?:[?#].*)?$", text)
-        if last and is_url:
-            yield Candidate(unquote(last[1]), name, 1)
-
-
-def candidate_at(path: Path, value: Any) -> Candidate | None:
-    """The value as a candidate, None if it is no id of a deployment."""
-    text = str(value)
-    name = last_name(path)
-    last = last_word(name)
-    if not is_id(value) or len(text) > MAX_ID or seconds_of(value) is not None:
-        return None
-    if SECRET_NAME.search(name) or last == "key" or is_own_member(name):
-        return None
-    match = IN_A_URL.search(text)
-    if match:
-        return Candidate(unquote(match[1]), name, 0)
-    if is_of_deployment(path) and last in ID_WORDS:
-        return Candidate(text, name, 0)
-    if " " in text or "://" in text:
-        return None
-    if says_deployment(last) or is_of_deployment(path[:-1]):
-        return Candidate(text, name, 1)
-    if last == "id" and len(path) > 1:
-        return Candidate(text, name, 2)
-    if is_of_deployment(path):
-        return Candidate(text, name, 3)
-    if last in ID_WORDS and len(words_of(name)) > 1:
-        return Candidate(text, name, 4)
-    return None
 
 
 def with_deployment(way: Way, reads: list[Exchange], hints: Hints) -> Way:
@@ -585,27 +486,7 @@ def owner_of(way: Way, deployment_id: str, body: Any) -> tuple[Any, str]:
     return None, ""
 
 
-def names_deployment(body: Any, deployment_id: str) -> bool:
-    """Whether a body has the id of a deployment, by itself or in its URL."""
-    for _, value in scalars(body):
-        match = IN_A_URL.search(str(value))
-        if deployment_id in (str(value), unquote(match[1]) if match else ""):
-            return True
-    return False
-
-
 # Its status
-
-
-def word_of(value: Any) -> str:
-    """A status as a word: a text that is short and no time, a number, true or false."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    if is_number(value):
-        return str(value)
-    if isinstance(value, str) and value.isprintable() and seconds_of(value) is None:
-        return value if len(value) <= MAX_STATUS else ""
-    return ""
 
 
 def with_status(way: Way, hints: Hints) -> Way:
@@ -618,105 +499,3 @@ def with_status(way: Way, hints: Hints) -> Way:
         return replace(way, status_path=known, is_sure=True)
     path, is_sure = find_status(bodies, str(way.deployment_id))
     return replace(way, status_path=path, is_sure=is_sure)
-
-
-def find_status(bodies: Sequence[Any], own_id: str) -> tuple[Path | None, bool]:
-    """The path of the status in the bodies of a deployment, which were read in this order.
-
-    It stands in the object with the id of the deployment, and of the places there that change, it
-    is the one that changes more. Only if none there changes or is called so, it is further inside.
-    The second value says whether no other place is called a status.
-    """
-    places = [path for path, _ in scalars(bodies[-1]) if is_place(path, bodies)]
-    holder = holder_of(bodies[-1], own_id)
-    changes = {path: changes_at(path, bodies) for path in places}
-    named = [path for path in places if has_status_name(path)]
-    flags = [path for path in places if isinstance(at(bodies[-1], path), bool)]
-    changing = [path for path in places if changes[path] and path not in flags]
-    direct = [path for path in places if path[:-1] == holder]
-    groups = (
-        [path for path in direct if path in changing],
-        siblings([path for path in named if changes[path]], changing),
-        changing,
-        [path for path in direct if path in named],
-        named,
-        [path for path in direct if changes[path]],
-        [path for path in flags if changes[path]],
-    )
-    found = first_of(each for each in groups if each)
-    if found is None:
-        return None, False
-    best = max(found, key=lambda path: (changes[path], has_status_name(path), -len(path)))
-    others = [path for path in named if path != best and len(path) < len(best)]
-    return best, not others
-
-
-def is_place(path: Path, bodies: Sequence[Any]) -> bool:
-    """Whether a status may stand there: a text like a word, or another value that is called so."""
-    for index, name in enumerate(path):
-        if isinstance(name, int) and len(at(bodies[-1], path[:index])) > 1:
-            return False  # of one of several steps
-    values = [at(body, path) for body in bodies]
-    words = [word_of(value) for value in values]
-    if not words[-1]:
-        return False
-    if has_status_name(path):
-        return True
-    if PROSE_NAMES.intersection(words_of(last_name(path))) or is_called_id(path):
-        return False
-    if all(isinstance(value, bool) for value in values):
-        return True
-    texts = [word for value, word in zip(values, words, strict=True) if isinstance(value, str)]
-    return bool(texts) and all(re.fullmatch("[A-Za-z][A-Za-z_. -]*", text) for text in texts)
-
-
-def changes_at(path: Path, bodies: Sequence[Any]) -> int:
-    """How many words are read there after the first one."""
-    words = {word_of(at(body, path)) for body in bodies}
-    return len(words - {""}) - 1
-
-
-def holder_of(body: Any, own_id: str) -> Path:
-    """The path of the outermost object that has the id of the deployment."""
-    for path, value in scalars(body):
-        if is_id(value) and str(value) == own_id and path:
-            return path[:-1]
-    return ()
-
-
-def siblings(found: list[Path], places: list[Path]) -> list[Path]:
-    """The places in the object of the first one that was found."""
-    if not found:
-        return []
-    holder = found[0][:-1]
-    return [path for path in places if path[:-1] == holder]
-
-
-def has_status_name(path: Path) -> bool:
-    return last_name(path).lower() in STATUS_NAMES
-
-
-# What a known profile says
-
-
-def known_path(hints: Hints, part: str, marker: str) -> Path | None:
-    """Where a known profile has a marker in the body of a part; for the status also a choice."""
-    form = hints.profile.form(part) if hints.profile else None
-    if form is None:
-        return None
-    for path, value in values_below(form.body):
-        found = whole_marker(value)
-        if found and found.name == marker and found.form in ("", "text") and CHOICE not in path:
-            return path
-    if marker != "deployment.status":
-        return None
-    for path, value in values_below(form.body):
-        if is_choice(value) and CHOICE not in path and is_status_choice(value[CHOICE]):
-            return path
-    return None
-
-
-def is_status_choice(words: dict[str, Any]) -> bool:
-    """Whether a choice has each status itself, as a number or a boolean."""
-    own = {word: value for word, value in words.items() if word}
-    return bool(own) and all(word_of(value) == word for word, value in own.items())

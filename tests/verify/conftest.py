@@ -20,8 +20,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
-import pytest
-
 from profiles.markers import replaced
 from tests.contract import CREATED
 from tests.program import run

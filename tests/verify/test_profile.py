@@ -101,8 +101,16 @@ APIS = {
         listed=lambda items: {"items": items, "nextPageToken": ""},
         created=lambda project: (
             202, {"Operation-Location": f"{BASE}/v1/deployments/{project.deployment_id}"}, None),
-        deployment=operation, run=(False, True), request={"displayName": NAME},
+        deployment=operation, run=(False, True), request={"displayName": NAME, "again": NAME},
     ),
+    "flags": Api(
+        created=lambda project: (200, {}, {"name": f"operations/{project.deployment_id}"}),
+        deployment=lambda project: {
+            "name": f"operations/{project.deployment_id}", **(
+                {"done": True, "response": {"id": project.id}} if project.status else {"at": "x"})},
+        run=(False, True),
+    ),
+    "texts": Api(deployment=lambda project: project.status),
     "stages": Api(
         listed=lambda items: {"result": items, "success": True, "errors": [],
                               "result_info": {"page": 1, "count": len(items), "total_pages": 1}},
@@ -200,6 +208,15 @@ def test_a_list_without_the_created_project_is_left_out_and_told() -> None:
     assert "/list is left out: no list has the created project" in found.notes
 
 
+def test_in_a_long_list_the_created_project_is_found_wherever_it_stands() -> None:
+    others = [plain_project(Project(3, f"sample-{number}")) for number in range(150)]
+    api = Api(
+        listed=lambda items: {"projects": [*others, *items, *others], "total": 300 + len(items)}
+    )
+    document = profile(api)
+    assert document["list"]["body"] == {"projects": ["{record}"], "total": "{count}"}
+
+
 def test_the_observation_of_a_log_that_only_reads_has_no_values_of_others() -> None:
     api = Api(item=lambda each: {**plain_project(each), "plan": "private", "size": each.number})
     reads = [
@@ -241,6 +258,12 @@ def test_no_secret_is_in_a_profile_and_each_one_is_told() -> None:
     why = "left out, as it may be a secret, or another's"
     for name in ("database", "key", "connection", "connection_string", "signed", "apiKey/value"):
         assert f"/deployment/body/env/{name}: {why}" in found.notes
+
+
+def test_of_a_variable_the_value_is_a_secret_if_its_name_is_one() -> None:
+    env = [{"key": "PORT", "value": "80"}, {"name": "API_TOKEN", "value": "s3cr3t"}]
+    record = profile(Api(item=lambda project: {**plain_project(project), "env": env}))["record"]
+    assert record["env"] == [{"key": "PORT", "value": "80"}, {"name": "API_TOKEN", "value": "text"}]
 
 
 def test_a_marker_in_a_member_with_the_name_of_a_secret_stays() -> None:
@@ -304,11 +327,12 @@ def test_a_list_says_one_page() -> None:
     assert "/list/body/next_cursor: as on the only page, not 'bmV4dA=='" in found.notes
 
 
+DATE = "Wed, 25 Nov 2026 20:38:08 GMT"
 COMPUTED = {
     "ETag": '"1"', "Last-Modified": "Wed, 25 Nov 2026 20:38:08 GMT", "Age": "3", "Expires": "0",
     "Digest": "sha-256=x", "Content-MD5": "x", "X-Request-Id": "r-1", "RateLimit-Limit": "9",
     "X-RateLimit-Remaining": "9", "Traceparent": "00-1", "CF-Ray": "1", "Retry-After": "1",
-    "Date": "Wed, 25 Nov 2026 20:38:08 GMT", "Server": "nginx", "Allow": "GET",
+    "Date": DATE, "Server": "nginx", "Allow": "GET",
 }  # fmt: skip
 
 
@@ -326,6 +350,7 @@ def test_header_fields_that_are_computed_are_in_no_profile() -> None:
 def test_no_text_of_the_status_that_is_too_long_is_in_a_profile() -> None:
     found = profile(Api(run=("queued", "x" * 65, "done")))
     assert found["statuses"] == {"run": ["queued", "done"]}
+    assert found["deployment"]["body"]["status"] == CHOICE
     assert "xxx" not in json.dumps(found)
 
 
@@ -335,7 +360,7 @@ def test_a_list_that_was_read_between_belongs_to_the_status_that_it_shows() -> N
     def item(project: Project) -> Any:
         return {**plain_project(project), "url": "u" if project.status == "done" else None}
 
-    log = Api(item=item, run=("queued", "queued", "done")).log()
+    log = Api(item=item, run=("queued", "building", "done")).log()
     exchanges = [*log.exchanges]
     *_, late, done, _ = [number for number, each in enumerate(exchanges) if each.purpose == "list"]
     exchanges[late] = replace(exchanges[late], content=exchanges[done].content)
@@ -457,8 +482,13 @@ def test_a_part_that_a_profile_cannot_have_is_left_out_and_told() -> None:
     found = inferred(Api(created=lambda each: (203, {}, plain_project(each))).log())
     assert "status" not in found.document["create"]
     assert "the status of a creation: a profile cannot have 203" in found.notes
-    api = Api(item=lambda each: {"id": "_" * each.number, "name": each.name})
-    assert inferred(api.log()).document["ids"].keys() == {"deployments"}
+    for sign in ("_", "\ud800", " "):
+        api = Api(item=with_sign(sign))
+        assert profile(api)["ids"].keys() == {"deployments"}
+
+
+def with_sign(sign: str) -> Callable[[Project], Any]:
+    return lambda project: {"id": sign * project.number, "name": project.name}
 
 
 def test_names_of_members_that_are_data_and_our_own_member_are_left_out() -> None:
@@ -466,9 +496,10 @@ def test_names_of_members_that_are_data_and_our_own_member_are_left_out() -> Non
         routes = {f"{project.id}.acme.example": 1, project.time: 2, "all": 3}
         return {**plain_project(project), "routes": routes, "stubVerify": "sent"}
 
-    record = profile(Api(item=item))["record"]
-    assert record["routes"] == {"all": 3}
-    assert "stubVerify" not in record
+    document = profile(Api(item=item, request={"name": NAME, "stubverify": "sent"}))
+    assert document["record"]["routes"] == {"all": 3}
+    assert "stubVerify" not in document["record"]
+    assert document["create"]["request"] == {"name": "{project.name}"}
 
 
 def test_a_clock_that_is_wrong_is_no_reason_to_miss_a_time() -> None:
@@ -478,6 +509,15 @@ def test_a_clock_that_is_wrong_is_no_reason_to_miss_a_time() -> None:
         headers={"Date": "Tue, 25 Nov 2031 20:38:09 GMT"},
     )
     assert profile(api)["record"]["created_at"] == "{project.created_at:2026-01-05T09:00:00Z}"
+
+
+def test_a_recording_without_times_has_those_of_the_responses() -> None:
+    for headers, day in (({}, "1970-01-01"), ({"Date": DATE}, "2026-11-25")):
+        log = Api(headers=headers).log()
+        untimed = Log(BASE, tuple(replace(each, sent_at=0.0) for each in log.exchanges))
+        document = inferred(untimed).document
+        time = document["record"]["created_at"]
+        assert (time, document["observed_at"]) == ("{project.created_at:2026-01-05T09:00:00Z}", day)
 
 
 Ids = Callable[[Project], Any]

@@ -8,17 +8,11 @@ import pytest
 
 from profiles.profile import make_profile
 from tests.verify.apis import BASE, NAME, Api, Project, observed, plain_deployment, profile, sent
+from verify.candidates import candidates_in
 from verify.exchange import Exchange, Log
 from verify.kinds import kinds_of
-from verify.way import (
-    Hints,
-    candidates_in,
-    find_candidates,
-    find_id,
-    find_items,
-    find_status,
-    find_way,
-)
+from verify.status import find_status
+from verify.way import Hints, find_candidates, find_id, find_items, find_way
 
 TIME = "2026-01-01T00:00:00Z"
 OLD, NEW = {"id": 1, "name": "a"}, {"id": 2, "name": "new"}
@@ -79,6 +73,7 @@ CANDIDATES: list[tuple[Any, list[str]]] = [
     ({"deploy_key": "k", "deploy_token": "t", "job": {"ref": "r"}}, ["r"]),
     ({"taskUid": 9, "action_id": "a"}, ["9", "a"]),
     ({"batchUid": "b", "region": "fra"}, ["b"]),
+    ({"name": "projects/7/operations/o-1"}, ["o-1"]),
 ]
 
 
@@ -92,6 +87,7 @@ FIELDS = {
     "Location": "/v1/deployments/d%2F1",
     "Content-Location": f"{BASE}/v1/deployments/d%2F1?x=1",
     "Operation-Location": f"{BASE}/v1/operations/d%2F1",
+    "Azure-AsyncOperation": f"{BASE}/v1/things/d%2F1",
     "Link": '</v1/projects/4>; rel="up", </v1/deployments/d%2F1>; rel="related"',
 }
 
@@ -130,6 +126,7 @@ STATUSES: list[tuple[Any, Any, bool]] = [
     (reads(*({"status": a, "message": b} for a, b in ("aa", "ab", "bc"))), ("status",), True),
     # A number or a boolean.
     (reads({"done": False}, {"done": True}), ("done",), True),
+    (reads({}, {"done": True}), ("done",), True),
     (reads({"state": 1, "percent": 1}, {"state": 2, "percent": 9}), ("state",), True),
 ]  # fmt: skip
 
