@@ -120,7 +120,7 @@ def secrets_of(log: Log, token: str = "") -> Secrets:
 
 
 def other_secrets(exchange: Exchange) -> Iterator[str]:
-    """Cookies, keys in header fields and URLs, passwords and codes in the body of a request."""
+    """Cookies, keys in header fields, URLs and bodies, and the codes of a request."""
     for name, value in (*exchange.sent, *exchange.headers.items()):
         lower_name = name.lower()
         if lower_name in ("cookie", "set-cookie"):
@@ -133,6 +133,9 @@ def other_secrets(exchange: Exchange) -> Iterator[str]:
         sent += parse_qsl(exchange.body.decode(errors="replace")[:10_000])
     for name, value in sent:
         if is_secret_name(name) or SENT_SECRET.fullmatch(name):
+            yield value
+    for name, value in members_of(exchange.seen):
+        if is_secret_name(name) and name.lower() != "key":  # which may be an id
             yield value
 
 
