@@ -172,7 +172,7 @@ def test_a_profile_of_a_person_is_compared_where_it_says_something() -> None:
 
 
 # An example of before, one of now, and whether they may be of one form.
-IDS = [
+IDS: list[tuple[str | int, str | int, bool]] = [
     ("prj_5d400d0a", "prj_cd18fc9f", True),
     ("prj_5d400d0a", "app_cd18fc9f", False),
     ("prj_5d400d0a", "cd18fc9f", False),
