@@ -147,9 +147,11 @@ def verify_service(start: Start, options: Options) -> int:
 
 
 def make_client(options: Options, token: str, environ: Mapping[str, str]) -> "HTTPClient":
-    from verify.client import HTTPClient, check_token
+    from verify import record
+    from verify.client import TIMEOUT, HTTPClient, check_token
 
-    client = HTTPClient(options.url, options.ca, environ)
+    timeout = record.TIMEOUT if options.words else TIMEOUT
+    client = HTTPClient(options.url, options.ca, environ, timeout)
     check_token(token)
     return client
 

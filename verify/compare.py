@@ -549,8 +549,11 @@ UUID_SHAPE = re.compile("[0-9A-Fa-f]{8}-(?:[0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12}")
 
 def is_same_ids(before: str | int, now: str | int, kind: str) -> bool:
     """Whether two examples of ids may be of one form; what tells little is no difference."""
-    old_form = id_form(before, kind)
-    new_form = id_form(now, kind)
+    try:
+        old_form = id_form(before, kind)
+        new_form = id_form(now, kind)
+    except ValueError:  # of an id without a letter or a digit
+        return before == now
     if isinstance(old_form, Numbers) or isinstance(new_form, Numbers):
         return type(old_form) is type(new_form)
     if isinstance(old_form, Derived) or isinstance(new_form, Derived):

@@ -1,14 +1,17 @@
 """What a service sees of `verify`: its requests, in their order."""
 
+import json
 import re
+import time
 from collections import Counter
 from itertools import pairwise
+from typing import Any
 
 import pytest
 
 from tests.verify import differences as parts
-from tests.verify.conftest import TOKEN, Request, Service, listening, verify
-from tests.verify.differences import first, on, on_listed, put
+from tests.verify.conftest import TOKEN, Change, Request, Response, Service, listening, verify
+from tests.verify.differences import first, on, on_listed, put, without
 
 pytestmark = pytest.mark.process
 
@@ -152,3 +155,60 @@ def test_a_429_is_waited_for_once_and_for_ten_seconds_at_most(seconds: str, time
     asked = [each.at for each in service.requests if each.status == 429]
     assert len(asked) == times
     assert asked[-1] - asked[0] >= times - 1
+
+
+def test_a_given_deployment_is_followed_until_it_has_ended() -> None:
+    for level in ("read", "write"):
+        service = Service()
+        service.created.append("p-1")
+        service.deployments["d-1"]["status"] = "queued"
+        done = verify(service, "--deployment", "d-1", "--wait", "5", level=level)
+        read = [each.status for each in service.requests if each.path == "/v1/deployments/d-1"]
+        assert (done.status, read) == (0, [200, 200, 200, *[401] * 2]), done.stdout
+
+
+def moved_to(other_id: str) -> Change:
+    """The creation has the id of its deployment elsewhere, behind that of something else."""
+
+    def change(body: dict[str, Any]) -> dict[str, Any]:
+        deployment_id = body["latest_deployment_id"]
+        more = {"build": {"id": other_id}, "deploy": {"id": deployment_id}}
+        return {**without("latest_deployment_id")(body), **more}
+
+    return on("created", body=change)
+
+
+@pytest.mark.parametrize("status", [403, 405, 500])
+def test_candidates_go_on_after_an_error_to_one_that_is_200(status: int) -> None:
+    sought = on("no deployment", status=status, has=lambda each: each.path.endswith("x-1"))
+    listed = on_listed(without("latest_deployment_id"))
+    done = verify(Service(moved_to("x-1"), sought, listed), level="write")
+    assert (done.status, done.parts[parts.DEP]["verdict"]) == (0, "kept")
+
+
+def in_location(response: Response, request: Request, number: int) -> None:
+    """The creation has no body."""
+    if response.case == "created":
+        path = f"/v1/deployments/{response.body['latest_deployment_id']}"
+        response.headers |= {"Location": path, "Content-Type": None}
+        response.status, response.raw = 202, b""
+
+
+def test_a_deployment_that_a_header_field_names_is_found() -> None:
+    listed = on_listed(without("latest_deployment_id"))
+    done = verify(Service(in_location, listed), level="write")
+    assert (done.status, done.parts[parts.STATUS]["verdict"]) == (0, "kept")
+
+
+LARGE = [{"id": f"p-{number}", "name": "x" * 20, "in": {"a": [1, 2]}} for number in range(50_000)]
+DEEP = json.loads('{"a": ' * 450 + "1" + "}" * 450)
+
+
+@pytest.mark.parametrize("value", [LARGE, DEEP, "x" * 4_000_000], ids=["wide", "deep", "long"])
+def test_a_large_response_is_judged_in_little_time(value: Any) -> None:
+    large = on("created", "no deployment", body=put(all=value))
+    started = time.process_time()
+    done = verify(Service(large), level="write", saves=True)
+    assert done.status == 0
+    assert time.process_time() - started < 6  # three such responses, and what the service takes
+    assert len(done.stdout) < 20_000

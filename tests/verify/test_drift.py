@@ -7,7 +7,16 @@ from functools import cache
 import pytest
 
 from tests.verify.conftest import Change, Service, Verified, save, verify
-from tests.verify.differences import Edit, on, on_deployment, on_errors, on_projects, put, without
+from tests.verify.differences import (
+    Edit,
+    on,
+    on_deployment,
+    on_errors,
+    on_list,
+    on_projects,
+    put,
+    without,
+)
 from verify.compare import is_same_ids
 
 pytestmark = pytest.mark.process
@@ -90,6 +99,8 @@ CHANGES: dict[str, tuple[tuple[Change, ...], tuple[Change, ...], list[str]]] = {
     "no JSON any more": ((), (on("list", raw=b"<p>"),), ["unseen"]),
     "no array in the list": ((), (on("list", body=lambda _: {"count": 0}),), [
         "/list/body/projects"]),
+    "another order of the list": ((), (on_list(lambda found: [*reversed(found)]),), [
+        "/list/order"]),
     "times of another form": ((), (on_projects(IN_ANOTHER_ZONE), on_deployment(IN_ANOTHER_ZONE)), [
         "/list/body/projects/0/created_at", "/create/body/created_at",
         "/deployment/body/created_at"]),
@@ -118,6 +129,10 @@ VARIATIONS: dict[str, tuple[Change, ...]] = {
         on_deployment(put(more=[1])), on("list", body=put(more=1)), on(headers={"X-New": "1"}),
         on_errors(lambda body: {"error": {**body["error"], "message": "Another text.", "more": 1}}),
         on_deployment(put(status=lambda word: "queued" if word == "building" else word)),
+    ),
+    "a charset, and an array of objects in another order": (
+        on("list", headers={"Content-Type": "application/json; charset=utf-8"}),
+        on_deployment(put(steps=[*reversed(STEPS)])),
     ),
     "less": (
         on_projects(put(owner=None, tags=[], created_at="2026-01-04T09:00:00.12Z")),
@@ -172,7 +187,7 @@ def test_a_profile_of_a_person_is_compared_where_it_says_something() -> None:
 
 
 # An example of before, one of now, and whether they may be of one form.
-IDS = [
+IDS: list[tuple[str | int, str | int, bool]] = [
     ("prj_5d400d0a", "prj_cd18fc9f", True),
     ("prj_5d400d0a", "app_cd18fc9f", False),
     ("prj_5d400d0a", "cd18fc9f", False),
@@ -190,3 +205,11 @@ IDS = [
 def test_an_id_of_another_form_is_a_change() -> None:
     for before, now, is_same in IDS:
         assert is_same_ids(before, now, "projects") == is_same, (before, now)
+
+
+def test_what_no_request_of_a_run_causes_is_one_line_and_no_finding() -> None:
+    like = json.loads(profile_of(()))
+    like["errors"]["name_taken"] = {"status": 409, "body": {"code": "taken"}}
+    done, found = compare(json.dumps(like), (), level="read")
+    assert found == []
+    assert "\nnot seen, of what the profile has: create, errors/name_taken\n" in done.stdout

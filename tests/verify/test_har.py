@@ -14,7 +14,8 @@ from zipfile import ZipFile
 import pytest
 
 from tests.verify import differences as parts
-from tests.verify.conftest import TOKEN, Request, Service
+from tests.verify.conftest import TOKEN, Request, Service, Verified, save, verify
+from tests.verify.differences import on, without
 from verify.exchange import Log
 from verify.har import read_har
 from verify.spellings import secrets_of
@@ -22,6 +23,8 @@ from verify.spellings import secrets_of
 COOKIE = "session=cookie-7f3a9; theme=dark"
 URL = "https://service.example"
 PROJECTS = "/v1/projects"
+
+pytestmark = pytest.mark.process
 
 Entry = dict[str, Any]
 
@@ -357,6 +360,41 @@ def test_a_placeholder_of_a_token_leaks_nowhere(placeholder: str, tmp_path: Path
     secrets = secrets_of(log)
     assert not [each for each in log.exchanges if secrets.leak_in(each)]
     assert secrets.mask(placeholder) == placeholder
+
+
+# A run
+
+
+def judge(entries: Any, *options: str, **more: Any) -> Verified:
+    """A run with a HAR file of these entries."""
+    return verify(None, *options, har=har_of(entries).decode(), env={}, **more)
+
+
+def test_the_verdicts_and_the_profile_are_those_of_a_session() -> None:
+    changes = (on("created", status=200), on("list", headers={"X-Region": "fra"}))
+    known = save(Service(*changes)).profile
+    done = judge(record(Service(*changes)), saves=True)
+    assert (done.status, done.found) == (0, parts.differs(parts.POST_201))
+    assert (done.report["level"], done.report["created"]) == ("recorded", [])
+    for name in ("statuses", "deployment"):
+        assert done.profile[name] == known[name]
+    assert done.profile["create"]["request"] == {"name": "{project.name}", "plan": "pro"}
+    changed = record(Service(*changes, on("created", body=without("name"))))
+    drift = judge(changed, like=json.dumps(done.profile)).stdout
+    assert "finding: drift: /create/body/name: " in drift
+    assert TOKEN not in done.stdout + drift
+
+
+def test_a_recording_without_bodies_says_nothing_and_replaces_nothing(tmp_path: Path) -> None:
+    entries, file = record(Service()), tmp_path / "p"
+    judge(entries, "--save", str(file))
+    saved = file.read_text("utf-8")
+    for entry in entries:
+        del entry["response"]["content"]["text"]
+    done = judge(entries, "--save", str(file), "--deployment", "none")
+    assert (done.status, done.report) == (2, None)
+    assert "error: nothing could be checked: it was recorded without its body.\n" in done.stderr
+    assert file.read_text("utf-8") == saved
 
 
 # Files that cannot be used

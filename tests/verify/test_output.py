@@ -120,6 +120,15 @@ def test_a_response_with_the_token_is_a_finding() -> None:
         assert (line in done.stdout) == bool(leaks)
 
 
+def test_the_report_for_ci_has_the_request_of_each_leak(tmp_path: Path) -> None:
+    file = tmp_path / "report.xml"
+    verify(Service(LEAK), "--report", str(file))
+    text = file.read_text("utf-8")
+    assert "leaks: list: the response contains the token" in text
+    assert "&gt; GET /v1/projects\n" in text
+    assert TOKEN not in text
+
+
 def test_a_terminal_gets_no_control_characters() -> None:
     wild = "\x1b[2J\x07\x9b31m\u202e\u2028"
     gone = on("no deployment", status=410, body=put(detail=wild), headers={"X-A": "a\x1b[2Jb"})
