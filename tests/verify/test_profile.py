@@ -370,6 +370,17 @@ def test_no_text_of_the_status_that_is_too_long_is_in_a_profile() -> None:
     assert "xxx" not in json.dumps(found)
 
 
+def test_no_status_is_a_secret_or_a_name_of_ours() -> None:
+    found = profile(Api(run=(f"Bearer {TOKEN}", NAME, "done")))
+    assert found["statuses"] == {"run": ["done"]}
+    assert NAME not in json.dumps(found)
+
+
+def test_no_name_of_ours_stands_around_the_list() -> None:
+    listed = profile(Api(listed=lambda items: {"projects": items, "of": NAME}))["list"]["body"]
+    assert listed["of"] == "text"
+
+
 def test_a_list_that_was_read_between_belongs_to_the_status_that_it_shows() -> None:
     """Or to the one that was read after it, if it is not as all others of the one before."""
 
@@ -471,11 +482,14 @@ def test_what_varies_is_told_once_for_each_place() -> None:
     api = Api(
         deployment=lambda each: {**plain_deployment(each), "nonce": next(numbers)},
         listed=lambda items: {"projects": items, "took_ms": next(numbers)},
+        error=lambda *_: {"message": f"Here is error {next(numbers)}.", "n": next(numbers)},
     )
-    found = inferred(api.log())
     why = "another value in each reading; the profile has the first one"
-    assert f"/deployment/body/nonce: {why}" in found.notes
-    assert f"/list/body/took_ms: {why}" in found.notes
+    assert sorted(inferred(api.log()).notes) == [
+        f"/deployment/body/nonce: {why}",
+        f"/errors/deployment_not_found/body/n: {why}",
+        f"/list/body/took_ms: {why}",
+    ]
 
 
 def test_what_is_no_strict_json_is_left_out_and_told() -> None:
