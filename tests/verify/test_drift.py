@@ -6,6 +6,9 @@ from functools import cache
 
 import pytest
 
+from profiles.profile import make_profile
+from tests.services import DOCUMENTS
+from tests.verify.apis import inferred
 from tests.verify.conftest import Change, Service, Verified, save, verify
 from tests.verify.differences import (
     Edit,
@@ -17,7 +20,11 @@ from tests.verify.differences import (
     put,
     without,
 )
-from verify.compare import is_same_ids
+from verify.forms import is_same_ids
+from verify.main import judge
+from verify.options import Inputs, Options
+from verify.ours import expected_log
+from verify.way import Hints
 
 pytestmark = pytest.mark.process
 
@@ -213,3 +220,14 @@ def test_what_no_request_of_a_run_causes_is_one_line_and_no_finding() -> None:
     done, found = compare(json.dumps(like), (), level="read")
     assert found == []
     assert "\nnot seen, of what the profile has: create, errors/name_taken\n" in done.stdout
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_a_service_that_has_not_changed_has_no_drift(name: str) -> None:
+    service = make_profile(DOCUMENTS[name])
+    request = service.request
+    saved = inferred(expected_log(service, sends_more=False), Hints(request=request)).document
+    like = make_profile(saved)
+    inputs = Inputs(Hints(request=request, profile=like))
+    result = judge(expected_log(service, sends_more=False), Options(), inputs, "")
+    assert result.drift_found == []
