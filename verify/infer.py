@@ -55,12 +55,14 @@ class Inference:
         way = observation.way
         self._way = way
         own = [way.created_item(each) for each in way.lists]
+        own += [way.creation.seen if way.creation else None, way.request]
         others = [item for each in way.lists for item in others_in(way, each)]
-        own += [each.seen for each in (way.creation, *way.followed) if each is not None]
+        for exchange in log.exchanges:
+            if exchange.is_deployment and exchange.is_success:
+                is_own = way.is_own and exchange in way.followed
+                (own if is_own else others).append(exchange.seen)
         names = [way.created_id, way.created_name, way.deployment_id]
-        self._privacy = Privacy(
-            secrets, log.base, others=others, own=[*own, way.request], names=names
-        )
+        self._privacy = Privacy(secrets, log.base, others=others, own=own, names=names)
         self._last = log.exchanges[-1]
         self._notes: list[str] = []
 
@@ -131,7 +133,8 @@ class Inference:
 
         def change(_: Path, value: Any) -> Any:
             is_text = isinstance(value, str) and value != NAME
-            is_other = is_text and (own_name in value or bool(markers_in(value)))
+            has_name = is_text and own_name != "" and own_name in value
+            is_other = has_name or (is_text and bool(markers_in(value)))
             return TEXT if is_other else value
 
         return with_scalars(request, change)

@@ -201,7 +201,7 @@ class Observer:
         word = ""
         found: list[Timed] = []
         for exchange in self._log.exchanges:
-            if exchange in way.followed:
+            if words and exchange in way.followed:
                 word = words.pop(0)
             item = way.created_item(exchange) if exchange in way.lists else None
             if item is not None:
@@ -221,14 +221,14 @@ class Observer:
 
     @cached_property
     def words(self) -> list[str]:
-        """The statuses of the followed deployment, one for each time that it was read."""
+        """The statuses of the created deployment, or the named one, each time that it was read."""
         way = self._way
-        return [way.status_of(each) for each in way.followed]
+        return [way.status_of(each) for each in way.followed if way.is_own]
 
     def _deployment(self, exchanges: list[Exchange]) -> Template:
         way = self._way
         followed = way.followed
-        pairs = list(zip(followed, self.words, strict=True))
+        pairs = [(each, way.status_of(each)) for each in followed]
         with_words = [pair for pair in pairs if pair[1]] or pairs
         if not with_words:
             return self._plain(DEPLOYMENT, exchanges)

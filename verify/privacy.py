@@ -98,6 +98,8 @@ class Privacy:
                 word: self._clean(each, path, place, is_safe) for word, each in words.items()
             }
             return {CHOICE: cleaned}
+        if is_safe == self._is_safe_around and self._is_map(value):
+            return {}
         label = label_of(value)
         found = {}
         for name, each in value.items():
@@ -116,6 +118,10 @@ class Privacy:
         """What stands for a value that is left out, of the same type."""
         self.notes.append(f"{place}{pointer(*path)}: left out, as it may be a secret, or another's")
         return TEXT if isinstance(value, str) else type(value)()
+
+    def _is_map(self, value: dict[str, Any]) -> bool:
+        """Whether the names of all members are values of records, as in a map by their names."""
+        return len(value) > 1 and {name.lower() for name in value} <= self._foreign
 
     def _is_safe(self, path: Path, text: str) -> bool:
         if self._secrets.are_in(text):

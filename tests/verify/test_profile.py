@@ -152,6 +152,7 @@ def test_the_stub_responds_as_the_service_did(name: str) -> None:
 PRIVATE = {
     "owner": "private-owner", "notes": ["private-note"], "size": 918273645,
     "nested": {"deep": {"text": "private-deep"}}, "url": "https://private.example/x",
+    "who": ["alice", "bob"],
 }  # fmt: skip
 
 
@@ -162,7 +163,8 @@ def privately(items: list[Any]) -> Any:
         "projects": [{**each, **PRIVATE} if each["name"] != NAME else each for each in items],
         "first": items[0]["id"], "last": {"href": f"/v1/projects?after={items[-1]['id']}"},
         "second": second["id"], "hint": "ask private-owner", "total": len(items), "limit": 50,
-        "by_name": {second["name"]: 1}, "cursor": base64.b64encode(second["id"].encode()).decode(),
+        "by_name": {second["name"]: 1}, "owners": {"alice": 1, "bob": 2},
+        "cursor": base64.b64encode(second["id"].encode()).decode(),
     }  # fmt: skip
 
 
@@ -175,14 +177,15 @@ def test_no_value_of_another_record_is_in_a_profile() -> None:
     codes = [each["body"].pop("code") for each in document["errors"].values()]
     assert set(codes) == {"private-owner"}  # which programs read
     text = json.dumps(document)
-    for value in ("private", "918273645", "sample-", "prj_7041", "prj_7042"):
+    for value in ("private", "918273645", "sample-", "alice", "prj_7041", "prj_7042"):
         assert value not in text
     body = document["list"]["body"]
     (record,) = body.pop("projects")
     assert (record, "id" in document["record"]) == ("{record}", True)
     assert body == {
         "first": "{first.id}", "last": {"href": "/v1/projects?after={last.id}"}, "second": "text",
-        "hint": "text", "total": "{count}", "limit": 50, "by_name": {}, "cursor": None,
+        "hint": "text", "total": "{count}", "limit": 50, "by_name": {}, "owners": {},
+        "cursor": None,
     }  # fmt: skip
 
 
@@ -206,6 +209,19 @@ def test_a_list_without_the_created_project_is_left_out_and_told() -> None:
     found = inferred(first_page.log())
     assert "list" not in found.document
     assert "/list is left out: no list has the created project" in found.notes
+
+
+def test_the_deployment_of_another_project_is_left_out_and_told() -> None:
+    api = Api(
+        item=lambda each: {"id": each.id, "name": each.name},
+        deployment=lambda _: {"id": "dpl_1", "status": "private", "created_at": "2020-01-01"},
+        error=lambda status, code: {"status": status, "text": "private"},
+        path_of=lambda _: "dpl_1",
+    )
+    found = inferred(api.log())
+    assert "deployment" not in found.document
+    assert "/deployment is left out: none of the created project was read" in found.notes
+    assert "private" not in json.dumps(found.document)
 
 
 def test_in_a_long_list_the_created_project_is_found_wherever_it_stands() -> None:
@@ -354,6 +370,17 @@ def test_no_text_of_the_status_that_is_too_long_is_in_a_profile() -> None:
     assert "xxx" not in json.dumps(found)
 
 
+def test_no_status_is_a_secret_or_a_name_of_ours() -> None:
+    found = profile(Api(run=(f"Bearer {TOKEN}", NAME, "done")))
+    assert found["statuses"] == {"run": ["done"]}
+    assert NAME not in json.dumps(found)
+
+
+def test_no_name_of_ours_stands_around_the_list() -> None:
+    listed = profile(Api(listed=lambda items: {"projects": items, "of": NAME}))["list"]["body"]
+    assert listed["of"] == "text"
+
+
 def test_a_list_that_was_read_between_belongs_to_the_status_that_it_shows() -> None:
     """Or to the one that was read after it, if it is not as all others of the one before."""
 
@@ -455,11 +482,14 @@ def test_what_varies_is_told_once_for_each_place() -> None:
     api = Api(
         deployment=lambda each: {**plain_deployment(each), "nonce": next(numbers)},
         listed=lambda items: {"projects": items, "took_ms": next(numbers)},
+        error=lambda *_: {"message": f"Here is error {next(numbers)}.", "n": next(numbers)},
     )
-    found = inferred(api.log())
     why = "another value in each reading; the profile has the first one"
-    assert f"/deployment/body/nonce: {why}" in found.notes
-    assert f"/list/body/took_ms: {why}" in found.notes
+    assert sorted(inferred(api.log()).notes) == [
+        f"/deployment/body/nonce: {why}",
+        f"/errors/deployment_not_found/body/n: {why}",
+        f"/list/body/took_ms: {why}",
+    ]
 
 
 def test_what_is_no_strict_json_is_left_out_and_told() -> None:
