@@ -68,8 +68,7 @@ OPTIONS = [
 
 
 @click.command(
-    params=[click.Argument(["url"], default=""), *OPTIONS],
-    options_metavar="[OPTIONS]",
+    params=[click.Argument(["url"], default="", metavar="[URL] [-- COMMAND [ARG]...]"), *OPTIONS],
     epilog="Exit status: 0 without a finding, 1 with one, 2 if nothing could be checked; with a "
     "COMMAND its own if that is not 0.",
     context_settings={"show_default": True},

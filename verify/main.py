@@ -168,10 +168,11 @@ def unseen_of(case: Case, options: Options, hints: Hints) -> Iterator[tuple[str,
     A recording has what it has: what failed in it counts if the profile has it.
     """
     way = case.seen.way
+    followed = way.followed if way.is_own else ()
     is_seen = {
         LIST: bool(way.lists),
         CREATE: way.creation is not None,
-        DEPLOYMENT: bool(way.followed) and way.is_own,
+        DEPLOYMENT: any(hints.deployment in ("", each.deployment_id) for each in followed),
     }
     known = {kind for kind in is_seen if hints.profile and hints.profile.form(kind)}
     asked = set()
@@ -179,7 +180,8 @@ def unseen_of(case: Case, options: Options, hints: Hints) -> Iterator[tuple[str,
         asked = {CREATE, DEPLOYMENT}
     if options.level != RECORDED:
         asked |= known & {LIST}
-        asked |= {DEPLOYMENT} if hints.deployment else set()
+    if hints.deployment:
+        asked.add(DEPLOYMENT)
     for kind in (LIST, CREATE, DEPLOYMENT):
         is_lacking = kind in asked or (kind in known and has_failed(case, kind))
         if not is_seen[kind] and is_lacking:
@@ -197,10 +199,12 @@ def why_unseen(case: Case, kind: str, hints: Hints) -> tuple[str, str]:
         if asked and asked[-1].status in (400, 422):
             advice = "; give --body FILE with what the service asks for"
         return "project", f"no project was created: {reason or 'none was asked for'}{advice}"
+    if hints.deployment:
+        return "deployment", f"{hints.deployment} was not read: {reason or 'it was not asked for'}"
     if case.seen.way.followed:
         return "deployment", "that of the created project was not read"
-    what = f"{hints.deployment} was not read" if hints.deployment else "no deployment was read"
-    return "deployment", f"{what}: {reason or 'no response names one; give --deployment ID'}"
+    advice = "no response names one; give --deployment ID"
+    return "deployment", f"no deployment was read: {reason or advice}"
 
 
 def unknown_of(findings: Sequence[Finding], known: Sequence[str]) -> list[Finding]:

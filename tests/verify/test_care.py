@@ -167,6 +167,14 @@ def test_a_given_deployment_is_followed_until_it_has_ended() -> None:
         assert (done.status, read) == (0, [200, 200, 200, *[401] * 2]), done.stdout
 
 
+def test_a_given_deployment_that_was_not_read_is_a_finding() -> None:
+    failing = on("deployment", status=500)
+    for own_id, reason in (("d-none", "404"), ("d-2", "500")):
+        done = verify(Service(failing), "--deployment", own_id)
+        line = f"finding: unseen: deployment: {own_id} was not read: {reason}\n"
+        assert (done.status, line in done.stdout) == (1, True), done.stdout
+
+
 def moved_to(other_id: str) -> Change:
     """The creation has the id of its deployment elsewhere, behind that of something else."""
 
