@@ -16,7 +16,7 @@ import click
 import stub
 from profiles.check import MAX_BYTES
 from server import LOOPBACK, in_brackets
-from verify.options import KINDS, Inputs, Options, check_save, contradictions, read_inputs
+from verify.options import KINDS, Options, contradictions
 
 from .github import add_to_summary, annotate
 from .options import Number, Start, file, flag, option, several
@@ -27,6 +27,7 @@ from .stderr import say_error
 if TYPE_CHECKING:
     from verify.client import HTTPClient
     from verify.exchange import Exchange, Log
+    from verify.inputs import Inputs
     from verify.main import Finding, Result
 
 Say = Callable[[Iterable[str]], None]
@@ -109,7 +110,7 @@ class Run:
 
     environ: Mapping[str, str]
     options: Options
-    inputs: Inputs
+    inputs: "Inputs"
     token: str
     profile: ReportFile | None
     report: ReportFile | None
@@ -121,7 +122,8 @@ def verify_service(start: Start, options: Options) -> int:
 
     Raises `ValueError` with what is wrong, `OSError`, and `server.ListenError`.
     """
-    from verify.report import text_of_left_behind  # no other command needs what it imports
+    from verify.inputs import check_save, read_inputs  # no other command needs what these import
+    from verify.report import text_of_left_behind
 
     token = start.environ.get("VERIFY_TOKEN", "")
     inputs = read_inputs(options)

@@ -14,10 +14,11 @@ from .compare import compare
 from .drift import Drift, find_drift, unseen_kinds
 from .exchange import Exchange, Log
 from .infer import Inferred, profile_of
+from .inputs import Inputs
 from .kinds import CREATE, DEPLOYMENT, LIST, NAME_PREFIX, OWN_MEMBER
 from .observation import Observation
 from .observe import observe
-from .options import RECORDED, WRITE, Inputs, Options
+from .options import RECORDED, WRITE, Options
 from .ours import expected_log
 from .parts import (
     BROKEN,

@@ -120,7 +120,7 @@ class Session:
             self.rename(last, REJECTED)
             last = self.post(body)
         if last.status == 415:
-            listed = self.exchanges[0].media_type
+            listed = self.last(LIST).media_type
             if listed not in ("", JSON):
                 self.rename(last, REJECTED)
                 self.post(body, media_type=listed)
@@ -212,9 +212,9 @@ class Session:
         """
         running, ended = known_statuses(self.plan.hints.profile)
         word = ""
+        way = self.look()
         started = since = self.clock()
         while last.status != 429 and not last.is_redirect:
-            way = self.look()
             found = way.status_of(last) if last.is_success else word
             if found != word:
                 word = found
@@ -227,7 +227,10 @@ class Session:
             if has_ended or is_still or now - started >= self.plan.wait:
                 return
             self.sleep(pause_after(now - started))
+            previous = last
             last = self.send(DEPLOYMENT, "GET", last.target)
+            if last.content != previous.content:
+                way = self.look()
 
     def ask_without_token(self, deployment: Exchange | None) -> None:
         """Ask each operation without the token, and with a wrong one.
@@ -267,12 +270,16 @@ class Session:
         """Read the list until it has the created project."""
         started = self.clock()
         last = self.last(LIST)
-        while self.look().created_item(last) is None:
+        way = self.look()
+        while way.created_item(last) is None:
             waited = self.clock() - started
             if last.status == 429 or last.is_redirect or waited >= self.plan.wait:
                 return
             self.sleep(pause_after(waited))
+            previous = last
             last = self.send(LIST, "GET", PROJECTS)
+            if last.content != previous.content:
+                way = self.look()
 
     def send(
         self,

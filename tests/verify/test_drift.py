@@ -21,8 +21,9 @@ from tests.verify.differences import (
     without,
 )
 from verify.forms import is_same_ids
+from verify.inputs import Inputs
 from verify.main import judge
-from verify.options import Inputs, Options
+from verify.options import Options
 from verify.ours import expected_log
 from verify.way import Hints
 
