@@ -37,10 +37,9 @@ class Privacy:
         self._secrets = secrets
         host = urlsplit(base).netloc.rpartition("@")[2].lower()
         self._host = re.compile(rf"(?<![\w.-]){re.escape(host)}(?![\w-]|\.\w)") if host else None
-        own_texts = lower_texts(own)
-        foreign = {each for each in lower_texts(others) if says_whose(each)} - own_texts
         self._names = lower_texts(names)
-        self._foreign = foreign | self._names
+        foreign = (lower_texts(others) - lower_texts(own)) | self._names
+        self._foreign = {each for each in foreign if says_whose(each)}
         self._long = {each for each in self._foreign if len(each) >= SHORTEST_PART}
         self.notes: list[str] = []
 
@@ -50,7 +49,7 @@ class Privacy:
 
     def clean_around(self, value: Any, place: str) -> Any:
         """What stands around records, without secrets and the values of others."""
-        return self._clean(value, (), place, self._is_safe_around)
+        return self._clean(self._without_maps(value), (), place, self._is_safe_around)
 
     def clean_error(self, value: Any, place: str) -> Any:
         """The body of an error: a code stays, whatever the records of others have."""
@@ -98,8 +97,6 @@ class Privacy:
                 word: self._clean(each, path, place, is_safe) for word, each in words.items()
             }
             return {CHOICE: cleaned}
-        if is_safe == self._is_safe_around and self._is_map(value):
-            return {}
         label = label_of(value)
         found = {}
         for name, each in value.items():
@@ -119,9 +116,14 @@ class Privacy:
         self.notes.append(f"{place}{pointer(*path)}: left out, as it may be a secret, or another's")
         return TEXT if isinstance(value, str) else type(value)()
 
-    def _is_map(self, value: dict[str, Any]) -> bool:
-        """Whether the names of all members are values of records, as in a map by their names."""
-        return len(value) > 1 and {name.lower() for name in value} <= self._foreign
+    def _without_maps(self, value: Any) -> Any:
+        """A value in which each map by the names of records is empty."""
+        if isinstance(value, list):
+            return [self._without_maps(each) for each in value]
+        if not isinstance(value, dict):
+            return value
+        is_map = len(value) > 1 and {name.lower() for name in value} <= self._foreign
+        return {} if is_map else {name: self._without_maps(each) for name, each in value.items()}
 
     def _is_safe(self, path: Path, text: str) -> bool:
         if self._secrets.are_in(text):

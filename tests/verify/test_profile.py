@@ -377,8 +377,13 @@ def test_no_status_is_a_secret_or_a_name_of_ours() -> None:
 
 
 def test_no_name_of_ours_stands_around_the_list() -> None:
-    listed = profile(Api(listed=lambda items: {"projects": items, "of": NAME}))["list"]["body"]
-    assert listed["of"] == "text"
+    """A small number may be the id of a project by chance."""
+    api = Api(
+        item=lambda each: {"id": each.number, "name": each.name},
+        listed=lambda items: {"projects": items, "of": NAME, "limit": 4},
+    )
+    body = profile(api)["list"]["body"]
+    assert (body["of"], body["limit"]) == ("text", 4)
 
 
 def test_a_list_that_was_read_between_belongs_to_the_status_that_it_shows() -> None:
