@@ -131,7 +131,9 @@ def test_a_newer_file_under_a_running_one_disturbs_it_in_nothing(pyz: Path, tmp_
 
 def test_its_commands_are_the_programs(start: Run, live_url: str, tmp_path: Path) -> None:
     profile = tmp_path / "service.json"
-    done = start("verify", live_url, "--pause", "0", "--save", str(profile), VERIFY_TOKEN=TOKEN)
+    done = start(
+        "verify", live_url, "--write", "--pause", "0", "--save", str(profile), VERIFY_TOKEN=TOKEN
+    )
     assert (done.returncode, done.stderr) == (0, "")
     done = start("--like", str(profile), "--", "true")
     assert f"responses are like {profile}; as the contract says" in done.stderr
