@@ -34,5 +34,5 @@ def record(
         command.end()
     log = recorder.log()
     if not log.exchanges:
-        warn_of_no_request(command)
+        warn_of_no_request(command, "STUB_URL")
     return log, command.status

@@ -11,6 +11,7 @@ import time
 from collections import defaultdict
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from threading import Lock
 from typing import Any
 from urllib.parse import unquote
@@ -18,8 +19,9 @@ from urllib.parse import unquote
 from flask import Flask, Response, request
 from werkzeug.datastructures import Headers
 
-from stub.entry import ENTRY_SIZE, MAX_KEPT, Entry
-from stub.journal import Journal, read_filters
+from stub.contract import Operation
+from stub.entry import ENTRY_SIZE, MAX_KEPT, Applied, Entry
+from stub.journal import Journal, JournalMemory, read_filters
 from stub.redaction import Redactor
 from web.problems import Problem, handle_errors
 from web.routing import raw_target
@@ -53,7 +55,9 @@ class Recorder:
         self._lock = Lock()
         self._log = Log(client.base, ())
         self._waiting: list[Exchange] = []  # that are not in the log yet
-        self._journals: dict[str, Journal] = defaultdict(Journal)  # by world
+        memory = JournalMemory(MAX_BYTES, lambda: [*self._journals.values()])
+        new_journal = partial(Journal, memory, lambda number, entry: None)
+        self._journals: dict[str, Journal] = defaultdict(new_journal)  # by world
         self.app = Flask(__name__, static_folder=None)
         handle_errors(self.app, {})
         self.app.before_request(self._respond)
@@ -113,8 +117,7 @@ class Recorder:
         with self._lock:
             self._add(exchange)
             journal = self._journals[world or ""]
-        with journal.lock:
-            journal.append(self._entry(exchange, seconds))
+        journal.append(self._entry(exchange, seconds))
         if exchange.failure:
             detail = f"The service did not respond to the recording proxy: {exchange.failure}."
             raise Problem(502, "no_response", detail)
@@ -140,9 +143,10 @@ class Recorder:
         fields = {f"HTTP_{name.upper().replace('-', '_')}": value for name, value in exchange.sent}
         line = {
             "REQUEST_METHOD": exchange.method,
-            "PATH_INFO": exchange.path,
+            "REQUEST_URI": exchange.target,
             "QUERY_STRING": exchange.query,
         }
+        code = code_of(exchange)
         received = exchange.body[:MAX_KEPT]
         sent = exchange.content[:MAX_KEPT]
         return Entry(
@@ -152,16 +156,19 @@ class Recorder:
             started=0.0,
             time=datetime.fromtimestamp(exchange.sent_at, UTC),
             ms=seconds * 1000,
-            status=exchange.status,
-            code=code_of(exchange),
-            reason=exchange.failure,
-            operation=operation_of(exchange),
-            fault=None,
-            counted=(),
             environ={**line, **fields},
             received=received,
-            sent=sent,
+            status=exchange.status,
             sent_fields=[(name, str(value)) for name, value in exchange.headers.items()],
+            sent=sent,
+            problem={"code": code, "detail": ""} if code else None,
+            operation=operation_of(exchange),
+            is_accepted=True,
+            is_requested=False,
+            applied=Applied(exchange.status),
+            status_read=None,
+            unpromised=(),
+            violations=(),
         )
 
 
@@ -197,10 +204,11 @@ def code_of(exchange: Exchange) -> str | None:
     return code if isinstance(code, str) else None
 
 
-def operation_of(exchange: Exchange) -> str | None:
+def operation_of(exchange: Exchange) -> Operation | None:
+    name = "getDeployment" if exchange.is_deployment else None
     if exchange.path == PROJECTS:
-        return {"GET": "listProjects", "POST": "createProject"}.get(exchange.method)
-    return "getDeployment" if exchange.is_deployment else None
+        name = {"GET": "listProjects", "POST": "createProject"}.get(exchange.method)
+    return Operation(name, responses={}, names={}) if name else None
 
 
 def response_of(exchange: Exchange, base: str) -> Response:
