@@ -12,6 +12,7 @@ from flask.typing import ResponseReturnValue
 from werkzeug.exceptions import ClientDisconnected
 
 from profiles.service import Responses
+from store import StoreUnavailable
 from web.routing import OPERATIONS
 
 from .connection import Connection
@@ -96,7 +97,9 @@ class Steps:
         return outcome.response
 
     def finish(self, response: Response) -> Response:
-        """Vary the response, cut it short, record it, and then delay it: in this order."""
+        """Vary the response, cut it short, record it, turn the clock on, and then delay it: in this
+        order.
+        """
         received = bound(request)
         context = vars(bound(g))
         outcome: Outcome | None = context.get("outcome")
@@ -110,6 +113,10 @@ class Steps:
         entry = self._describe(received, response, world, outcome, applied, context)
         recorded = Recorded(world.name, world.journal.append(entry), entry)
         context["recorded"] = recorded
+        tick = world.clock.tick
+        if tick and entry.status_read:
+            with suppress(StoreUnavailable):  # the response is right; the next read turns it on
+                world.clock.change(tick)
         closed_after = self._wait(received, applied)
         failures = self.options.failures
         attempt = outcome.attempt

@@ -77,6 +77,8 @@ def test_clock_and_grease_are_switched_and_the_head_shows_what_is_on(console: Co
     console.press("Advance 1 minute")
     expect(console.announced).to_have_text("The clock is advanced by 1 minute")
     expect(controls).to_contain_text("70 s ahead")
+    console.send("/_stub/clock", body=b'{"tick": 2}')
+    expect(controls).to_contain_text("70 s ahead, 2 s at each read of a deployment")
     console.press("Freeze")
     expect(console.button("Frozen")).to_have_attribute("aria-pressed", "true")
     assert console.send("/_stub/clock").json["frozen"] is True
