@@ -3,7 +3,7 @@
 import itertools
 import time
 from collections import Counter, deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from threading import Lock
 from typing import Any
@@ -29,8 +29,8 @@ class Fault:
     """What happens to the next `times` requests that match (None: to all).
 
     `operation` is an id of the contract, `path` a shell pattern, whose `*` matches `/` too. `body`
-    stands in place of the problem document. `delay` and `stall` are in seconds; a stall ends when
-    the client closes. `cut` is the number of bytes of the body that are sent. `drop` sends none at
+    stands in place of the problem document. `delay` and `stall` are in seconds, and end when the
+    client closes. `cut` is the number of bytes of the body that are sent. `drop` sends none at
     all; the operation is performed if that is `performed`.
     """
 
@@ -103,15 +103,20 @@ class Fault:
         return document
 
 
-def stall(seconds: float, connection: Connection) -> float | None:
+def wait(seconds: float, connection: Connection, sleep: Callable[[float], None]) -> float | None:
     """Wait so many seconds, or until the client has closed: return after how many it had."""
+    if connection.is_open is None:
+        sleep(seconds)
+        return None
     started = time.monotonic()
     waited = 0.0
     while waited < seconds:
         if not connection.is_open():
             return round(waited, 2)
-        time.sleep(min(PAUSE, seconds - waited))
-        waited = time.monotonic() - started
+        pause = min(PAUSE, seconds - waited)
+        sleep(pause)
+        # Each `sleep` is late, but one of a test takes no time.
+        waited = max(waited + pause, time.monotonic() - started)
     return None
 
 

@@ -26,7 +26,7 @@ from .entry import (
     Entry,
     Recorded,
 )
-from .faults import Fault, stall
+from .faults import Fault, wait
 from .grease.responses import vary
 from .outcome import Outcome, decide
 from .paths import CONTROLS, is_preflight, shown_path
@@ -222,14 +222,14 @@ class Steps:
 
     def _wait(self, received: Request, applied: Applied) -> float | None:
         """Delay the response. Return after how many seconds the client had closed, if it had."""
-        stalled = applied.fault and applied.fault.stall
-        if not applied.delay and not stalled:
+        seconds = applied.delay
+        if applied.fault:
+            seconds += applied.fault.stall or 0.0
+        if not seconds:
             return None
         connection = Connection(received.environ)
         with connection.waiting():
-            if applied.delay:
-                self.sleep(applied.delay)
-            return stall(stalled, connection) if stalled else None
+            return wait(seconds, connection, self.sleep)
 
 
 def masked(sentences: Iterable[str], redactor: Redactor) -> tuple[str, ...]:
