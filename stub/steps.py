@@ -157,7 +157,7 @@ class Steps:
         ids = world.ids
         if not grease.parts and not ids.are_varied:  # an id stays varied when its axis is off
             return ()
-        if fault and (fault.body is not None or fault.drop):
+        if fault and (fault.has_own_body or fault.drop):
             return ()
         axes = vary(response, grease, ids, self.common.parts, outcome.operation, received)
         if axes and self.options.announces_grease:
