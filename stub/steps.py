@@ -27,7 +27,7 @@ from .entry import (
     Entry,
     Recorded,
 )
-from .faults import Fault, stall
+from .faults import Fault, wait
 from .grease.responses import vary
 from .outcome import Outcome, decide
 from .paths import CONTROLS, is_preflight, shown_path
@@ -164,7 +164,7 @@ class Steps:
         ids = world.ids
         if not grease.parts and not ids.are_varied:  # an id stays varied when its axis is off
             return ()
-        if fault and (fault.body is not None or fault.drop):
+        if fault and (fault.has_own_body or fault.drop):
             return ()
         axes = vary(response, grease, ids, self.common.parts, outcome.operation, received)
         if axes and self.options.announces_grease:
@@ -229,14 +229,14 @@ class Steps:
 
     def _wait(self, received: Request, applied: Applied) -> float | None:
         """Delay the response. Return after how many seconds the client had closed, if it had."""
-        stalled = applied.fault and applied.fault.stall
-        if not applied.delay and not stalled:
+        seconds = applied.delay
+        if applied.fault:
+            seconds += applied.fault.stall or 0.0
+        if not seconds:
             return None
         connection = Connection(received.environ)
         with connection.waiting():
-            if applied.delay:
-                self.sleep(applied.delay)
-            return stall(stalled, connection) if stalled else None
+            return wait(seconds, connection, self.sleep)
 
 
 def masked(sentences: Iterable[str], redactor: Redactor) -> tuple[str, ...]:

@@ -144,15 +144,18 @@ def test_faults_are_added_met_and_removed(console: Console) -> None:
     console.press("Add fault")
     expect(delay).to_be_visible()  # since it has an error
     fields = {"Path": "/v1/deployments/*", "Delay (s)": "0.01", "Retry after (s)": "7",
-              "Cut (bytes)": "3", "Times": "2"}  # fmt: skip
+              "Cut (bytes)": "3", "Times": "2", "Headers (one a line)": "X-A: 1:2\n\nLink:",
+              "Body": "<p>\n", "Content type": "text/html"}  # fmt: skip
     for label, value in fields.items():
         controls.get_by_label(label, exact=True).fill(value)
     console.press("Add fault")
     expect(console.announced).to_have_text("Fault added")
     expect(listed).to_have_text(
-        "any method /v1/deployments/* status 503, retry after 7 s, delay 0.01 s, "
-        "cut after 3 bytes 2 left✕"
+        "any method /v1/deployments/* status 503, headers X-A Link, body text/html, "
+        "retry after 7 s, delay 0.01 s, cut after 3 bytes 2 left✕"
     )
+    (added,) = console.send("/_stub/faults").json["faults"]
+    assert (added["headers"], added["body"]) == ({"X-A": "1:2", "Link": ""}, "<p>\n")
     controls.get_by_label("Operation").select_option("listProjects")
     status.fill("500")
     console.press("Add fault")
