@@ -1,11 +1,10 @@
 """An entry of the journal: a request and its response. Readers get it with secrets masked."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator
 from datetime import datetime
 from typing import Any, NamedTuple
 
 from records import timestamp
-from web.problems import reasons
 
 from .contract import Operation, object_in
 from .faults import Fault
@@ -73,7 +72,8 @@ class Entry(NamedTuple):
     status: int
     sent_fields: Iterable[tuple[str, str]]
     sent: bytes
-    problem: Mapping[str, Any] | None
+    code: str | None  # of the problem, if it is one
+    reason: str  # why the request was rejected, or nothing
     operation: Operation | None
     is_accepted: bool  # by the bearer check
     is_requested: bool  # whether a fault or `Prefer` made the response
@@ -85,17 +85,6 @@ class Entry(NamedTuple):
     @property
     def operation_id(self) -> str | None:
         return self.operation.id if self.operation else None
-
-    @property
-    def code(self) -> str | None:
-        return self.problem["code"] if self.problem else None
-
-    @property
-    def reason(self) -> str:
-        """Why a request was rejected, or nothing."""
-        if not self.problem or self.status not in REJECTED:
-            return ""
-        return reasons(self.problem)[0]
 
     def counted(self) -> Iterator[tuple[str, str]]:
         """What the coverage counts, each with its kind."""

@@ -13,6 +13,7 @@ from werkzeug.exceptions import ClientDisconnected
 
 from profiles.service import Responses
 from store import StoreUnavailable
+from web.problems import reasons
 from web.routing import OPERATIONS
 
 from .connection import Connection
@@ -22,6 +23,7 @@ from .entry import (
     MAX_KEPT,
     MAX_SENTENCE,
     MAX_SENTENCES,
+    REJECTED,
     STARTED,
     Applied,
     Entry,
@@ -202,7 +204,9 @@ class Steps:
         elif body or environ.get("QUERY_STRING"):
             found = find_unpromised(operation, received, context.get("document"), body)
             unpromised = masked(found, redactor)
-        texts = "".join([*kept.values(), *unpromised, *violations])
+        problem = context.get("problem")
+        reason = reasons(problem)[0] if problem and response.status_code in REJECTED else ""
+        texts = "".join([*kept.values(), *unpromised, *violations, reason])
         now, is_frozen = world.clock.reading()
         started = environ[STARTED]
         return Entry(
@@ -217,7 +221,8 @@ class Steps:
             response.status_code,
             response.headers,
             sent,
-            context.get("problem"),
+            problem["code"] if problem else None,
+            reason,
             operation,
             visit.is_accepted,
             outcome.response is not None,

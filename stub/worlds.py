@@ -101,9 +101,9 @@ class Worlds:
             for name in self._named(tenant):
                 if self._is_idle(name, idle):
                     self._remove(name)
+            here = {str(name) for name in self._worlds}
         if self._stores:
             main = WorldName(tenant)
-            here = {str(name) for name in self._worlds}
             for shared in self._stores.worlds(str(main)):
                 if shared != str(main) and shared not in here:
                     self._stores.free(shared, idle)

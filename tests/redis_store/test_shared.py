@@ -24,6 +24,7 @@ from tests.contract import CREATED, assert_problem
 from tests.redis_server import RedisServer
 from tests.redis_store.conftest import DAY, assert_unavailable, key_of
 from tests.stores import FAILED, MakeStore, make_shared
+from tests.stub.conftest import in_thread, interrupted
 
 pytestmark = pytest.mark.process
 
@@ -173,6 +174,20 @@ def test_a_program_frees_the_worlds_that_others_left(
     assert main.delete("/_stub/worlds?idle=0").status_code == 204
     assert worlds_of(programs[1], "one") == {"": 3, "used": 4}
     assert worlds_of(programs[1], "two") == {"": 3, "left": 4}
+
+
+def test_worlds_may_begin_while_others_are_freed(programs: list[Flask]) -> None:
+    main = control_client_of(programs[0], "plain")
+    begun = []
+
+    def begin(line: int) -> None:
+        world = control_client_of(programs[0], f"plain.world-{line}")
+        begun.append(in_thread(lambda: world.get("/_stub/clock"), 0.01)[0])
+
+    with interrupted(begin, "tokens.py"):
+        assert main.delete("/_stub/worlds?idle=0").status_code == 204
+    for each in begun:
+        each.join()
 
 
 def test_a_world_that_makes_room_is_freed_unless_another_program_uses_it(

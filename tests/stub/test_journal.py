@@ -1,5 +1,6 @@
 """The journal of requests and responses."""
 
+import tracemalloc
 from typing import Any
 
 import pytest
@@ -193,6 +194,20 @@ def test_an_unknown_filter_or_one_that_no_entry_can_match_is_400(stub: FlaskClie
         for query in queries.split():
             response = stub.get(f"/_stub/requests?{query}")
             assert must_be in assert_problem(response, 400, "unknown_query")["detail"]
+
+
+def test_an_entry_keeps_no_more_of_a_rejection_than_its_size_says() -> None:
+    members = {f"member-{number}": number for number in range(1000)}
+    stub = control_client_of(make_stub(strict=True, journal_bytes=4_000_000))
+    tracemalloc.start()
+    try:
+        for _ in range(50):
+            assert_problem(stub.post("/v1/projects", json=members), 422, "invalid_body")
+        kept, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert kept < 4_000_000
+    assert entries(stub)[0]["reason"] == "/name is required"
 
 
 def test_room_is_made_also_while_a_request_clears_the_journal() -> None:
