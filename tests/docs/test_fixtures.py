@@ -216,7 +216,7 @@ def test_a_fixture_gives_each_test_a_world_and_shows_the_requests_of_one_that_fa
         assert re.search(r"(none|no request) (had|with) the token of |of this test: 0\n", output)
     if make == in_pytest:
         assert sections_of(output) == SHOWN_BY_PYTEST
-        reason = "422 invalid_body: /status must be an integer from 200 to 599 (the status"
+        reason = "422 invalid_body: /status must be an integer from 200 to 599"
         assert f"StubError: POST /_stub/faults: {reason}" in output
         assert not {"urllib", "stub_fixture.py:"} & set(re.findall(r"[\w.]+:?", output))
     # The others have the fixture of Node; that of pytest says its reasons below.
