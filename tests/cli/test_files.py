@@ -77,21 +77,13 @@ def test_a_file_that_cannot_be_read_or_written_is_an_error_at_the_start(tmp_path
     assert "x: No such file or directory" in not_started("--token-file", str(tmp_path / "x"))
     assert not_started("--report", str(link)) == f"error: {link}: not a file of its own.\n"
     assert not_started("--log", str(tmp_path)) == f"error: {tmp_path}: Is a directory.\n"
+    for option in ("--seed", "--log"):
+        error = not_started(option, str(fifo))  # and no wait for a writer or a reader
+        assert f"error: {fifo}: neither a regular file nor a pipe of a shell" in error
     for option in ("--report", "--log"):
         path = tmp_path / "no" / "x"
         assert not_started(option, str(path)) == f"error: {path}: No such file or directory.\n"
     assert link.is_fifo()
-
-
-@pytest.mark.parametrize("option", ["--seed", "--states", "--like", "--token-file", "--log"])
-def test_a_pipe_that_no_shell_has_opened_is_an_error_and_no_wait(
-    tmp_path: Path, option: str
-) -> None:
-    fifo = tmp_path / "fifo"
-    os.mkfifo(fifo)
-    error = not_started(option, str(fifo))
-    assert f"{fifo}: neither a regular file nor a pipe of a shell" in error
-    assert error.count("\n") == 1
 
 
 def test_no_option_writes_the_file_of_another(tmp_path: Path) -> None:
