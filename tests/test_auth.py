@@ -4,8 +4,7 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from stub.tokens import WorldName
-from tests.conftest import BEARER, TOKEN, client_of, make_stub
+from tests.conftest import BEARER, TOKEN, client_of, make_stub, names
 from tests.contract import assert_problem
 
 MISSING = "token_missing"
@@ -82,42 +81,67 @@ def test_given_tokens_and_their_worlds_replace_the_published_one() -> None:
     assert_problem(client_of(app).get("/v1/projects"), 401, INVALID)
 
 
-def test_an_app_is_not_made_with_an_invalid_token() -> None:
-    for tokens in ([], [""], ["a b"], ["a", "ä"], ["=a"], ["a\n"]):
-        with pytest.raises(ValueError, match="token"):
-            make_stub(tokens=tokens)
+INVALID_TOKENS = [
+    ([], "token"),
+    ([""], "a token is made of"),
+    (["a b"], "a token is made of"),
+    (["a", "ä"], "a token is made of"),
+    (["a\n"], "a token is made of"),
+    (["=a"], "in front of it"),
+    (["a.b=secret"], "in front of it"),
+    ([f"{65 * 'a'}=secret"], "in front of it"),
+    (["a=b=c"], "in front of it"),
+    (["a=secret", "b="], "no token behind"),
+    (["a=secret", "b=secret"], "the same token: a and b"),
+    (["a=secret", "secret"], "the same token: a and one without a name"),
+    (["secret=other", "secret"], "a name is a token"),
+    (["a=secret", "b=secret.job"], "a world of another"),
+    (["secret", "secret.b"], "a world of another"),
+    (["secret.b-1", "x", "secret"], "a world of another"),
+    (["secret.b", "secret.b.c"], "a world of another"),
+]
 
 
-def test_a_token_with_a_name_is_good_for_the_worlds_of_that_tenant() -> None:
-    app = make_stub(tokens=["team-a=first==", "team-a=second", "team_b=third", "plain=="])
-    for token, name in (
-        ("first==", ("team-a", "")),
-        ("second.job", ("team-a", "job")),
-        ("third.job", ("team_b", "job")),
-        ("plain==", ("", "")),
-        ("plain==.job", ("", "job")),
-    ):
-        assert app.extensions["worlds"].tokens.world_of(token) == WorldName(*name)
-    for token in ("team-a=first==", "first", "plain", "team-a"):
-        assert_problem(client_of(app, f"Bearer {token}").get("/v1/projects"), 401, INVALID)
-
-
-def test_names_that_are_invalid_or_contradict_each_other_make_no_app() -> None:
-    for tokens, reason in (
-        (["a.b=secret"], "in front of it"),
-        ([f"{65 * 'a'}=secret"], "in front of it"),
-        (["a=b=c"], "in front of it"),
-        (["a=secret", "b=secret"], "the same token: a and b"),
-        (["a=secret", "secret"], "the same token: a and one without a name"),
-        (["a=secret", "b="], "no token behind"),
-        (["secret=other", "secret"], "a name is a token"),
-        (["a=secret", "b=secret.job"], "a world of another"),
-    ):
+def test_tokens_that_are_invalid_or_contradict_each_other_make_no_app() -> None:
+    for tokens, reason in INVALID_TOKENS:
         with pytest.raises(ValueError, match=reason) as raised:
             make_stub(tokens=tokens)
         assert "secret" not in str(raised.value)
-    assert make_stub(tokens=["dG9rZW4=", "c2VjcmV0cw=="])  # their own `=`
-    assert make_stub(tokens=["a=secret", "a=secret", f"{64 * 'a'}=other"])
+
+
+VALID_TOKENS = [
+    ["dG9rZW4=", "c2VjcmV0cw=="],  # their own `=`
+    ["a=secret", "a=secret", f"{64 * 'a'}=other"],
+    ["a", "a.b/c", "a.", "ab"],
+]
+
+
+def test_tokens_that_only_look_alike_make_an_app() -> None:
+    for tokens in VALID_TOKENS:
+        assert make_stub(tokens=tokens)
+
+
+# A token, and the projects that are in its world.
+LISTED = [
+    ("first==", ["of team-a"]),
+    ("second", ["of team-a"]),
+    ("third", []),
+    ("plain==", []),
+    ("first==.job", ["of team-a, in job"]),
+    ("second.job", ["of team-a, in job"]),
+    ("third.job", []),
+    ("plain==.job", []),
+]
+
+
+def test_the_tokens_of_a_name_share_its_worlds_and_no_other_has_them() -> None:
+    app = make_stub(tokens=["team-a=first==", "team-a=second", "team_b=third", "plain=="])
+    for token, name in (("first==", "of team-a"), ("first==.job", "of team-a, in job")):
+        client_of(app, f"Bearer {token}").post("/v1/projects", json={"name": name})
+    for token, expected in LISTED:
+        assert names(client_of(app, f"Bearer {token}")) == expected, token
+    for token in ("team-a=first==", "first", "plain", "team-a"):
+        assert_problem(client_of(app, f"Bearer {token}").get("/v1/projects"), 401, INVALID)
 
 
 def test_the_response_does_not_say_whether_a_token_exists(app: Flask) -> None:
@@ -127,10 +151,3 @@ def test_the_response_does_not_say_whether_a_token_exists(app: Flask) -> None:
             for token in ("dev-token", "dev-taken")
         )
         assert one == other
-
-
-def test_no_token_may_be_another_one_with_a_world() -> None:
-    for tokens in (["a", "a.b"], ["a.b-1", "x", "a"], ["a.b", "a.b.c"]):
-        with pytest.raises(ValueError, match="a world of another"):
-            make_stub(tokens=tokens)
-    assert make_stub(tokens=["a", "a.b/c", "a.", "ab"])

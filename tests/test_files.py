@@ -27,28 +27,19 @@ def test_a_pipe_of_a_shell_is_read_to_its_end(name: str) -> None:
         assert content_of(Path(name.format(reading))) == b"text"
 
 
-@pytest.mark.parametrize("path", ["/dev/zero", "/dev/null", "/dev/full"])
-def test_a_device_is_no_file(path: str) -> None:
+@pytest.mark.parametrize("name", ["/dev/zero", "/dev/null", "/dev/full", "fifo", "link"])
+def test_a_device_or_a_pipe_that_nobody_has_opened_is_no_file(tmp_path: Path, name: str) -> None:
+    os.mkfifo(tmp_path / "fifo")
+    (tmp_path / "link").symlink_to("fifo")
+    path = tmp_path / name  # a device is where it is
     with pytest.raises(OSError, match=NEITHER) as caught:
-        content_of(Path(path))
-    assert caught.value.filename == path
+        content_of(path)
+    assert caught.value.filename == str(path)
 
 
-def test_a_pipe_that_nobody_has_opened_is_no_file(tmp_path: Path) -> None:
-    fifo, link = tmp_path / "fifo", tmp_path / "link"
-    os.mkfifo(fifo)
-    link.symlink_to(fifo)
-    for path in (fifo, link):
-        with pytest.raises(OSError, match=NEITHER):
-            content_of(path)
-
-
-def test_a_folder_is_no_file(tmp_path: Path) -> None:
+def test_a_folder_is_no_file_and_the_size_of_one_is_bounded(tmp_path: Path) -> None:
     with pytest.raises(IsADirectoryError):
         content_of(tmp_path)
-
-
-def test_the_size_of_a_file_is_bounded(tmp_path: Path) -> None:
     file = tmp_path / "file"
     with file.open("wb") as sparse:
         sparse.truncate(MAX_BYTES)

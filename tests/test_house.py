@@ -1,12 +1,8 @@
 """Imports run one way, and importing does nothing."""
 
 import ast
-import io
-import re
 import subprocess
 import sys
-import tokenize
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -89,22 +85,3 @@ def test_importing_does_nothing_and_the_service_needs_nothing_around_it() -> Non
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
-
-
-AROUND = re.compile("world|tenant|grease|profile|redis", re.IGNORECASE)
-
-
-def spoken_in(text: str) -> Iterator[str]:
-    """The names, comments and docstrings of a file; not the texts of its responses."""
-    for token in tokenize.generate_tokens(io.StringIO(text).readline):
-        if token.type in (tokenize.NAME, tokenize.COMMENT):
-            yield token.string
-    for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
-            yield str(node.value.value)
-
-
-def test_the_service_speaks_of_nothing_around_it() -> None:
-    for name in ("app.py", "auth.py", "store.py"):
-        text = (ROOT / name).read_text("utf-8")
-        assert not [each for each in spoken_in(text) if AROUND.search(each)], name

@@ -31,7 +31,6 @@ def test_the_seconds_of_stages_add_up() -> None:
 def test_a_list_is_a_snapshot(plain_store: PlainStore) -> None:
     store = plain_store
     before = store.list_projects()
-    assert before.representation is before.representation
     store.create_project("a", '{"name": "a"}')
     assert (len(before), len(store.list_projects())) == (0, 1)
 

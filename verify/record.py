@@ -146,7 +146,6 @@ class Recorder:
             "REQUEST_URI": exchange.target,
             "QUERY_STRING": exchange.query,
         }
-        code = code_of(exchange)
         received = exchange.body[:MAX_KEPT]
         sent = exchange.content[:MAX_KEPT]
         return Entry(
@@ -161,7 +160,8 @@ class Recorder:
             status=exchange.status,
             sent_fields=[(name, str(value)) for name, value in exchange.headers.items()],
             sent=sent,
-            problem={"code": code, "detail": ""} if code else None,
+            code=code_of(exchange),
+            reason=exchange.failure,
             operation=operation_of(exchange),
             is_accepted=True,
             is_requested=False,

@@ -30,21 +30,6 @@ signal.pause()
 """
 
 
-# Writes how often the threads of its parent wake up in a second.
-COUNTS_WAKE_UPS = """
-import os, re, sys, time
-from pathlib import Path
-
-def count():
-    files = Path("/proc", str(os.getppid()), "task").glob("*/status")
-    text = "".join(file.read_text() for file in files)
-    return sum(map(int, re.findall(r"^voluntary_ctxt_switches:\\s+(.*)", text, re.M)))
-
-time.sleep(0.2)  # the start is over
-before = count()
-time.sleep(1)
-print(count() - before, file=open(sys.argv[1], "a"))
-"""
 # The app of the second run of --probe cannot be made.
 BREAKING = """
 import os, sys
@@ -208,12 +193,3 @@ def test_an_exception_beside_the_server_ends_it_and_is_no_success(error: str, li
     assert done.status == 126
     assert line in done.stderr
     assert ("Traceback" in done.stderr) == line.startswith("\n")
-
-
-def test_the_program_does_not_poll_for_the_end_of_its_command(tmp_path: Path) -> None:
-    file = tmp_path / "counts"
-    words = ("app.py", "--quiet", "--probe", "ids", "--", sys.executable, "-c", COUNTS_WAKE_UPS)
-    finished(*words, str(file))
-    plain, limited = map(int, file.read_text().split())
-    # The server looks twice a second for connections that are overdue.
-    assert max(plain, limited) <= 8

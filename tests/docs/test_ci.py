@@ -13,9 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from cli.documents import FIXTURES
 from tests.conftest import ROOT, needs
-from tests.docs.documents import TEXTS, blocks_of, execute, files_of
+from tests.docs.documents import blocks_of, execute, files_of
 
 NAME = "docs/ci.md"
 BLOCKS = blocks_of(NAME)
@@ -77,8 +76,3 @@ def test_the_gate_prints_what_is_printed(folder: Path) -> None:
     members = {"kind", "what", "count", "advice", "first"}
     assert [finding.keys() for finding in report["findings"]] == [members, members]
     assert report["exit_status"] == 1
-
-
-def test_each_fixture_is_copied_from_the_program_by_a_recipe() -> None:
-    pattern = r"deployment-stub docs (\S+) -o (?:\S+/)?(\S+)$"
-    assert dict(re.findall(pattern, TEXTS[NAME], re.MULTILINE)) == FIXTURES

@@ -3,12 +3,10 @@
 import json
 from itertools import pairwise
 
-from profiles.check import schemas
-from profiles.markers import ALL
 from profiles.profile import make_profile
 from stub.seed import sample_of
 from tests.conftest import make_stub
-from tests.docs.documents import TEXTS, blocks_of, files_of
+from tests.docs.documents import blocks_of, files_of
 from tests.docs.test_examples import curl
 from web.times import parse_time
 
@@ -23,14 +21,3 @@ def test_every_curl_gets_the_response_that_is_printed() -> None:
     for (_, command), (_, printed) in pairwise(blocks_of(NAME)):
         if command.startswith("curl "):
             assert curl(command, client) == f"{printed}\n", command
-
-
-def test_it_names_each_part_and_each_marker() -> None:
-    for marker in ALL:
-        assert f"{{{marker}}}" in TEXTS[NAME], marker
-    parts = schemas()["profile"]["properties"]
-    for name in (
-        *parts.keys() - {"$schema"},
-        *(f"create.{x}" for x in parts["create"]["properties"]),
-    ):
-        assert name.removeprefix("create.") in TEXTS[NAME], name

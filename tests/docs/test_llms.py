@@ -10,7 +10,6 @@ import sys
 import pytest
 from flask.testing import FlaskClient
 
-from cli.documents import FIXTURES
 from tests.contract import STUB, V1
 from tests.docs.documents import TEXTS, blocks_of
 from tests.program import run
@@ -46,22 +45,9 @@ def test_each_operation_that_takes_a_body_has_one_which_is_accepted(stub: FlaskC
         assert stub.open(target, method=method, json=json.loads(body)).status_code < 300, path
 
 
-def test_it_names_each_kind_of_finding() -> None:
-    named = re.findall(r"is found: ([\w, -]+); repeatable", " ".join(run("--help").stdout.split()))
-    of_probe = ["depends", "repeats", "hurries", "accepts", "waits"]
-    assert [*ROWS] == [*named[0].split(", "), *of_probe]
-
-
 def test_its_other_commands_start_the_program() -> None:
     start, around, _ = (text for kind, text in blocks_of("llms.txt") if kind == "sh")
     assert ("sh", start) in blocks_of("README.md")
     *words, last = around.split()
     assert last == "COMMAND"
     assert run(*words[1:], sys.executable, "-c", "exit(7)").status == 7
-
-
-def test_it_lists_the_documents_of_the_program() -> None:
-    listed = re.findall(r"^- `(\w+)`: ", TEXT, re.MULTILINE)
-    names = [line.split()[0] for line in run("docs").stdout.splitlines()]
-    assert listed == [name for name in names if name not in FIXTURES]
-    assert re.findall(r"`(\w+)`", TEXT.splitlines()[-1]) == [*FIXTURES]

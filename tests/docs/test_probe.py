@@ -33,10 +33,3 @@ def test_the_probe_prints_what_is_printed(command: str) -> None:
     shown = re.sub(r"in \d+\.\d s", "in 0.2 s", shown)
     pieces = map(re.escape, f"{PRINTED[command]}\n".split("…\n"))
     assert re.fullmatch(r"(?:.*\n)+".join(pieces), shown), shown
-
-
-def test_the_readme_has_an_excerpt_of_it() -> None:
-    ((command, excerpt),) = printed_after("README.md").items()
-    lines = excerpt.splitlines()
-    assert [line for line in PRINTED[command].splitlines() if line in lines] == lines
-    assert len(lines) <= 8

@@ -111,9 +111,3 @@ def test_the_keys_of_an_earlier_version_are_deleted(
     command = command.replace("PORT", str(shared_redis.port))
     assert execute(["sh", "-c", command], tmp_path).returncode == 0
     assert shared_redis.client.keys() == [b"project-stub:new"]
-
-
-def test_every_command_of_the_page_is_run() -> None:
-    own = Path(__file__).read_text("utf-8")
-    texts = re.findall(r'command_with\("([^"]+)"', own)
-    assert [each for each in COMMANDS if not any(text in each for text in [*texts, PROGRAM])] == []
