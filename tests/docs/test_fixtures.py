@@ -22,7 +22,7 @@ import pytest
 from cli.main import OTHER_VARIABLES
 from cli.options import OPTIONS
 from tests.clients.commands import link_node_modules
-from tests.conftest import ROOT, needs
+from tests.conftest import JARS, ROOT, needs
 from tests.contract import STUB
 from tests.docs.documents import TEXTS, blocks_of, execute, files_of, freed_worlds
 from tests.program import environment, process, program
@@ -32,7 +32,6 @@ pytestmark = pytest.mark.process
 
 FIXTURES = ROOT / "docs" / "fixtures"
 TEAMS = Path(__file__).parent / "teams"
-JARS = Path("/usr/share/java")  # of Debian's package junit5
 IN_PARALLEL = [
     "--config=junit.jupiter.execution.parallel.enabled=true",
     "--config=junit.jupiter.execution.parallel.config.strategy=fixed",
@@ -168,9 +167,7 @@ def go(folder: Path) -> Team:
 
 
 def junit(folder: Path) -> Team:
-    needs("javac", "java")
-    if not (JARS / "junit-jupiter-api.jar").exists():
-        pytest.skip("junit5 is not installed: `.ci/run --tools` installs it")
+    needs("javac", "java", "junit5")
     shutil.copy(FIXTURES / "Stub.java", folder)
     shutil.copy(TEAMS / "TeamTest.java", folder)
     (folder / "ShopTest.java").write_text(files_of("docs/ci.md")["ShopTest.java"], "utf-8")
