@@ -21,10 +21,10 @@ def health(**values: Any) -> None:
     The options are those with which it was started. The exit status is 0 if it is ready, else 1,
     after 5 seconds without a response.
     """
-    from urllib.error import HTTPError  # no other command needs these
+    from urllib.error import HTTPError, URLError  # no other command needs these
     from urllib.request import ProxyHandler, build_opener
 
-    from .verify.client import failure_of
+    from verify.client import failure_of
 
     settings = Settings(**values)
     if not settings.host:
@@ -34,7 +34,8 @@ def health(**values: Any) -> None:
         url = settings.reachable_url(settings.port) + path
         build_opener(ProxyHandler({})).open(url, timeout=TIMEOUT).close()
     except (OSError, HTTPException) as error:
-        reason = failure_of(error)
+        cause = error.reason if isinstance(error, URLError) else error
+        reason = failure_of(cause) if isinstance(cause, Exception) else cause
         if isinstance(error, HTTPError):
             body = error.read()
             reason = f"{error} {body[:300].decode(errors='replace')}"

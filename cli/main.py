@@ -98,7 +98,7 @@ def check_subcommand(context: click.Context) -> None:
     source = context.get_parameter_source
     given = [name for name in OPTIONS if source(name) is ParameterSource.COMMANDLINE]
     wrong = switches(given)
-    if context.obj.words is not None:
+    if context.obj.words is not None and context.invoked_subcommand != verify.name:
         wrong.append("--")
     if wrong:
         raise click.UsageError(

@@ -270,6 +270,7 @@ def file(text: str) -> Any:
 MAX_STORED = 1000  # projects of a world with --store, where each change writes the whole world
 SEED = Integer(0, stub.MAX_SEED)
 SECONDS = Number(0, 10**9)
+TICK = Number(0, stub.MAX_ADVANCE.total_seconds())
 RANDOM = partial(random.randrange, 2**32)
 FAIL_ON = f"Exit with 1 if one of these is found: {', '.join(stub.CHOICES)}"
 
@@ -319,6 +320,9 @@ ROWS: dict[str, dict[str, Row]] = {
         ),
         "ids_seed": option("Seed of the ids; random if left out.", SEED),
         "freeze": option("RFC 3339 time at which all clocks stand still.", parse_freeze),
+        "tick": option(
+            "Seconds by which each read of a deployment moves the clock.", TICK, default=0.0
+        ),
         "states": file("JSON file of Pact provider states: a seed document for each name."),
         "like": file("Profile of a service: respond with its bodies (docs like)."),
         "watch": flag("Read --seed, --states, --like and --token-file anew when they change."),

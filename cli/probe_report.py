@@ -102,9 +102,12 @@ def text_of(reaction: dict[str, Any], stall: float) -> str:
     closed_after = reaction["closed_after"]
     if closed_after is not None:
         words.append(f"closed after {closed_after:.1f} s")
+    if reaction["accepted"]:
+        words.append("accepted")
     again_after = reaction["again_after"]
     if again_after:
-        words.append(f"again after {again_after[0]:.2f} s")
+        key = ", same key," if reaction["same_key"] else ""
+        words.append(f"again{key} after {again_after[0]:.2f} s")
     if len(again_after) > 1:
         words[-1] += f" ({len(again_after)} times)"
     return ", ".join(words) or "gave up"

@@ -206,7 +206,7 @@ def conclude(parts: Parts, environ: Mapping[str, str]) -> int:
     if status or others:
         say(parts.log.held())
     if parts.command and not verdict.is_called:
-        warn_of_no_request(parts.command)
+        warn_of_no_request(parts.command, "STUB_URL, or --env NAME={url}")
     if probe:
         say("".join(summary(probe)))
     print_verdict(verdict, environ)
@@ -220,12 +220,12 @@ def conclude(parts: Parts, environ: Mapping[str, str]) -> int:
     return status
 
 
-def warn_of_no_request(command: Command) -> None:
-    """Warn of a command that has run, and has not called the interface."""
+def warn_of_no_request(command: Command, means: str) -> None:
+    """Warn of a command that has run, and has not called the interface: by these `means`."""
     if command.status in (COULD_NOT_RUN, NOT_FOUND):
         return
-    question = "does the command use STUB_URL, or --env NAME={url}?"
-    say(f"warning: no request to /v1: {question}{proxy_hint(command.environ)}\n")
+    hint = proxy_hint(command.environ)
+    say(f"warning: no request to /v1: does the command use {means}?{hint}\n")
 
 
 def proxy_hint(environ: Mapping[str, str]) -> str:

@@ -19,6 +19,7 @@ ROWS = {
     "pace": ("string", "seconds a deployment is queued, then building"),
     "seed": ("file", "JSON file to start from, not the sample"),
     "strict": ("bool", "reject query parameters and members that are not in the contract"),
+    "tick": ("string", "seconds by which each read of a deployment moves the clock"),
 }
 
 

@@ -56,9 +56,9 @@ def write_time(value: datetime | timedelta) -> str | int:
     return value // MICROSECOND  # a float of seconds would be inexact
 
 
-def read_setting(frozen_at: str | None, ahead: int, advanced: float) -> Setting:
+def read_setting(frozen_at: str | None, ahead: int, *rest: float) -> Setting:
     time = time_of(frozen_at) if frozen_at else None
-    return Setting(time, ahead * MICROSECOND, advanced)
+    return Setting(time, ahead * MICROSECOND, *rest)
 
 
 def read_project(project_id: str, name: str, created_at: str, *rest: str) -> Project:

@@ -6,6 +6,7 @@ What the program needs of it, it finds here.
 from web.times import parse_time
 
 from .app import create_stub
+from .clock import MAX_ADVANCE
 from .console import POLL_PATH
 from .contract import Contract
 from .cors import check_origins, cors_headers

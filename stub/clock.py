@@ -1,4 +1,4 @@
-"""The clock of a world, which can be advanced and frozen."""
+"""The clock of a world, which can be advanced, frozen, and moved by reads of deployments."""
 
 from datetime import datetime, timedelta
 from threading import Lock
@@ -16,6 +16,7 @@ class Setting(NamedTuple):
     frozen_at: datetime | None = None  # the time at which it stands still, if it does
     ahead: timedelta = NOT_AHEAD  # of the real time, if it runs
     advanced: float = 0.0  # seconds of all steps
+    tick: float = 0.0  # seconds by which a read of a deployment advances it
 
 
 class WorldClock:
@@ -31,7 +32,7 @@ class WorldClock:
 
     def reading(self) -> tuple[datetime, bool]:
         """The time, and whether it stands still."""
-        frozen_at, ahead, _ = self.setting
+        frozen_at, ahead, _, _ = self.setting
         if frozen_at is not None:
             return frozen_at, True
         return self.real() + ahead, False
@@ -40,13 +41,20 @@ class WorldClock:
     def advanced(self) -> float:
         return self.setting.advanced
 
-    def change(self, seconds: float, *, freeze: bool | None) -> bool:
-        """Advance it, and freeze it or let it run; None does neither.
+    @property
+    def tick(self) -> float:
+        return self.setting.tick
+
+    def change(
+        self, seconds: float = 0, *, freeze: bool | None = None, tick: float | None = None
+    ) -> bool:
+        """Advance it, freeze it or let it run, and set its tick; None leaves both as they are.
 
         False if it would pass `MAX_ADVANCE` in total: then nothing changes.
         """
         with self._lock:
-            frozen_at, ahead, advanced = self.setting
+            frozen_at, ahead, advanced, current_tick = self.setting
+            tick = current_tick if tick is None else tick
             advanced = round(advanced + seconds, 6)
             if advanced > MAX_ADVANCE.total_seconds():
                 return False
@@ -54,9 +62,9 @@ class WorldClock:
             now = (frozen_at or real + ahead) + timedelta(seconds=seconds)
             keeps_still = frozen_at is not None if freeze is None else freeze
             if keeps_still:
-                self.setting = Setting(now, NOT_AHEAD, advanced)
+                self.setting = Setting(now, NOT_AHEAD, advanced, tick)
             else:
-                self.setting = Setting(None, now - real, advanced)
+                self.setting = Setting(None, now - real, advanced, tick)
             return True
 
     def refresh(self) -> None:

@@ -13,8 +13,8 @@ class Connection:
         """Lets the connection end after the response."""
         self.drop: Callable[[], None] = environ.get("server.drop", do_nothing)
         """Lets the connection end without the response."""
-        self.is_open: Callable[[], bool] = environ.get("server.is_open", is_open)
-        """Tells whether the client has not closed the connection."""
+        self.is_open: Callable[[], bool] | None = environ.get("server.is_open")
+        """Tells whether the client has not closed the connection, if that can be known."""
         self.waiting: Callable[[], AbstractContextManager[None]]
         self.waiting = environ.get("server.waiting", nullcontext)
         """Tells the server that the request waits on purpose."""
@@ -22,7 +22,3 @@ class Connection:
 
 def do_nothing() -> None:
     pass
-
-
-def is_open() -> bool:
-    return True

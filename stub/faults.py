@@ -3,7 +3,7 @@
 import itertools
 import time
 from collections import Counter, deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from threading import Lock
 from typing import Any
@@ -21,6 +21,7 @@ from .timelines import matches
 
 MAX_FAULTS = 1000
 MAX_DELAY = 30  # seconds
+WITHOUT_BODY = (204, 304)  # statuses (RFC 9110 §6.4.1)
 PAUSE = 0.05  # seconds between two looks whether the client has closed
 
 
@@ -28,10 +29,11 @@ PAUSE = 0.05  # seconds between two looks whether the client has closed
 class Fault:
     """What happens to the next `times` requests that match (None: to all).
 
-    `operation` is an id of the contract, `path` a shell pattern, whose `*` matches `/` too. `body`
-    stands in place of the problem document. `delay` and `stall` are in seconds; a stall ends when
-    the client closes. `cut` is the number of bytes of the body that are sent. `drop` sends none at
-    all; the operation is performed if that is `performed`.
+    `operation` is an id of the contract, `path` a shell pattern, whose `*` matches `/` too.
+    `headers` stand in place of those that the response has, and `body` of the problem document.
+    `delay` and `stall` are in seconds, and end when the client closes. `cut` is the number of bytes
+    of the body that are sent. `drop` sends none at all; the operation is performed if that is
+    `performed`.
     """
 
     id: str
@@ -41,6 +43,7 @@ class Fault:
     body: str | None = None
     content_type: str | None = None
     status: int | None = None
+    headers: dict[str, str] | None = None
     retry_after: int | None = None
     delay: float | None = None
     stall: float | None = None
@@ -62,14 +65,29 @@ class Fault:
         spellings = (sent, unquote(shown), shown)
         return any(matches(self.path, each) for each in spellings)
 
+    @property
+    def has_own_body(self) -> bool:
+        """Whether the response has a body that is no problem document, or none."""
+        return self.body is not None or self.status in WITHOUT_BODY
+
+    def own_response(self) -> Response:
+        """The response of a fault with a body of its own, or with none."""
+        content_type = self.content_type or "text/plain; charset=utf-8"
+        response = Response(self.body, self.status, content_type=content_type)
+        response.headers["Cache-Control"] = "no-store"
+        if self.status in WITHOUT_BODY:
+            del response.headers["Content-Type"]
+        return response
+
     def change(self, response: Response, connection: Connection) -> None:
-        """Add Retry-After, and cut the body short, or drop the response.
+        """Add its header fields, and cut the body short, or drop the response.
 
         The connection ends then. A dropped response has the status 0, unless the operation was
         performed.
         """
         if self.retry_after is not None:
             response.headers["Retry-After"] = str(self.retry_after)
+        response.headers.update(self.headers or {})
         if self.cut is not None:
             body = response.get_data()
             response.headers["Content-Length"] = str(len(body))
@@ -86,7 +104,11 @@ class Fault:
         """One line: `GET /v1/deployments/*: status 503, delay 2`. It may have tokens."""
         requests = self.operation or f"{self.method or 'any method'} {self.path or 'any path'}"
         effects = []
-        for name in ("status", "delay", "stall", "cut"):
+        if self.status is not None:
+            effects.append(f"status {self.status}")
+        if self.headers:
+            effects.append(f"headers {' '.join(self.headers)}")
+        for name in ("delay", "stall", "cut"):
             value = getattr(self, name)
             if value is not None:
                 effects.append(f"{name} {value}")
@@ -103,15 +125,20 @@ class Fault:
         return document
 
 
-def stall(seconds: float, connection: Connection) -> float | None:
+def wait(seconds: float, connection: Connection, sleep: Callable[[float], None]) -> float | None:
     """Wait so many seconds, or until the client has closed: return after how many it had."""
+    if connection.is_open is None:
+        sleep(seconds)
+        return None
     started = time.monotonic()
     waited = 0.0
     while waited < seconds:
         if not connection.is_open():
             return round(waited, 2)
-        time.sleep(min(PAUSE, seconds - waited))
-        waited = time.monotonic() - started
+        pause = min(PAUSE, seconds - waited)
+        sleep(pause)
+        # Each `sleep` is late, but one of a test takes no time.
+        waited = max(waited + pause, time.monotonic() - started)
     return None
 
 

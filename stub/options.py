@@ -37,6 +37,7 @@ class Options:
     grease_seed: int = 0
     ids_seed: int | None = None
     freeze: datetime | None = None  # the time at which the clocks stand still
+    tick: float = 0.0  # by which a read of a deployment advances the clock of its world
     delay: tuple[float, float] = (0, 0)  # the least and the most of each response
     delay_seed: int = 0
     journal_bytes: int = 64 * 1024 * 1024  # of memory, for the entries of all worlds

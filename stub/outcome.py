@@ -76,7 +76,7 @@ def requested_response(
     headers: dict[str, str] = {}
     if fault is None:
         headers["Preference-Applied"] = f"code={status}"
-        if status == 503:
+        if status in (429, 503):
             headers["Retry-After"] = "1"
     # A profile may have another status for a code.
     if status == 401 or code in ("token_missing", "token_invalid"):
@@ -84,9 +84,9 @@ def requested_response(
     if status == 405 or code == "method_not_allowed":
         methods = current_app.url_map.bind("").allowed_methods(request.path)
         headers |= {"Allow": ", ".join(sorted(methods))} if methods else {}
-    if fault and fault.body is not None:
-        headers["Content-Type"] = fault.content_type or "text/plain; charset=utf-8"
-        headers["Cache-Control"] = "no-store"
-        return fault.body, status, headers
+    if fault and fault.has_own_body:
+        response = fault.own_response()
+        response.headers.update(headers)
+        return response
     errors = [FieldError(**error) for error in example]
     return respond(Problem(status, code, REQUESTED, headers=headers, errors=errors))

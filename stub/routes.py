@@ -129,7 +129,7 @@ def change_clock() -> ResponseReturnValue:
     document = read_input()
     clock = open_world().clock
     seconds = document.get("advance", 0)
-    if not clock.change(seconds, freeze=document.get("frozen")):
+    if not clock.change(seconds, freeze=document.get("frozen"), tick=document.get("tick")):
         reason = f"must add up to at most {MAX_ADVANCE.days} days"
         raise InvalidBody([FieldError("/advance", reason)])
     return show_clock()
@@ -181,7 +181,7 @@ def health() -> ResponseReturnValue:
 
 
 def ready() -> ResponseReturnValue:
-    all_worlds().open(WorldName()).clock.change(0, freeze=None)  # which a store on a server writes
+    all_worlds().open(WorldName()).clock.change()  # which a store on a server writes
     return json_response({"status": "ok"})
 
 
@@ -193,7 +193,7 @@ def show_clock() -> ResponseReturnValue:
     clock = open_world().clock
     clock.refresh()
     now, is_frozen = clock.reading()
-    return json_response({"now": timestamp(now), "frozen": is_frozen})
+    return json_response({"now": timestamp(now), "frozen": is_frozen, "tick": clock.tick})
 
 
 def list_faults() -> ResponseReturnValue:

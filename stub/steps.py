@@ -12,6 +12,7 @@ from flask.typing import ResponseReturnValue
 from werkzeug.exceptions import ClientDisconnected
 
 from profiles.service import Responses
+from store import StoreUnavailable
 from web.routing import OPERATIONS
 
 from .connection import Connection
@@ -26,7 +27,7 @@ from .entry import (
     Entry,
     Recorded,
 )
-from .faults import Fault, stall
+from .faults import Fault, wait
 from .grease.responses import vary
 from .outcome import Outcome, decide
 from .paths import CONTROLS, is_preflight, shown_path
@@ -96,7 +97,9 @@ class Steps:
         return outcome.response
 
     def finish(self, response: Response) -> Response:
-        """Vary the response, cut it short, record it, and then delay it: in this order."""
+        """Vary the response, cut it short, record it, turn the clock on, and then delay it: in this
+        order.
+        """
         received = bound(request)
         context = vars(bound(g))
         outcome: Outcome | None = context.get("outcome")
@@ -110,6 +113,10 @@ class Steps:
         entry = self._describe(received, response, world, outcome, applied, context)
         recorded = Recorded(world.name, world.journal.append(entry), entry)
         context["recorded"] = recorded
+        tick = world.clock.tick
+        if tick and entry.status_read:
+            with suppress(StoreUnavailable):  # the response is right; the next read turns it on
+                world.clock.change(tick)
         closed_after = self._wait(received, applied)
         failures = self.options.failures
         attempt = outcome.attempt
@@ -157,7 +164,7 @@ class Steps:
         ids = world.ids
         if not grease.parts and not ids.are_varied:  # an id stays varied when its axis is off
             return ()
-        if fault and (fault.body is not None or fault.drop):
+        if fault and (fault.has_own_body or fault.drop):
             return ()
         axes = vary(response, grease, ids, self.common.parts, outcome.operation, received)
         if axes and self.options.announces_grease:
@@ -222,14 +229,14 @@ class Steps:
 
     def _wait(self, received: Request, applied: Applied) -> float | None:
         """Delay the response. Return after how many seconds the client had closed, if it had."""
-        stalled = applied.fault and applied.fault.stall
-        if not applied.delay and not stalled:
+        seconds = applied.delay
+        if applied.fault:
+            seconds += applied.fault.stall or 0.0
+        if not seconds:
             return None
         connection = Connection(received.environ)
         with connection.waiting():
-            if applied.delay:
-                self.sleep(applied.delay)
-            return stall(stalled, connection) if stalled else None
+            return wait(seconds, connection, self.sleep)
 
 
 def masked(sentences: Iterable[str], redactor: Redactor) -> tuple[str, ...]:

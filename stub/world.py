@@ -72,7 +72,7 @@ class Common:
 
     def open_store(self, world: str, ids: Ids) -> tuple[StubStore, WorldClock]:
         """The store of a new world and its clock, which programs may share."""
-        clock = WorldClock(self.clock, Setting(self.options.freeze))
+        clock = WorldClock(self.clock, Setting(self.options.freeze, tick=self.options.tick))
         if self.stores:
             return self.stores.open(world, clock, ids, self.records, self.new_store)
         return self.new_store(clock, ids, records=self.records), clock

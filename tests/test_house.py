@@ -25,6 +25,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "server": {"waitress"},
     "profiles": {"flask", "werkzeug", "records", "store", "web"},
     "stub": {"flask", "werkzeug", "app", "auth", "profiles", "records", "store", "web"},
+    "verify": {"flask", "werkzeug", "app", "profiles", "records", "store", "stub", "web"},
     "redis_store": {"redis", "records", "store", "stub"},
 }
 MAY_IMPORT["cli"] = {*MAY_IMPORT, "click", "flask"}

@@ -53,6 +53,9 @@ def errors_of(value: Any, rules: Schema, *path: str | int) -> Iterator[FieldErro
         yield from errors_of_members(value, rules, *path)
     for each in rules.get("allOf", ()):
         yield from errors_of(value, each, *path)
+    if "if" in rules:
+        chosen = "then" if is_valid(value, rules["if"]) else "else"
+        yield from errors_of(value, rules.get(chosen, {}), *path)
 
 
 def broken_keyword(value: Any, rules: Schema) -> str | None:

@@ -92,7 +92,12 @@ def view(world: World, common: Common) -> dict[str, Any]:
         "tenant": world.shown.tenant,
         "world": world.shown.world,
         "instance": world.instance,
-        "clock": {"now": timestamp(now), "ahead": world.clock.advanced, "frozen": is_frozen},
+        "clock": {
+            "now": timestamp(now),
+            "ahead": world.clock.advanced,
+            "frozen": is_frozen,
+            "tick": world.clock.tick,
+        },
         "projects": {
             "count": len(projects),
             "newest": [status_of(project, deployment, now) for project, deployment in newest],

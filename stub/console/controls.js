@@ -13,7 +13,7 @@ export const Controls = () => html`<div class="stack">
 </div>`;
 
 function Clock() {
-  const { now, ahead, frozen } = state.view.clock;
+  const { now, ahead, frozen, tick } = state.view.clock;
   const [error, attempted] = useAttempt();
   const advance = async (seconds, name) => {
     if (await attempted("POST", "/_stub/clock", { advance: seconds })) announce(`The clock is advanced by ${name}`);
@@ -21,7 +21,7 @@ function Clock() {
   const freeze = async () => {
     if (await attempted("POST", "/_stub/clock", { frozen: !frozen })) announce(frozen ? "The clock goes on" : "The clock stands still");
   };
-  const facts = [ahead && `${ahead.toLocaleString("en")} s ahead`, frozen && "stands still"].filter(Boolean);
+  const facts = [ahead && `${ahead.toLocaleString("en")} s ahead`, frozen && "stands still", tick && `${tick} s at each read of a deployment`].filter(Boolean);
   return html`<h3>Clock</h3>
     <${Problem} error=${error} />
     <p class="clock"><time datetime=${now}>${dateAndTime(now)} UTC</time> <span class="hint">${facts.join(", ") || "real time"}</span></p>

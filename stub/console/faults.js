@@ -7,7 +7,9 @@ import { Term } from "./words.js";
 import { announce, state } from "./state.js";
 
 const DEFAULTS = { times: "1", delay: "0", path: "any" };
-const LABELS = { delay: "Delay (s)", retry_after: "Retry after (s)", stall: "Stall (s)", cut: "Cut (bytes)" };
+const LABELS = { headers: "Headers (one a line)", content_type: "Content type", delay: "Delay (s)", retry_after: "Retry after (s)", stall: "Stall (s)", cut: "Cut (bytes)" };
+const LONG = new Set(["headers", "body"]);
+const TEXTS = new Set(["path", "content_type"]);
 const DROPS = { "": "no", before: "before the operation", after: "after the operation" };
 
 export function Faults() {
@@ -20,6 +22,7 @@ export function Faults() {
     for (const { name, value, type, validity } of event.target.elements) {
       if (!name) continue;
       if (validity.badInput) fault[name] = "not a number";
+      else if (name === "headers" && value) fault.headers = fieldsOf(value);
       else if (value) fault[name] = type === "number" ? Number(value) : value;
     }
     if (fault.drop) Object.assign(fault, { drop: true, performed: fault.drop === "after" });
@@ -39,14 +42,16 @@ export function Faults() {
         ? html`<select ...${attributes}>${operations.map((each) => html`<option value=${each}>${each || "any"}</option>`)}</select>`
         : name === "drop"
         ? html`<select ...${attributes}>${Object.entries(DROPS).map(([each, text]) => html`<option value=${each}>${text}</option>`)}</select>`
-        : html`<input ...${attributes} type=${name === "path" ? "text" : "number"} step="any" placeholder=${DEFAULTS[name] ?? ""} />`}</div>`;
+        : LONG.has(name)
+        ? html`<textarea ...${attributes} rows="2"></textarea>`
+        : html`<input ...${attributes} type=${TEXTS.has(name) ? "text" : "number"} step="any" placeholder=${DEFAULTS[name] ?? ""} />`}</div>`;
   };
   return html`<h3><${Term} name="fault">Faults<//></h3>
     <form id="fault" novalidate autocomplete="off" onSubmit=${onSubmit} onInput=${forget}>
       <div class="fields">${["status", "times", "operation"].map(field)}</div>
       <details>
-        <summary>Path, delay, retry after, stall, cut, drop</summary>
-        <div class="fields">${["path", "delay", "retry_after", "stall", "cut", "drop"].map(field)}</div>
+        <summary>Path, delay, stall, drop, headers, body and more</summary>
+        <div class="fields">${["path", "delay", "retry_after", "stall", "cut", "drop", "headers", "body", "content_type"].map(field)}</div>
       </details>
       <div class="bar">
         <button>Add fault</button>
@@ -67,10 +72,20 @@ export function Faults() {
     )} />`}`;
 }
 
+/** The fields of a text that has one a line, such as "Retry-After: 5". */
+function fieldsOf(text) {
+  const lines = text.split("\n").filter((line) => line.trim());
+  return Object.fromEntries(lines.map((line) => {
+    const [name, ...value] = line.split(":");
+    return [name.trim(), value.join(":").trim()];
+  }));
+}
+
 function describe(fault) {
   const what = fault.operation ?? `${fault.method ?? "any method"} ${fault.path ?? "any path"}`;
   const effects = [];
   if (fault.status !== undefined) effects.push(`status ${fault.status}`);
+  if (fault.headers) effects.push(`headers ${Object.keys(fault.headers).join(" ")}`);
   if (fault.body !== undefined) effects.push(`body ${fault.content_type ?? "text/plain"}`);
   if (fault.retry_after !== undefined) effects.push(`retry after ${fault.retry_after} s`);
   if (fault.delay !== undefined) effects.push(`delay ${fault.delay} s`);

@@ -115,6 +115,7 @@ INVALID: list[tuple[list[str], str]] = [
     (["--port", "1", "health", "--", "ls"], "its options after its name: remove --port, --."),
     (["--grace", "NaN"], "'NaN' is not a valid number"),
     (["--freeze", "9901-01-01T00:00:00Z"], "up to 9900"),
+    (["--tick", "315619201"], "--tick"),
     (["--token", "a", "--token", "a.b"], "one token would also be a world of another"),
     (["--host", "*"], "'--host': no address is known for '*': give a host name or an IP address."),
     (["--host", "0.0.0.0", "--token", "a", "--token", "dev-token"], "is published: give a --token"),

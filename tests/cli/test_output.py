@@ -106,7 +106,7 @@ def test_a_full_stdout_is_named(args: list[str]) -> None:
 def test_a_console_gets_what_its_encoding_has(tmp_path: Path) -> None:
     stdout = io.TextIOWrapper(io.BytesIO(), encoding="koi8-r")
     with process_state(), (tmp_path / "err").open("w", encoding="koi8-r") as stderr:
-        assert main(create_stub, ["docs", "verify"], environment(), stdout, stderr) == 0
+        assert main(create_stub, ["docs", "choices"], environment(), stdout, stderr) == 0
         assert main(create_stub, ["--seed", "\xe9"], environment(), stdout, stderr) == 2
     stdout.flush()
     assert rb"\xa7" in stdout.buffer.getvalue()

@@ -30,7 +30,7 @@ def call(path, body=None, timeout=0.8):
         except OSError:
             pass
         except ValueError:
-            sys.exit("a cut body")
+            sys.exit("not JSON")
 """
 CLIENT = f"""{CALL}
 call("/v1/projects", b'{{"name": "shop"}}')
@@ -52,11 +52,11 @@ def failures_of(report: Any) -> dict[str, Any]:
 
 
 def test_what_the_client_did_is_told_and_what_it_did_wrong_is_found(tmp_path: Path) -> None:
-    # Five runs, one of which waits for three timeouts of 0.8 s: 3 s.
+    # Six runs, one of which waits for three timeouts of 0.8 s: 3 s.
     done, report = probe(tmp_path, "--", sys.executable, "-c", CLIENT, axes="failures")
-    names = ["unavailable", "lost-response", "cut-body", "stalled"]
+    names = ["unavailable", "lost-response", "cut-body", "wrong-body", "stalled"]
     lines = done.stderr.splitlines()
-    assert lines[1].endswith(" s; 4 failures, seed 7; 4 runs to come")
+    assert lines[1].endswith(" s; 5 failures, seed 7; 5 runs to come")
     assert [line for line in lines if line.startswith("  | http.client.IncompleteRead: ")]
     head, *rows = (line.strip() for line in lines if re.match(" +unavail|  [a-zA-Z]+ +again", line))
     assert head.split() == names

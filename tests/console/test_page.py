@@ -12,7 +12,7 @@ from tests.console.conftest import VIEWPORT, Console
 from tests.live import serving
 from tests.wire import call
 
-pytestmark = [pytest.mark.process, pytest.mark.xdist_group("console")]
+pytestmark = [pytest.mark.process, pytest.mark.slow, pytest.mark.xdist_group("console")]
 
 
 def test_a_project_is_created_or_its_error_is_at_the_field(console: Console) -> None:
@@ -77,6 +77,8 @@ def test_clock_and_grease_are_switched_and_the_head_shows_what_is_on(console: Co
     console.press("Advance 1 minute")
     expect(console.announced).to_have_text("The clock is advanced by 1 minute")
     expect(controls).to_contain_text("70 s ahead")
+    console.send("/_stub/clock", body=b'{"tick": 2}')
+    expect(controls).to_contain_text("70 s ahead, 2 s at each read of a deployment")
     console.press("Freeze")
     expect(console.button("Frozen")).to_have_attribute("aria-pressed", "true")
     assert console.send("/_stub/clock").json["frozen"] is True
@@ -142,15 +144,18 @@ def test_faults_are_added_met_and_removed(console: Console) -> None:
     console.press("Add fault")
     expect(delay).to_be_visible()  # since it has an error
     fields = {"Path": "/v1/deployments/*", "Delay (s)": "0.01", "Retry after (s)": "7",
-              "Cut (bytes)": "3", "Times": "2"}  # fmt: skip
+              "Cut (bytes)": "3", "Times": "2", "Headers (one a line)": "X-A: 1:2\n\nLink:",
+              "Body": "<p>\n", "Content type": "text/html"}  # fmt: skip
     for label, value in fields.items():
         controls.get_by_label(label, exact=True).fill(value)
     console.press("Add fault")
     expect(console.announced).to_have_text("Fault added")
     expect(listed).to_have_text(
-        "any method /v1/deployments/* status 503, retry after 7 s, delay 0.01 s, "
-        "cut after 3 bytes 2 left✕"
+        "any method /v1/deployments/* status 503, headers X-A Link, body text/html, "
+        "retry after 7 s, delay 0.01 s, cut after 3 bytes 2 left✕"
     )
+    (added,) = console.send("/_stub/faults").json["faults"]
+    assert (added["headers"], added["body"]) == ({"X-A": "1:2", "Link": ""}, "<p>\n")
     controls.get_by_label("Operation").select_option("listProjects")
     status.fill("500")
     console.press("Add fault")

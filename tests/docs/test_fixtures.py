@@ -565,6 +565,7 @@ REASONS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("setting", REASONS)
 def test_what_cannot_be_used_is_a_sentence(setting: str, team: Path, live_url: str) -> None:
     name, _, value = setting.partition("=")

@@ -1,6 +1,7 @@
 """The plugin of pytest in an environment of a team, installed as docs/ci.md says."""
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -231,6 +232,30 @@ def test_an_option_that_repeats_is_a_list_of_an_ini_file(team: Path, name: str) 
     words = ("--stub-outcome=succeeded", "--stub-cors-origin=http://b", "--stub-cors-origin=*")
     assert state_of(run(team, "-rP")) == "last: ('canceled', None) ('failed', None)\n"
     assert state_of(run(team, "-rP", *words)) == "last: ('succeeded', '*') ('succeeded', '*')\n"
+
+
+POLLED = """
+import json
+from urllib.request import Request, urlopen
+
+def test_polls(stub):
+    def call(path, data=None):
+        headers = {"Content-Type": "application/json", **stub.headers}
+        with urlopen(Request(stub.url + path, data, headers)) as response:
+            return response.read().decode().strip()
+    made = json.loads(call("/v1/projects", b'{"name": "shop"}'))
+    for _ in range(3):
+        print("poll:", call("/v1/deployments/" + made["latest_deployment_id"]))
+"""
+REPEATED = ["stub_freeze=2026-01-05T09:00:00Z", "stub_ids_seed=5", "stub_pace=60", "stub_tick=60"]
+
+
+def test_with_a_tick_three_polls_are_a_whole_run_and_the_same_in_each(team: Path) -> None:
+    (team / "pytest.ini").write_text("\n".join(["[pytest]", *REPEATED]), "utf-8")
+    (team / "test_state.py").write_text(POLLED, "utf-8")
+    first, again = (state_of(run(team, "-rP")) for _ in range(2))
+    assert re.findall('"status": "([a-z]+)"', first) == ["queued", "building", "succeeded"]
+    assert first == again
 
 
 MARKED = f"""

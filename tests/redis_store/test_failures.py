@@ -95,6 +95,8 @@ def test_a_full_server_reads_and_does_not_write_and_no_command_is_logged(
     server: RedisServer, client: FlaskClient, caplog: pytest.LogCaptureFixture
 ) -> None:
     before = client.get("/v1/projects").data
+    client.post("/_stub/clock", json={"frozen": True, "tick": 1})
+    clock = client.get("/_stub/clock").data
     server.client.config_set("maxmemory", 1)
     for path, document in (
         ("/v1/projects", {"name": "a"}),
@@ -103,6 +105,8 @@ def test_a_full_server_reads_and_does_not_write_and_no_command_is_logged(
     ):
         assert_unavailable(client.post(path, json=document))
         assert client.get("/v1/projects").data == before
+    assert client.get("/v1/deployments/dpl_failed").status_code == 200
+    assert client.get("/_stub/clock").data == clock
     message = f"the store at {server.url} cannot be used: out of memory error"
     assert {*caplog.messages} == {message}
     server.client.config_set("maxmemory", 0)

@@ -51,6 +51,9 @@ SESSION = [
     *SHOW,
     Sent("POST", "/_stub/clock", {"advance": 5, "frozen": True}),
     Sent("GET", "/v1/deployments/d"),
+    Sent("POST", "/_stub/clock", {"tick": 2.5}),
+    *3 * [Sent("GET", "/v1/deployments/d")],
+    *SHOW,
     # Resets, and no room
     Sent("POST", "/_stub/reset", STATE),
     *SHOW,

@@ -44,12 +44,26 @@ def test_a_turned_clock_is_that_of_the_other_program(two: list[FlaskClient], clo
     assert made["created_at"] == "2026-11-21T10:01:00.000Z"
     other.post("/_stub/clock", json={"advance": 3, "frozen": True})
     clock.advance(60)
-    assert one.get("/_stub/clock").json == {"now": "2026-11-21T10:01:03.000Z", "frozen": True}
+    shown = one.get("/_stub/clock").json
+    assert shown == {"now": "2026-11-21T10:01:03.000Z", "frozen": True, "tick": 0}
     path = f"/v1/deployments/{made['latest_deployment_id']}"
     assert one.get(path).json["status"] == "building"
     one.post("/_stub/reset")
     assert other.get("/_stub/clock").json["now"] == "2026-11-21T10:01:00.000Z"
     assert names(other) == SAMPLE_NAMES
+
+
+def test_reads_at_any_program_turn_the_same_clock(two: list[FlaskClient]) -> None:
+    one, other = two
+    stages = [{"status": "queued", "seconds": 2}, {"status": "over"}]
+    one.put("/_stub/deployments/d", json={"timeline": stages})
+    one.post("/_stub/clock", json={"frozen": True, "tick": 1})
+    polls = [each.get("/v1/deployments/d").json["status"] for each in (one, other, one)]
+    assert polls == ["queued", "queued", "over"]
+    clocks = [each.get("/_stub/clock").json for each in two]
+    assert clocks == 2 * [{"now": "2026-11-21T10:00:03.000Z", "frozen": True, "tick": 1}]
+    other.post("/_stub/reset")
+    assert one.get("/_stub/clock").json["tick"] == 0
 
 
 def test_a_clock_that_was_not_turned_is_the_next_programs(

@@ -56,7 +56,12 @@ def test_nothing_else_is_served_without_a_token(
 def test_the_view_shows_the_clock_faults_and_grease(stub: FlaskClient) -> None:
     shown = view(stub)
     assert (shown["world"], shown["requests"]) == ("", {"first": 1, "last": 0})
-    assert shown["clock"] == {"now": "2026-11-21T10:00:00.000Z", "ahead": 0, "frozen": False}
+    assert shown["clock"] == {
+        "now": "2026-11-21T10:00:00.000Z",
+        "ahead": 0,
+        "frozen": False,
+        "tick": 0,
+    }
     assert shown["projects"]["count"] == len(SAMPLE_NAMES)
     assert [each["name"] for each in shown["projects"]["newest"]] == SAMPLE_NAMES[::-1]
     assert (shown["faults"], shown["coverage"]["met"]) == ({"count": 0, "first": []}, 0)
@@ -66,7 +71,12 @@ def test_the_view_shows_the_clock_faults_and_grease(stub: FlaskClient) -> None:
     stub.post("/_stub/faults", json={"status": 503, "times": 2})
     stub.put("/_stub/grease", json={"axes": ["times"], "seed": 7})
     shown = view(stub)
-    assert shown["clock"] == {"now": "2026-11-21T10:01:10.000Z", "ahead": 70, "frozen": True}
+    assert shown["clock"] == {
+        "now": "2026-11-21T10:01:10.000Z",
+        "ahead": 70,
+        "frozen": True,
+        "tick": 0,
+    }
     fault = {"id": "flt_1", "status": 503, "times": 2, "remaining": 2}
     assert shown["faults"] == {"count": 1, "first": [fault]}
     assert shown["grease"] == {"axes": ["times"], "seed": 7, "default": default}

@@ -1,6 +1,7 @@
 """The failures of --probe: which request meets one, what its client gets, and what it did then."""
 
 import json
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -118,6 +119,17 @@ def test_a_cut_body_is_performed_and_ends_early() -> None:
         assert body == created.encode()[:10]
 
 
+def test_a_wrong_body_is_a_page_with_the_status_of_a_success() -> None:
+    client, _ = failing("wrong-body")
+    response = client.post("/v1/projects", json={"name": "shop"})
+    assert (response.status_code, response.mimetype) == (200, "text/html")
+    assert response.data.startswith(b"<!DOCTYPE html>")
+    (entry,) = entries(client)
+    assert (entry["operation"], entry["fault"]) == ("createProject", "wrong-body")
+    assert client.get("/v1/projects").mimetype == "text/html"
+    assert names(client) == SAMPLE_NAMES
+
+
 @pytest.mark.process
 def test_a_stalled_response_comes_late_and_what_the_client_does_is_seen() -> None:
     with served("stalled", stall=0.3) as (url, failures):
@@ -165,27 +177,85 @@ AGAIN: list[tuple[list[dict[str, Any]], list[dict[str, Any]], int]] = [
 ]
 
 
+def ran(
+    name: str,
+    plain: list[dict[str, Any]],
+    run: list[dict[str, Any]],
+    *,
+    is_broken: bool = False,
+) -> Failures:
+    """The failures of a run that sent these requests, after a plain one."""
+    client, failures = failing("")
+    for each in plain:
+        client.open(**each)
+    client, failures = failing(name, failures)
+    for each in run:
+        client.open(**each)
+    failures.settle(OPERATIONS, is_broken=is_broken)
+    return failures
+
+
+def told_of(failures: Failures) -> dict[str, str]:
+    """What the table has of each operation, with N for each number of seconds."""
+    rows = re.sub(r"[0-9]+\.[0-9]+ s", "N s", table([failures])).splitlines()
+    return dict(row.split(maxsplit=1) for row in rows[1:])
+
+
 def repeated(
     plain: list[dict[str, Any]], run: list[dict[str, Any]], *, is_broken: bool = False
 ) -> list[float]:
     """After how many seconds the list was asked for again in a run, after a plain one."""
-    client, failures = failing("")
-    for each in plain:
-        client.get(**each)
-    client, failures = failing("unavailable", failures)
-    for each in run:
-        client.get(**each)
-    failures.settle(OPERATIONS, is_broken=is_broken)
+    failures = ran("unavailable", plain, run, is_broken=is_broken)
     again: list[float] = failures.reactions["listProjects"]["again_after"]
     return again
 
 
+OTHER: dict[str, Any] = {"path": "/v1/deployments/none"}
+# What was sent plainly and in the run, whether that broke, and what a wrong body is said to be.
+TAKEN: list[tuple[list[dict[str, Any]], list[dict[str, Any]], bool, str]] = [
+    ([LIST], [LIST], False, "accepted"),
+    ([LIST, OTHER, LIST], [LIST, OTHER, LIST], False, "accepted"),
+    ([LIST], [LIST], True, "gave up"),
+    ([LIST], [LIST, LIST], False, "again after N s"),
+    ([LIST, LIST], [LIST, LIST], False, "gave up"),  # it polls, perhaps once less than plainly
+    ([OTHER], [OTHER], False, "not met"),
+]
+
+
+def test_a_wrong_body_is_accepted_if_the_run_passes_and_sends_it_once() -> None:
+    for plain, run, is_broken, expected in TAKEN:
+        failures = ran("wrong-body", plain, run, is_broken=is_broken)
+        assert told_of(failures)["listProjects"] == expected, (plain, run)
+        found = [each.text for each in failures.findings()]
+        wrong = ["accepts: listProjects after wrong-body"] if expected == "accepted" else []
+        assert found == wrong
+
+
+# The keys of a request that got no response and of its repetitions, and what is said of these.
+KEYS: list[tuple[list[str], str, bool]] = [
+    (["a", "a"], "again, same key, after N s", False),
+    (["a", "a", "a"], "again, same key, after N s (2 times)", False),
+    (["a", "b"], "again after N s", True),
+    (["a", "a", "b"], "again after N s (2 times)", True),
+    (["", ""], "again after N s", True),
+]
+
+
+def test_a_repetition_with_the_same_idempotency_key_is_no_duplicate() -> None:
+    create = {"path": "/v1/projects", "method": "POST", "json": {"name": "shop"}}
+    for keys, expected, is_duplicate in KEYS:
+        run = [{**create, "headers": {"Idempotency-Key": key}} for key in keys]
+        failures = ran("lost-response", run[:1], run)
+        assert told_of(failures)["createProject"] == expected
+        found = [each.text for each in failures.findings()]
+        assert found == is_duplicate * ["repeats: createProject after lost-response"]
+
+
 def test_in_a_run_that_is_broken_requests_in_a_row_are_repetitions() -> None:
-    other = {"path": "/v1/deployments/none"}
     for plain, run, counts in (
-        ([LIST, other, LIST], [LIST, LIST, other], [0, 1]),
-        ([LIST, LIST, other, LIST], [LIST, LIST, other], [0, 0]),
-        ([LIST, other, LIST], [LIST, other, LIST], [0, 0]),
+        ([LIST, OTHER, LIST], [LIST, LIST, OTHER], [0, 1]),
+        ([LIST, LIST, OTHER, LIST], [LIST, LIST, OTHER], [0, 0]),
+        ([LIST, OTHER, LIST], [LIST, OTHER, LIST], [0, 0]),
     ):
         for is_broken, count in zip((False, True), counts, strict=True):
             assert len(repeated(plain, run, is_broken=is_broken)) == count, (plain, run)

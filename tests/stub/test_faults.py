@@ -116,6 +116,17 @@ def test_a_delayed_request_is_carried_out_first(clock: Clock) -> None:
     assert waits == [(0.5, ["a"]), (30, ["a"])]
 
 
+def test_a_delay_and_a_stall_end_when_the_client_closes() -> None:
+    slept: list[float] = []
+    stub = control_client_of(make_stub(sleep=slept.append))
+    for effect in ("delay", "stall"):
+        slept.clear()
+        add(stub, **{effect: 30})
+        stub.get("/v1/projects", environ_overrides={"server.is_open": lambda: len(slept) < 3})
+        assert len(slept) == 3
+        assert sum(slept) < 1
+
+
 def test_a_fault_may_name_an_operation(stub: FlaskClient) -> None:
     assert add(stub, operation="getDeployment", status=503)["operation"] == "getDeployment"
     for path in ("/v1/projects", "/v1/deployments", "/v1/deployments/a/b"):
@@ -159,6 +170,67 @@ def test_a_body_without_a_type_is_plain_text_and_can_be_cut(stub: FlaskClient) -
         assert response.headers["Allow"] == "GET, HEAD, POST"  # which each 405 has
 
 
+def test_a_fault_with_a_body_may_have_any_status(stub: FlaskClient) -> None:
+    page = {"status": 200, "body": HTML, "content_type": "text/html"}
+    add(stub, **page, operation="createProject")
+    response = stub.post("/v1/projects", json={"name": "a"})
+    shown = (response.status_code, response.text, response.content_type)
+    assert shown == (200, HTML, "text/html")
+    assert names(stub) == SAMPLE_NAMES
+    add(stub, status=307, body="", headers={"Location": "/v1/projects"})
+    response = stub.get("/v1/deployments/x")
+    assert (response.status_code, response.headers["Location"]) == (307, "/v1/projects")
+
+
+HEADERS = {
+    "Retry-After": "Wed, 21 Oct 2026 07:28:00 GMT",
+    "X-RateLimit-Remaining": "0",
+    "cache-control": "max-age=60",
+    "Date": "Wed, 21 Oct 2026 07:27:00 GMT",
+    "X-Empty": "",
+}
+
+
+@pytest.mark.parametrize(
+    "effect",
+    [{}, {"status": 429}, {"status": 204}, {"status": 304}, {**GATEWAY}, {"cut": 2}],
+    ids=str,
+)
+def test_the_headers_of_a_fault_stand_in_place_of_those_of_the_response(
+    stub: FlaskClient, effect: dict[str, Any]
+) -> None:
+    made = add(stub, **effect, headers=HEADERS, retry_after=3)
+    assert made["headers"] == HEADERS
+    response = stub.get("/v1/projects")
+    assert response.status_code == effect.get("status", 200)
+    for name, value in HEADERS.items():
+        assert response.headers.getlist(name) == [value]
+    (entry,) = entries(stub)
+    assert (entry["fault"], entry["response"]["headers"]["Retry-After"]) == (
+        made["id"],
+        HEADERS["Retry-After"],
+    )
+
+
+@pytest.mark.process
+def test_a_response_without_a_body_ends_where_the_next_begins(
+    live_url: str, own_token: str
+) -> None:
+    fields = ("Host: localhost", f"Authorization: Bearer {own_token}")
+    for status in (204, 304):
+        fault = {"status": status, "headers": {"ETag": '"1"'}}
+        call(live_url, "/_stub/faults", body=json.dumps(fault).encode(), token=own_token)
+        with Connection(port_of(live_url)) as client:
+            client.send(get("/v1/projects", *fields))
+            head = client.until(b"\r\n\r\n")
+            assert head.startswith(b"HTTP/1.1 %d " % status)
+            assert b'\r\nEtag: "1"\r\n' in head
+            assert not re.search(rb"(?i)\r\n(content-|transfer-encoding)", head)
+            while client.more():
+                pass
+            assert client.unread == b""
+
+
 def test_grease_leaves_the_body_of_a_fault_and_its_type_alone() -> None:
     axes = ("members", "json-text", "headers", "error-text", "media-type")
     stub = control_client_of(make_stub(seed=SAMPLE_SEED, grease=axes))
@@ -185,7 +257,15 @@ INVALID: list[tuple[Any, list[str]]] = [
     ({"path": "", "status": 500, "content_type": "text/html"}, ["/path", "/content_type"]),
     ({"cut": 1, "content_type": "x", "body": 1}, ["/body", "/content_type", "/body"]),
     ({"status": 500, "body": "", "content_type": "a/b\r\nX-A: 1"}, ["/content_type"]),
-    ({"path": "/projects", "status": 399, "times": 0}, ["/path", "/status", "/times"]),
+    ({"path": "/projects", "status": 199, "times": 0}, ["/path", "/status", "/times"]),
+    ({"status": 307, "headers": {"Location": "/v1/projects"}}, ["/status"]),
+    ({"status": 204, "body": ""}, ["/status"]),
+    ({"status": 304.0, "body": "x"}, ["/status"]),
+    ({"status": "200", "body": "x"}, ["/status"]),
+    ({"headers": {}}, ["/headers"]),
+    ({"headers": ["Retry-After: 1"]}, ["/headers"]),
+    ({"headers": {f"X-{number}": "" for number in range(21)}}, ["/headers"]),
+    ({"drop": True, "headers": {"X-A": "1"}}, [""]),
     ({"drop": True, "status": 503}, [""]),
     ({"drop": True, "cut": 1, "retry_after": 1}, [""]),
     ({"status": 503, "performed": True}, ["/performed"]),
@@ -193,11 +273,21 @@ INVALID: list[tuple[Any, list[str]]] = [
     ({"drop": False, "stall": 301}, ["/drop", "/stall"]),
     ({"cut": 0.5, "delay": 30.1, "retry_after": True}, ["/cut", "/delay", "/retry_after"]),
 ]
+# Header fields, each of which is invalid
+INVALID_FIELDS: list[dict[str, Any]] = [
+    {"Retry-After": 1, "X-A": "a\r\nX-B: 1", "X-C": "ü", "X-D": " a", "X-E": 1001 * "a"},
+    {"": "1", "a b": "1", "a:": "1", "a\n": "1", "ü": "1", 65 * "a": "1"},
+    {"content-length": "1", "Content-Type": "a/b", "TRANSFER-ENCODING": "chunked"},
+    {"Connection": "close", "Upgrade": "h2c", "Proxy-Authenticate": "Basic", "Trailer": "X-A"},
+]
 
 
 def test_an_invalid_fault_is_not_added(stub: FlaskClient) -> None:
     for fault, pointers in INVALID:
         assert_invalid(stub.post("/_stub/faults", json=fault), *pointers)
+    for fields in INVALID_FIELDS:
+        pointers = [f"/headers/{name}" for name in sorted(fields)]
+        assert_invalid(stub.post("/_stub/faults", json={"headers": fields}), *pointers)
     assert waiting(stub) == []
     (error,) = assert_invalid(stub.post("/_stub/faults", json={"status": 201}), "/status")
     assert "from 400 to 599" in error["detail"]

@@ -38,6 +38,7 @@ PREFERRED = [
     ("Code = 503", 503, "injected_fault"),
     ('wait=10; foo="a, code=500", CODE = "503"; bar=1', 503, "injected_fault"),
     ("code=503, code=409", 503, "injected_fault"),
+    ("code=429", 429, "injected_fault"),
 ]
 
 
@@ -50,6 +51,7 @@ def test_a_request_may_prefer_an_error_and_a_fault_is_the_same(stub: FlaskClient
         assert by_fault.data == response.data
         assert "was requested" in response.json["detail"]
         assert response.headers["Preference-Applied"] == f"code={status}"
+        assert response.headers.get("Retry-After") == ("1" if status in (429, 503) else None)
         assert ('error="invalid_token"' in str(response.headers)) == (status == 401)
     assert names(stub) == SAMPLE_NAMES
 

@@ -57,11 +57,11 @@ def test_ids_depend_on_the_seed_the_world_and_the_order() -> None:
 def test_a_clock_stands_still_from_the_start() -> None:
     client = frozen()
     at = "2026-01-05T09:00:00.250Z"
-    assert client.get("/_stub/clock").json == {"now": at, "frozen": True}
+    assert client.get("/_stub/clock").json == {"now": at, "frozen": True, "tick": 0}
     assert client.post("/v1/projects", json={"name": "a"}).json["created_at"] == at
     assert entries(client)[0]["ms"] == 0
     turned = client.post("/_stub/clock", json={"advance": 4}).json
-    assert turned == {"now": "2026-01-05T09:00:04.250Z", "frozen": True}
+    assert turned == {"now": "2026-01-05T09:00:04.250Z", "frozen": True, "tick": 0}
     other = control_client_of(client.application, "dev-token.w")
     client.post("/_stub/reset")
     for each in (client, other):

@@ -84,11 +84,11 @@ def test_a_fault_that_was_removed_before_a_request_met_it_is_unused(app: Flask) 
     for document in (
         {"status": 503, "method": "GET", "path": "/v1/x", "times": None},
         {"delay": 0.0, "path": "/v1/projects", "times": 2},
-        {"cut": 1, "path": "/v1/dev-token"},
+        {"cut": 1, "headers": {"X-A": "1"}, "path": "/v1/dev-token"},
     ):
         client.post("/_stub/faults", json=document)
     client.get("/v1/projects")
-    unused = ["GET /v1/x: status 503 x1", "any method /v1/***: cut 1 x1"]
+    unused = ["GET /v1/x: status 503 x1", "any method /v1/***: headers X-A, cut 1 x1"]
     assert findings(app, ["unused-faults"]) == unused
     client.delete("/_stub/faults")
     assert findings(app, ["unused-faults"]) == unused

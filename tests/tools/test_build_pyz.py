@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import ROOT
+from tests.conftest import ROOT, TOKEN
 from tests.program import CLIENT, run
 from tools.build_pyz import build
 
@@ -111,6 +111,22 @@ def test_it_runs_in_the_file_where_it_may_not_unpack(start: Run, tmp_path: Path)
     cache.chmod(0o777)  # another user could write to it
     assert start("--version").returncode == 0
     assert not list(cache.iterdir())
+
+
+def test_its_commands_are_the_programs(start: Run, live_url: str, tmp_path: Path) -> None:
+    profile = tmp_path / "service.json"
+    done = start(
+        "verify", live_url, "--write", "--pause", "0", "--save", str(profile), VERIFY_TOKEN=TOKEN
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    done = start("--like", str(profile), "--", "true")
+    assert f"responses are like {profile}; as the contract says" in done.stderr
+    assert start("docs", "ci").stdout == (ROOT / "docs" / "ci.md").read_text("utf-8")
+    advice = f'redis is not installed: run `"{sys.executable}" -m pip install redis`.\n'
+    assert (
+        start("--store", "redis://127.0.0.1").stderr
+        == f"error: Invalid value for '--store': {advice}"
+    )
 
 
 def test_the_distribution_installs_one_package_and_one_command(tmp_path: Path) -> None:

@@ -20,8 +20,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
-import pytest
-
 from profiles.markers import replaced
 from tests.contract import CREATED
 from tests.program import run
@@ -29,14 +27,8 @@ from tests.program import run
 TOKEN = "tok-9f27/Kc+abc~x.y=="
 ENDED = ("succeeded", "failed", "canceled")
 CHALLENGE = 'Bearer realm="projects"'
-LEVELS = {"read": (), "write": ("--write",), "abuse": ("--write", "--abuse")}
+LEVELS = {"read": (), "write": ("--write",)}
 QUICK = ("--pause", "0", "--wait", "0.5")  # what these services create appears at once
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A deployment whose status is unknown is followed for so long without a change."""
-    monkeypatch.setattr("cli.verify.session.STILL", 0.1)
 
 
 @dataclass

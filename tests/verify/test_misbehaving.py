@@ -2,23 +2,179 @@
 
 import socket
 import threading
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
-from cli.verify.client import within_timeout
 from tests.contract import CREATED
 from tests.verify import differences as parts
-from tests.verify.conftest import TOKEN, Request, Response, Service, Verified, Write, plain, verify
+from tests.verify.conftest import (
+    TOKEN,
+    Request,
+    Response,
+    Service,
+    Verified,
+    Write,
+    listening,
+    plain,
+    verify,
+)
 from tests.verify.differences import Difference, differs, on, on_listed, on_projects, put, read
 from tests.wire import free_port
+from verify.client import HTTPClient, find_proxy, within
+from verify.exchange import PROJECTS, Exchange
+from verify.script import NotVerifiable, Plan, Session
 
 pytestmark = pytest.mark.process
 
 MIB = 1 << 20
 NO_404 = parts.unchecked(parts.UNKNOWN)
+LIST = Exchange("GET", PROJECTS)
+
+
+# A request ends, whatever comes
+
+
+@contextmanager
+def sending(
+    start: bytes, then: bytes = b"", pause: float = 0, received: list[bytes] | None = None
+) -> Iterator[str]:
+    """The URL of a server that sends this, and then the other without end.
+
+    It appends the head of the request to `received`.
+    """
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def serve() -> None:
+            with suppress(OSError):
+                sock, _ = listener.accept()
+                with sock:
+                    head = sock.recv(65536)
+                    if received is not None:
+                        received.append(head)
+                    sock.sendall(start)
+                    while then:
+                        sock.sendall(then)
+                        time.sleep(pause)
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+        thread.join()
+
+
+OK = b"HTTP/1.1 200 OK\r\n"
+CHUNKED = OK + b"Transfer-Encoding: chunked\r\n\r\n"
+NO_END = "the response has no end"
+NO_HTTP = "the response is no HTTP"
+CUT_OFF = "the connection was cut off"
+TOO_LARGE = "its body is over 4 MiB"
+ENDLESS = [
+    (b"", b"HTTP/1.1 100 Continue\r\n\r\n" * 99, NO_END),
+    (OK, b"X-A: b\r\n" * 999, "got more than 100 headers"),
+    (OK + b"X: ", b"a" * 9999, NO_HTTP),
+    (b"", b"a" * 9999, NO_HTTP),
+    (OK + b"\r\n", b"a" * 9999, TOO_LARGE),
+    (CHUNKED + b"ffffffff\r\n", b"a" * 9999, TOO_LARGE),
+    (CHUNKED, b"1;" + b"x" * 999 + b"\r\na\r\n", NO_END),
+    (CHUNKED + b"0\r\n", b"X-A: b\r\n" * 999, NO_END),
+]
+SHORT = [
+    (CHUNKED + b"-5\r\nabc\r\n0\r\n\r\n", NO_HTTP),
+    (CHUNKED + b"-1\r\nabc\r\n0\r\n\r\n", CUT_OFF),
+    (OK + b"Content-Length: 99\r\n\r\n{}", CUT_OFF),
+    (b"HTTP/1.1 103 Early Hints\r\n\r\n", "there is no response after a 103"),
+    (b"", f"{CUT_OFF} (http or https?)"),
+]
+
+
+def test_a_response_without_end_ends() -> None:
+    for start, then, failure in ENDLESS:
+        with sending(start, then) as url:
+            assert HTTPClient(url, None, {}).send(LIST).failure == failure, start
+
+
+def test_a_response_that_is_broken_is_a_sentence() -> None:
+    for data, failure in SHORT:
+        with sending(data) as url:
+            assert HTTPClient(url, None, {}).send(LIST).failure == failure, data
+
+
+def test_a_request_ends_with_its_thread() -> None:
+    """However slowly something comes: the server has the end of the connection."""
+    threads = threading.active_count()
+    for start in (b"", OK, CHUNKED, OK + b"Content-Length: 9999\r\n\r\n"):
+        with sending(start, b" ", pause=0.01) as url:
+            assert HTTPClient(url, None, {}, timeout=0.1).send(LIST).failure == "timed out"
+    assert threading.active_count() == threads
+
+
+def test_the_name_has_no_address_or_none_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    is_over = threading.Event()
+
+    def resolve(*args: object, **more: object) -> None:
+        is_over.wait(5)
+        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+
+    monkeypatch.setattr(socket, "getaddrinfo", resolve)
+    client = HTTPClient("http://service.invalid", None, {}, timeout=0.1)
+    assert client.send(LIST).failure == "timed out"
+    is_over.set()
+    done = verify("http://service.invalid")
+    assert "warning: http sends the token without encryption\n" in done.stdout
+    assert_nothing_checked(done, "Name or service not known")
+
+
+def test_a_host_that_is_no_name_is_a_sentence() -> None:
+    assert HTTPClient("http://a..b", None, {}).send(LIST).failure == "the host is no name"
+
+
+def test_a_mistake_in_the_thread_of_a_request_is_no_timeout() -> None:
+    with pytest.raises(ZeroDivisionError):
+        within(1.0, lambda: 1 / 0, otherwise=0.0)
+
+
+# Proxies
+
+
+def test_a_proxy_is_used_and_named() -> None:
+    received: list[bytes] = []
+    with sending(OK + b"Content-Length: 2\r\n\r\n[]", received=received) as proxy:
+        environ = {"http_proxy": proxy.replace("://", "://user:pass@"), "NO_PROXY": "other.test"}
+        assert HTTPClient("http://service.test", None, environ).send(LIST).json == []
+    assert received[0].startswith(b"GET http://service.test/v1/projects HTTP/1.1\r\n")
+    assert b"Proxy-Authorization: Basic dXNlcjpwYXNz\r\n" in received[0]
+    with sending(b"HTTP/1.1 403 Forbidden\r\n\r\n") as proxy:
+        environ = {"HTTPS_PROXY": proxy}
+        failure = HTTPClient("https://service.test", None, environ).send(LIST).failure
+    assert failure == "Tunnel connection failed: 403 Forbidden (through the proxy of HTTPS_PROXY)"
+    with pytest.raises(ValueError, match="all_proxy: give the proxy as http://HOST:PORT"):
+        HTTPClient("https://service.test", None, {"all_proxy": "socks5://127.0.0.1:1"})
+
+
+def test_a_host_of_no_proxy_and_this_machine_need_no_proxy() -> None:
+    environ = {"HTTPS_PROXY": "a.example:1", "http_proxy": "http://b.example:2"}
+
+    def variable_for(url: str, names: str = "") -> str:
+        name, _ = find_proxy(urlsplit(url), {**environ, "NO_PROXY": names})
+        return name
+
+    assert variable_for("https://service.test") == "HTTPS_PROXY"
+    assert variable_for("http://service.test") == "http_proxy"
+    for names in ("*", "test", ".test", "*.test", "a.example, Service.TEST:443"):
+        assert variable_for("https://service.test:8443/api", names) == ""
+    for names in ("est", "vice.test", "service.test.example", ","):
+        assert variable_for("https://service.test", names) == "HTTPS_PROXY"
+    for url in ("http://localhost:1", "https://127.0.0.1", "http://[::1]:1"):
+        assert variable_for(url) == ""
+
+
+# A run
 
 
 def at(*cases: str, write: Write) -> Write:
@@ -70,8 +226,8 @@ NOTHING_CHECKED = [
      Service(on(status=302, headers={"Location": f"/login?from={TOKEN}"}, raw=b""))),
     ("503", Service(on(status=503))),
     ("rejects the token", Service(on(status=403))),
-    ("cut off", Service(write=sends(b""))),
-    ("no HTTP", Service(write=sends(b"SSH-2.0-OpenSSH_9.2p1 Debian-2\r\n"))),
+    ("cut off (http or https?)", Service(write=sends(b""))),
+    ("no HTTP (http or https?)", Service(write=sends(b"SSH-2.0-OpenSSH_9.2p1 Debian-2\r\n"))),
     ("cut off", Service(write=framed(short))),
     ("cut off", Service(write=NO_CHUNK)),
 ]  # fmt: skip
@@ -88,7 +244,7 @@ def assert_nothing_checked(done: Verified, reason: str = "") -> None:
 
 @pytest.mark.parametrize(("reason", "service"), NOTHING_CHECKED)
 def test_nothing_can_be_checked_and_nothing_is_created(reason: str, service: Service) -> None:
-    assert_nothing_checked(verify(service, level="abuse"), reason)
+    assert_nothing_checked(verify(service, level="write"), reason)
     assert len(service.requests) <= 6  # each of three twice
     assert service.created == []
 
@@ -120,24 +276,7 @@ def test_what_misbehaves_in_one_place_could_not_be_checked_there(partly: Differe
 
 
 def test_nobody_listens() -> None:
-    assert_nothing_checked(verify(f"http://127.0.0.1:{free_port()}", level="abuse"), "refused")
-
-
-def test_the_name_has_no_address_or_none_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    is_over = threading.Event()
-
-    def resolve(*args: object, **more: object) -> None:
-        is_over.wait(5)
-        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
-
-    monkeypatch.setattr(socket, "getaddrinfo", resolve)
-    monkeypatch.setattr("cli.verify.client.TIMEOUT", 0.1)
-    done = verify("http://service.invalid")
-    is_over.set()
-    assert "warning: http sends the token without encryption\n" in done.stdout
-    assert_nothing_checked(done, "timed out")
-    monkeypatch.setattr("cli.verify.client.TIMEOUT", 10.0)
-    assert_nothing_checked(verify("http://service.invalid"), "Name or service not known")
+    assert_nothing_checked(verify(f"http://127.0.0.1:{free_port()}", level="write"), "refused")
 
 
 def test_a_creation_that_is_cut_off_is_not_repeated_but_told() -> None:
@@ -145,14 +284,16 @@ def test_a_creation_that_is_cut_off_is_not_repeated_but_told() -> None:
     service = Service(write=at("created", write=framed(short)))
     done = verify(service, level="write")
     (post,) = [each for each in service.requests if each.status == CREATED]
-    assert f'  perhaps  "{post.json["name"]}"\n' in done.stdout
+    assert f"  perhaps  {post.json['name']}\n" in done.stdout
     assert done.report["created"] == [{"id": None, "name": post.json["name"]}]
 
 
-def test_after_three_timeouts_nothing_more_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cli.verify.client.TIMEOUT", 0.2)
+def test_after_three_timeouts_nothing_more_is_asked() -> None:
     service = Service(write=drips)
-    assert_nothing_checked(verify(service, level="abuse"), "nothing could be checked: timed out.")
+    with listening(service) as url:
+        session = Session(HTTPClient(url, None, {}, timeout=0.2), Plan(TOKEN, writes=True))
+        with pytest.raises(NotVerifiable, match="timed out"):
+            session.ask_all()
     assert len(service.requests) == 3
 
 
@@ -163,8 +304,3 @@ def test_text_that_is_no_unicode_is_told_as_other_text(member: str) -> None:
     done = verify(Service(on_projects(put(**{member: "S"})), write=half), level="write")
     assert done.status in (0, 1)
     assert len(done.report["created"]) == 1
-
-
-def test_a_mistake_in_the_thread_of_a_request_is_no_timeout() -> None:
-    with pytest.raises(ZeroDivisionError):
-        within_timeout(lambda: 1 / 0, otherwise=0.0)

@@ -1,468 +1,619 @@
-"""verify --save writes the bodies of a service, with markers in place of what varies."""
+"""What a log shows becomes a profile, with which the stub responds as the service does."""
 
 import base64
 import json
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
-from datetime import UTC, datetime
+from collections.abc import Callable
+from dataclasses import replace
+from http import HTTPStatus
 from itertools import count
-from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import pytest
 
+from profiles.markers import CHOICE
 from profiles.profile import Profile, make_profile
-from stub.seed import sample_of
-from tests.conftest import Clock, make_stub
-from tests.live import serving
 from tests.services import DOCUMENTS
-from tests.verify.conftest import (
+from tests.verify.apis import (
+    BASE,
+    NAME,
+    START,
     TOKEN,
-    Request,
-    Response,
-    Service,
-    Verified,
-    listening,
-    save,
-    verify,
+    Api,
+    Project,
+    inferred,
+    observed,
+    plain_deployment,
+    plain_project,
+    profile,
+    sent,
 )
-from tests.verify.differences import on, on_deployment, on_errors, on_others, on_projects, put
-from tests.wire import call
+from tests.verify.replay import differences
+from verify.exchange import Exchange, Log
+from verify.infer import profile_of
+from verify.ours import expected_log
+from verify.spellings import Secrets
+from verify.way import Hints
 
-pytestmark = pytest.mark.process
-
-STUB = {"VERIFY_TOKEN": "dev-token"}
-CHOICE = "{deployment.status}"
-TIME = "2026-01-01T00:00:00Z"
-EXAMPLE = "2026-01-05T09:00:00Z"  # of a time, in a profile that was saved
-
-
-@contextmanager
-def stub(like: Profile) -> Iterator[str]:
-    """The URL of a stub with the sample of a profile, whose statuses are seen however busy the
-    machine is.
-    """
-    clock = Clock(step=0.2)
-    clock.now = datetime.now(UTC)
-    app = make_stub(seed=sample_of(like), clock=clock, like=like)
-    with serving(app) as port:
-        yield f"http://127.0.0.1:{port}"
+# Services as unlike as real ones are.
 
 
-def run(like: Profile, before: Any) -> tuple[Verified, bool]:
-    """A run on a stub, with what a person says of it; whether it follows the deployment."""
-    body = json.dumps(like.request).replace("{project.name}", "{name}")
-    shown = json.dumps([like.form("list"), like.form("create")])
-    is_followed = "{deployment." in shown
-    options = ["--wait", "9"]
-    with stub(like) as url:
-        if not is_followed:
-            options += ["--deployment", call(url, "/_stub/state").json["deployments"][0]["id"]]
-        done = save(url, *options, body=body, like=json.dumps(before), env=STUB)
-    assert done.status == 0, done.stdout
-    return done, is_followed
+def relations(project: Project) -> Any:
+    """A record of JSON:API."""
+    return {
+        "type": "projects", "id": str(project.number), "attributes": {"title": project.name},
+        "links": {"self": f"{BASE}/v1/projects/{project.number}"},
+        "relationships": {"build": {"data": {"type": "builds", "id": project.deployment_id}}},
+    }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", DOCUMENTS)
-def test_the_profile_of_a_stub_is_the_one_that_it_is_like(name: str) -> None:
-    known = DOCUMENTS[name]
-    like = make_profile(known)
-    done, is_followed = run(like, known)
-    found = make_profile(done.profile)
-    assert (found.run == like.run) == is_followed
-    for part in ("list", "create", *(["deployment"] if is_followed else [])):
-        body = plain(found, part)
-        if known["ids"]["deployments"] == "{project.id}" and part == "deployment":
-            body = body.replace("{deployment.id}", "{project.id}")
-            body = body.replace("{deployment.created_at", "{project.created_at")
-        # No run has shown a failure, as in `concluded`.
-        shown = plain(like, part).replace('"FAILURE": true, ', "")
-        assert json.loads(body) == json.loads(shown), part
-        form = found.form(part)
-        assert form
-        headers = {name: without_base(value) for name, value in form.headers.items()}
-        assert headers == {"Cache-Control": "no-store", **known[part].get("headers", {})}
-    secret = {"db_pass": ""} if "db_pass" in like.request else {}
-    assert found.request == {**like.request, **secret}
-    assert found.is_newest_first == like.is_newest_first
-    run(found, done.profile)
+def operation(project: Project) -> Any:
+    """A deployment without a status but whether it is done."""
+    result = {"url": f"https://{project.name}.acme.example"} if project.status else None
+    return {"name": f"operations/{project.deployment_id}", "done": project.status, "result": result}
 
 
-def plain(profile: Profile, part: str) -> str:
-    """The body of a part as JSON, without what verify does not see in it: the base, second ids."""
-    form = profile.form(part)
-    assert form
-    text = without_base(json.dumps(form.body))
-    text = re.sub(r"(created_at:)[-0-9T:.]{11,}\.([0-9]*)", r"\1\2", text)
-    text = re.sub("(created_at:)[0-9]*", lambda found: re.sub("[0-9]", "0", found[0]), text)
-    return re.sub('("(?:uid|cursor)"): "[^"]*"', r'\1: ""', text)
+def staged(project: Project) -> Any:
+    """A deployment whose latest stage has the name that tells most."""
+    status = "success" if project.status == "deploy" else "active"
+    stage = {"name": project.status, "status": status, "ended_on": None}
+    return {"result": {"id": project.deployment_id, "latest_stage": stage}, "success": True}
 
 
-def without_base(text: str) -> str:
-    return re.sub(r"http://127\.0\.0\.1:[0-9]+", "{base}", text)
+def numbered(project: Project) -> Any:
+    """A deployment whose id and status are numbers."""
+    return {
+        "id": 8050 + project.number, "siteId": 7040 + project.number, "state": project.status,
+        "percent": 50 * project.status, "at": 1795639088000 + project.number,
+    }  # fmt: skip
 
 
-def test_records_in_other_arrays_are_hidden_where_the_list_is_not_sure() -> None:
-    def paged(body: Any) -> Any:
-        users = [{"id": "u-1", "email": "alice@private.example"}]
-        return {"links": [{"rel": "self"}], "users": users, "page": {"items": body["projects"][:3]}}
+def linked(project: Project) -> Any:
+    """A record of HAL, with two names for the project."""
+    href = f"{BASE}/v1/projects/{project.name}"
+    return {
+        "slug": project.name, "displayName": project.name, "_links": {"self": {"href": href}},
+        "latestRun": {"ref": project.deployment_id, "phase": project.status},
+    }  # fmt: skip
 
-    text = json.dumps(save(Service(on("list", body=paged)), level="read").profile)
-    assert "private" not in text
-    assert "sample-" not in text
+
+def failing(status: int, code: str) -> Any:
+    return {"errors": [{"status": str(status), "code": code, "detail": f"It is {code}."}]}
+
+
+APIS = {
+    "plain": Api(),
+    "relations": Api(
+        item=relations,
+        listed=lambda items: {"data": items, "meta": {"total": len(items)},
+                              "links": {"next": None}},
+        created=lambda project: (201, {"Location": f"{BASE}/v1/projects/4"}, {
+            "data": relations(project), "links": {"self": f"{BASE}/v1/projects/4"}}),
+        deployment=lambda project: {"data": {
+            "type": "builds", "id": project.deployment_id,
+            "attributes": {"state": project.status, "log": [f"{project.status} it"]}}},
+        request={"data": {"type": "projects", "attributes": {"title": NAME}}},
+        error=failing, media_type="application/vnd.api+json",
+    ),
+    "operations": Api(
+        item=lambda project: {"name": f"projects/{project.id}", "displayName": project.name},
+        listed=lambda items: {"items": items, "nextPageToken": ""},
+        created=lambda project: (
+            202, {"Operation-Location": f"{BASE}/v1/deployments/{project.deployment_id}"}, None),
+        deployment=operation, run=(False, True), request={"displayName": NAME, "again": NAME},
+    ),
+    "flags": Api(
+        created=lambda project: (200, {}, {"name": f"operations/{project.deployment_id}"}),
+        deployment=lambda project: {
+            "name": f"operations/{project.deployment_id}", **(
+                {"done": True, "response": {"id": project.id}} if project.status else {"at": "x"})},
+        run=(False, True),
+    ),
+    "texts": Api(deployment=lambda project: project.status),
+    "stages": Api(
+        listed=lambda items: {"result": items, "success": True, "errors": [],
+                              "result_info": {"page": 1, "count": len(items), "total_pages": 1}},
+        created=lambda project: (200, {}, {"result": {"id": project.id, "name": project.name},
+                                           "success": True, "action_id": project.deployment_id}),
+        deployment=staged, run=("queued", "build", "deploy"),
+    ),
+    "numbers": Api(
+        item=lambda project: {"id": 7040 + project.number, "name": project.name,
+                              "created": 1795639088 + project.number},
+        listed=lambda items: items, newest_first=True,
+        created=lambda project: (201, {}, {"site": {"id": 7040 + project.number},
+                                           "taskUid": str(8050 + project.number)}),
+        deployment=numbered, run=(0, 1, 2), path_of=lambda project: 8050 + project.number,
+    ),
+    "links": Api(
+        item=linked, listed=lambda items: {"_embedded": {"projects": items}, "total": len(items)},
+        deployment=lambda project: {"ref": project.deployment_id, "phase": project.status,
+                                    "url": None if project.status == "Pending" else BASE},
+        run=("Pending", "Ready"), request={"slug": NAME},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", APIS)
+def test_the_stub_responds_as_the_service_did(name: str) -> None:
+    log = APIS[name].log()
+    found = inferred(log)
+    assert differences(found.document, log, observed(log).way) == []
+    text = json.dumps(found.document)
+    for value in ("acme.example/v1", "stub-verify", "sample-", TOKEN):
+        assert value not in text
+
+
+# What others own
 
 
 # What the records of others have, and the created one has not.
 PRIVATE = {
     "owner": "private-owner", "notes": ["private-note"], "size": 918273645,
     "nested": {"deep": {"text": "private-deep"}}, "url": "https://private.example/x",
-    "build": {"state": "private-state"},
+    "who": ["alice", "bob"],
 }  # fmt: skip
 
 
-def privately(response: Response, request: Request, number: int) -> None:
-    """Lists whose envelope has private values, and those of the projects."""
-    if response.case != "list":
-        return
-    projects = response.body["projects"]
-    response.body |= {
-        "first_id": projects[0]["id"], "last": {"href": f"/v1/projects?after={projects[-1]['id']}"},
-        "second": projects[1]["id"], "hint": "ask private-owner", "total": len(projects),
-        "by_id": {projects[1]["id"]: 1}, "limit": 50,
+def privately(items: list[Any]) -> Any:
+    """A list whose envelope has values of the projects in it."""
+    second = items[1]
+    return {
+        "projects": [{**each, **PRIVATE} if each["name"] != NAME else each for each in items],
+        "first": items[0]["id"], "last": {"href": f"/v1/projects?after={items[-1]['id']}"},
+        "second": second["id"], "hint": "ask private-owner", "total": len(items), "limit": 50,
+        "by_name": {second["name"]: 1}, "owners": {"alice": 1, "bob": 2},
+        "cursor": base64.b64encode(second["id"].encode()).decode(),
     }  # fmt: skip
-    response.headers |= {"X-Total": str(len(projects)), "X-Owner": "private-owner"}
 
 
-@pytest.mark.parametrize("level", ["read", "write"])
-def test_no_value_of_another_record_is_in_a_profile(level: str) -> None:
-    error = on("no deployment", body=put(owner="private-owner", detail="of private-owner"))
-    service = Service(privately, on_others(**PRIVATE), error, new_id="{}-zq7xk{:03}".format)
-    done = save(service, level=level)
-    text, listed = json.dumps(done.profile), done.profile["list"]
-    for value in ("private", "918273645", "sample-", *(f"zq7xk{each:03}" for each in (1, 2, 3))):
+def test_no_value_of_another_record_is_in_a_profile() -> None:
+    def rejecting(status: int, code: str) -> Any:
+        return {"code": "private-owner", "owner": "private-owner", "status": status}
+
+    api = Api(listed=privately, error=rejecting, headers={"X-Owner": "private-owner"})
+    document = profile(api)
+    codes = [each["body"].pop("code") for each in document["errors"].values()]
+    assert set(codes) == {"private-owner"}  # which programs read
+    text = json.dumps(document)
+    for value in ("private", "918273645", "sample-", "alice", "prj_7041", "prj_7042"):
         assert value not in text
-    (item,) = listed["body"].pop("projects")
-    assert listed["body"] == {
-        "first_id": "{first.id}", "last": {"href": "/v1/projects?after={last.id}"}, "second": "",
-        "hint": "", "total": "{count}", "by_id": {}, "limit": 50,
+    body = document["list"]["body"]
+    (record,) = body.pop("projects")
+    assert (record, "id" in document["record"]) == ("{record}", True)
+    assert body == {
+        "first": "{first.id}", "last": {"href": "/v1/projects?after={last.id}"}, "second": "text",
+        "hint": "text", "total": "{count}", "limit": 50, "by_name": {}, "owners": {},
+        "cursor": None,
     }  # fmt: skip
-    assert listed["headers"] == {"Cache-Control": "no-store", "X-Total": "{count}"}
-    if level == "read":
-        assert item["nested"] == {"deep": {"text": "text"}}
-        assert (item["size"], item["created_at"]) == (1, f"{{project.created_at:{EXAMPLE}}}")
-        assert item["build"] == {"state": "{deployment.status}"}
-        assert done.profile["statuses"] == {"run": ["succeeded"]}
-        assert done.profile["deployment"]["body"]["status"] == "{deployment.status}"
-        assert "it lacks create: these are as the contract says\n" in done.stdout
 
 
 def test_a_word_that_others_have_too_does_no_harm() -> None:
-    """Another record may have the words of a marker, of a content type or of a member's name."""
-    words = {"state": "created", "kind": "project", "phase": "deploy", "by": "created_at",
-             "app": "application", "region": "europe", "name": "projects",
-             "sort": "id"}  # fmt: skip
-    region = on(headers={"X-Region": "zone-europe"})
-    for level in ("read", "write"):
-        profile = save(Service(on_others(**words), region), level=level).profile
-        assert profile["content_type"] == "application/json"
-        assert profile["list"]["body"]["projects"][0]["id"] == "{project.id}"
-        assert "created_at" in profile["list"]["body"]["projects"][0]
-        assert profile["list"]["headers"]["X-Region"] == "zone-europe"
-        assert profile["errors"]["not_found"]["body"]["code"] == "unknown"
+    words = {"state": "created", "kind": "project", "app": "application", "by": "created_at"}
+    api = Api(listed=lambda items: {"projects": [{**items[0], **words}, *items[1:]]})
+    document = profile(api)
+    assert document["content_type"] == "application/json"
+    assert document["record"]["created_at"] == "{project.created_at:2026-01-05T09:00:00Z}"
 
 
-def test_records_and_header_fields_of_others_beside_the_list_are_hidden() -> None:
-    around = put(
-        included=[{"email": "alice@private.example", "rank": 7}], owner=98765432, link="/u/zed1/x",
-        page={"tokens": ["t"], "next": 7731}, api_version=1, of="ZED1",
-        cursor=base64.b64encode(b"project:p-2").decode(),
-    )  # fmt: skip
-    others = on_others(account="98765432", user="zed1", n=7731)
-    is_other = lambda request: not request.target.endswith("4")  # noqa: E731
-    field = on("deployment", headers={"X-Owner": "alice"}, has=is_other)
-    for level in ("read", "write"):
-        profile = save(Service(on("list", body=around), others, field), level=level).profile
-        body = profile["list"]["body"]
-        assert body["included"] == [{"email": "text", "rank": 1}]
-        assert (body["owner"], body["link"], body["page"]["next"]) == (0, "", 0)
-        assert (body["cursor"], body["of"]) == ("", "")
-        assert body["api_version"] == 1
-        assert "X-Owner" not in profile["deployment"]["headers"]
-    one = Service(on("list", body=put(page=1, total=1)), sample=1)
-    body = save(one, level="read").profile["list"]["body"]
-    assert (body["page"], body["total"]) == (1, "{count}")
+def test_without_a_project_of_its_own_there_is_no_profile() -> None:
+    log = Api().log()
+    reads = [each for each in log.exchanges if not each.is_creation]
+    only_reads = Log(BASE, tuple(reads))
+    assert profile_of(observed(only_reads), only_reads, Secrets()) is None
 
 
-def test_no_secret_is_in_a_profile() -> None:
-    """The token, and what has the name of a secret, wherever a response has room for it."""
-    encoded = quote(TOKEN, safe="")
-    secrets = put(**{
-        "token": "s3cr3t-1", "api_key": "s3cr3t-2", "apiKey": {"value": "s3cr3t-3"},
-        "passwords": ["s3cr3t-4"], "cookie": "s3cr3t-5", "basic_auth": "s3cr3t-6",
-        "sent": f"Bearer {TOKEN}", "link": f"https://a.example/?t={encoded}", TOKEN: 1,
-        "database": "postgres://user:s3cr3t-7@db.example/x",
-        "signed": "https://a.example/x?X-Amz-Signature=s3cr3t-8", "in": [{"deep": TOKEN}],
-        "clone": "git clone https://me:s3cr3t-a@git.example/x", "cb": "/cb#access_token=s3cr3t-b",
-        "passphrase": "s3cr3t-d", "db_pass": "s3cr3t-e",
-        "password_number": 5318008, "tokens": {"s3cr3t-c": {"on": 1}},
-    })  # fmt: skip
-    headers: Any = {"X-Sent": TOKEN, "X-Api-Key": "s3cr3t-9", "Set-Cookie": "a=s3cr3t-0"}
-    leaking = Service(on(body=secrets, headers=headers), on_projects(secrets))
-    body = '{"name": "{name}", "password": "s3cr3t-x"}'
-    done = save(leaking, level="abuse", body=body)
-    profile = done.profile
-    for secret in ("s3cr3t", "5318008", TOKEN, encoded):
-        assert secret not in json.dumps(profile)
-    assert profile["create"]["request"] == {"name": "{project.name}", "password": ""}
-    assert {"list", "create", "deployment", "errors"} <= profile.keys()
-    assert profile["deployment"]["body"]["apiKey"] == {"value": ""}
-    assert "/deployment/body/signed" in done.stdout.partition("URLs with a signature")[2]
-    assert (done.status, "finding: leaks: create: " in done.stdout) == (1, True)
+def test_a_list_without_the_created_project_is_left_out_and_told() -> None:
+    first_page = Api(listed=lambda items: {"projects": items[:3]})
+    found = inferred(first_page.log())
+    assert "list" not in found.document
+    assert "/list is left out: no list has the created project" in found.notes
 
 
-def test_what_varies_between_two_readings_is_told_and_is_no_choice() -> None:
-    def varying(response: Response, request: Request, number: int) -> None:
-        key = f"{len(request.headers)}{request.at}"
-        response.headers |= {"X-Request-Id": key, "X-Remaining": str(900 - number)}
-        response.body["request_id"] = key
-        if response.case == "deployment" and number % 2:
-            response.body["hint"] = "now and then"
-
-    service = Service(varying)
-    done = save(service)
-    assert "  header fields that vary: X-Remaining, X-Request-Id\n" in done.stdout
-    assert "  /list/body/request_id: another value in each reading" in done.stdout
-    assert "  /deployment/body/hint: another value in each reading" in done.stdout
-    place = "/deployment/body/request_id"
-    assert f"  {place}: another value in each reading; the profile has the first one" in done.stdout
-    read = next(each.body for each in service.sent if each.case == "deployment")
-    assert f'\n  {place}: "{read["request_id"]}"\n' in done.stdout  # among the constants
-    form = done.profile["deployment"]
-    assert form["body"]["request_id"] == read["request_id"]
-    assert form["headers"] == {"Cache-Control": "no-store"}
-
-
-def test_what_changes_with_the_status_is_a_choice() -> None:
-    def change(body: Any) -> Any:
-        status = body["status"]
-        steps = ["build"] if status == "queued" else ["build", "ship"]
-        at = None if status == "queued" else "2026-01-01"
-        url = f"https://{body['id']}.example"
-        stages = [
-            {"name": "build", "is_done": status != "queued"},
-            {"name": "ship", "is_done": status == "succeeded"},
-        ]
-        # A word of a choice may be a value, too.
-        words = {"note": "", "stage": "succeeded"}
-        ok = status == "succeeded"
-        return {
-            **body, **words, "url": url, "steps": steps, "stages": stages, "ok": ok, "at": at,
-        }  # fmt: skip
-
-    profile = save(Service(on_deployment(change))).profile
-    body = profile["deployment"]["body"]
-    assert body["ok"] == {CHOICE: {"succeeded": True, "": False}}
-    assert body["at"] == {CHOICE: {"queued": None, "": "2026-01-01"}}
-    assert body["steps"] == {CHOICE: {"queued": ["build"], "": ["build", "ship"]}}
-    assert body["stages"] == [
-        {"name": "build", "is_done": {CHOICE: {"queued": False, "": True}}},
-        {"name": "ship", "is_done": {CHOICE: {"succeeded": True, "": False}}},
-    ]
-    assert body["url"] == "https://{deployment.id}.example"
-    assert profile["statuses"] == {"run": ["queued", "building", "succeeded"]}
-
-
-def test_what_changes_within_a_status_is_no_reading_of_another() -> None:
-    """As a progress: it stands still in the last status, where another value would vary, too."""
-    numbers = count(1)
-
-    def change(body: Any) -> Any:
-        number = next(numbers)
-        progress = {"queued": None, "succeeded": 100}.get(body["status"], number)
-        return {**body, "progress": progress, "nonce": f"n-{number}"}
-
-    body = save(Service(on_deployment(change))).profile["deployment"]["body"]
-    assert body["progress"] == {CHOICE: {"building": 2, "succeeded": 100, "": None}}
-    assert body["nonce"] == "n-1"
-
-
-def test_names_of_members_that_are_values_are_left_out() -> None:
-    def named(project: Any) -> Any:
-        env = {f"prod-{project['id']}": {"key": 1}, "all": {"key": 2}}
-        return {**project, "team": f"team{project['id'][2:].replace('1', 'one')}", "env": env}
-
-    def mapped(body: Any) -> Any:
-        by_name = {
-            f"by_{name}": {each[name]: 1 for each in body["projects"]} for name in ("team", "id")
-        }
-        return {**body, **by_name}
-
-    routes = on_deployment(lambda body: {**body, "routes": {f"{body['id']}.x.example": 1, TIME: 2}})
-    service = Service(
-        on_projects(named), on("list", body=mapped), routes, new_id="{}-zq7xk{:03}".format
+def test_the_deployment_of_another_project_is_left_out_and_told() -> None:
+    api = Api(
+        item=lambda each: {"id": each.id, "name": each.name},
+        deployment=lambda _: {"id": "dpl_1", "status": "private", "created_at": "2020-01-01"},
+        error=lambda status, code: {"status": status, "text": "private"},
+        path_of=lambda _: "dpl_1",
     )
-    for level in ("read", "write"):
-        profile = save(service, level=level).profile
-        body = profile["list"]["body"]
-        assert (body["by_team"], body["by_id"]) == ({}, {})
-        assert body["projects"][0]["env"] == {"all": {"key": 1 if level == "read" else 2}}
-        assert profile["deployment"]["body"]["routes"] == {}
+    found = inferred(api.log())
+    assert "deployment" not in found.document
+    assert "/deployment is left out: none of the created project was read" in found.notes
+    assert "private" not in json.dumps(found.document)
 
 
-def test_braces_of_a_service_are_no_markers() -> None:
-    change = on_projects(put(hint="{project.id} {count}", note="{x} {{error.code}}"))
-    with stub(make_profile(save(Service(change)).profile)) as url:
-        created = call(url, "/v1/projects", body=b'{"name": "shop"}').json
-    assert (created["hint"], created["note"]) == ("project.id count", "{x} error.code")
+def test_in_a_long_list_the_created_project_is_found_wherever_it_stands() -> None:
+    others = [plain_project(Project(3, f"sample-{number}")) for number in range(150)]
+    api = Api(
+        listed=lambda items: {"projects": [*others, *items, *others], "total": 300 + len(items)}
+    )
+    document = profile(api)
+    assert document["list"]["body"] == {"projects": ["{record}"], "total": "{count}"}
 
 
-def test_abuse_shows_what_a_creation_accepts() -> None:
-    profile = save(Service(), level="abuse").profile
-    assert not profile["create"].keys() & {"optional", "unique"}
-    codes = {"invalid_body", "malformed_json", "body_too_large", "name_taken"}
-    assert codes < profile["errors"].keys()
-    assert profile["errors"]["name_taken"]["status"] == 409
-    assert "Allow" not in profile["errors"]["method_not_allowed"]["headers"]
-    tolerant = Service(accepts={"name", "taken", "media type"})
-    create = save(tolerant, level="abuse").profile["create"]
-    assert (create["optional"], create["unique"]) == (True, False)
+def test_the_observation_of_a_log_that_only_reads_has_no_values_of_others() -> None:
+    api = Api(item=lambda each: {**plain_project(each), "plan": "private", "size": each.number})
+    reads = [
+        each for each in api.log().exchanges if not each.is_creation and each.sent_at < 1795639090
+    ]
+    found = observed(Log(BASE, tuple(reads)))
+    template = found.templates["list"]
+    assert not template.is_own
+    (item,) = template.body["projects"]
+    assert (item["id"], item["plan"], item["size"]) == ("{project.id}", "text", 1)
 
 
-def test_errors_that_were_not_seen_have_the_form_of_those_that_were() -> None:
-    more = {404: {"details": {"name": "x"}}}  # what one of them has alone
-    shape = on_errors(lambda body: {"error": {"code": body["code"], "message": f"A {body['code']}"},
-                                    "status": body["status"], "ok": False,
-                                    **more.get(body["status"], {})})  # fmt: skip
-    errors = save(Service(shape), level="read").profile["errors"]
-    assert errors["default"]["body"] == {
-        "error": {"code": "{error.code}", "message": "{error.detail}"},
-        "status": "{error.status}", "ok": False,
+# Secrets
+
+
+def test_no_secret_is_in_a_profile_and_each_one_is_told() -> None:
+    """The token, and what has the name of a secret, wherever a response has room for it."""
+    jwt = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.s3cr3t-j"
+    secrets = {
+        "token": "s3cr3t-1", "apiKey": {"value": "s3cr3t-2"}, "passwords": ["s3cr3t-3"],
+        "sent": f"Bearer {TOKEN}", "link": f"https://a.example/?t={quote(TOKEN, safe='')}",
+        "database": "postgres://user:s3cr3t-4@db.example/x", "any": jwt, "key": "s3cr3t-8",
+        "signed": "https://a.example/x?X-Amz-Signature=s3cr3t-5", "pin_password": 5318008,
+        "connection": "Server=db;User Id=sa;Pwd=s3cr3t-6;", "connection_string": "s3cr3t-7",
     }  # fmt: skip
-    echo = on("no deployment", body=lambda body: {"no": "stub-verify-1 is none"})
-    errors = save(Service(echo), level="read").profile["errors"]
-    assert errors["deployment_not_found"]["body"] == {"no": "{error.detail}"}
-    assert "default" not in errors
+    headers = {"X-Sent": TOKEN, "X-Api-Key": "s3cr3t-9", "X-Plan": "free"}
+    api = Api(
+        item=lambda project: {**plain_project(project), **secrets},
+        deployment=lambda project: {**plain_deployment(project), "env": secrets},
+        request={"name": NAME, "db_pass": "s3cr3t-0"}, headers=headers,
+    )  # fmt: skip
+    found = inferred(api.log())
+    text = json.dumps(found.document)
+    for secret in ("s3cr3t", "5318008", TOKEN, quote(TOKEN, safe="")):
+        assert secret not in text
+    assert found.document["create"]["request"] == {"name": "{project.name}", "db_pass": "text"}
+    assert found.document["create"]["headers"] == {"X-Plan": "free"}
+    assert found.document["deployment"]["body"]["env"]["apiKey"] == {"value": "text"}
+    why = "left out, as it may be a secret, or another's"
+    for name in ("database", "key", "connection", "connection_string", "signed", "apiKey/value"):
+        assert f"/deployment/body/env/{name}: {why}" in found.notes
 
 
-def test_errors_of_one_status_say_nothing_of_others() -> None:
-    html = on("anonymous", "unauthorized", raw=b"<p>")
-    errors = save(Service(html), level="read").profile["errors"]
-    assert errors["default"]["body"]["code"] == "{error.code}"  # of 404 and 405
-    same = save(Service(html, on("method", status=204, raw=b"")), level="read").profile
-    assert "default" not in same["errors"]
-    assert verify(Service(html), like=json.dumps(same)).status == 0  # it was no JSON before
+def test_of_a_variable_the_value_is_a_secret_if_its_name_is_one() -> None:
+    env = [{"key": "PORT", "value": "80"}, {"name": "API_TOKEN", "value": "s3cr3t"}]
+    record = profile(Api(item=lambda project: {**plain_project(project), "env": env}))["record"]
+    assert record["env"] == [{"key": "PORT", "value": "80"}, {"name": "API_TOKEN", "value": "text"}]
 
 
-def test_small_numbers_are_ids_in_urls_alone() -> None:
-    headers: dict[str, str | None] = {"Location": "/v1/deployments/94?p=93"}
-    change = on("created", headers=headers, body=put(version="1.94"))
-    service = Service(change, new_id=lambda kind, number, _: 89 + number + (kind == "d"))
-    create = save(service).profile["create"]
-    location = "/v1/deployments/{deployment.id}?p={project.id}"
-    assert (create["headers"]["Location"], create["body"]["version"]) == (location, "1.94")
+def test_a_marker_in_a_member_with_the_name_of_a_secret_stays() -> None:
+    api = Api(item=lambda project: {**plain_project(project), "key": project.id})
+    assert profile(api)["record"]["key"] == "{project.id}"
 
 
-def test_ids_that_are_made_from_a_name_have_no_form() -> None:
-    service = Service(new_id=lambda kind, number, name: f"{kind}-{name if kind == 'd' else number}")
-    done = save(service)
-    assert "  ids of deployments that are made from the name\n" in done.stdout
-    assert "stub-verify" not in json.dumps(done.profile)
+# The service's own address
 
 
-def test_a_named_deployment_is_shown_and_has_no_run() -> None:
-    hidden = on_projects(lambda body: {each: body[each] for each in ("id", "name")})
-    shown = on_deployment(put(region="fra", owner="u-private"))
-    service = Service(hidden, shown, on_others(owner="u-private"))
-    for level in ("read", "write"):
-        done = save(service, "--deployment", "d-2", level=level)
-        assert done.profile["deployment"]["body"] == {
-            "id": "{deployment.id}", "created_at": f"{{deployment.created_at:{EXAMPLE}}}",
-            "region": "fra",
-            "owner": "",  # its project has it
-            "project_id": "{project.id}", "status": "{deployment.status}",
+def test_the_address_of_the_service_is_never_in_a_profile() -> None:
+    def with_links(project: Project) -> Any:
+        links = {
+            "self": f"{BASE}/v1/projects/{project.id}", "plain": BASE.replace("https", "http"),
+            "logs": f"wss://api.acme.example:443/{project.id}", "host": "api.acme.example",
+            "login": f"https://sso.example/?to={quote(BASE, safe='')}", "docs": "https://acme.example",
         }  # fmt: skip
-        assert len(done.profile["statuses"]["run"]) == 1
-        assert "  the run of a deployment: the one that was named is over\n" in done.stdout
-        assert done.status == 0
+        return {**plain_project(project), "links": links}
+
+    def rejecting(status: int, code: str) -> Any:
+        return {"type": f"{BASE}/problems/{code}", "status": status}
+
+    location = {"Location": f"{BASE}/v1/projects/prj_7044", "Link": f"<{BASE}/v1>; rel=up"}
+    api = Api(item=with_links, error=rejecting,
+              created=lambda project: (201, location, with_links(project)))  # fmt: skip
+    document = profile(api)
+    assert "api.acme" not in json.dumps(document)
+    assert document["record"]["links"] == {
+        "self": "{base}/v1/projects/{project.id}", "plain": "{base}", "host": "text",
+        "logs": "{base}/{project.id}", "login": "text", "docs": "https://acme.example",
+    }  # fmt: skip
+    assert document["create"]["headers"] == {
+        "Location": "{base}/v1/projects/{project.id}", "Link": "<{base}/v1>; rel=up",
+    }  # fmt: skip
+    assert document["errors"]["not_found"]["body"]["type"] == "{base}/problems/no_path"
 
 
-def test_a_body_that_is_no_json_is_not_in_a_profile() -> None:
-    for changes, parts in (
-        ((on("list", raw=b'{"projects": [NaN]}'),), ["list"]),
-        ((on("created", status=204, raw=b""), on("deployment", "unknown", raw=b"<p>")),
-         ["create", "deployment", "errors/not_found"]),
-    ):  # fmt: skip
-        done = save(Service(*changes))
-        for part in parts:
-            name, _, code = part.partition("/")
-            assert (code or name) not in (done.profile[name] if code else done.profile)
-            assert f"  /{part}/body: the body of the service is no " in done.stdout
+# Pages, and header fields
 
 
-def test_a_status_that_a_profile_cannot_have_is_told() -> None:
-    told = save(Service(on("created", "list", status=203))).stdout
-    assert "  the status of a creation: 203\n" in told
-    assert "  the status of the list: 203, not 200\n" in told
+def test_a_list_says_one_page() -> None:
+    def paged(items: list[Any]) -> Any:
+        return {
+            "projects": items, "next": f"{BASE}/v1/projects?page=2", "next_cursor": "bmV4dA==",
+            "hasMore": True, "page": 1, "total": 250, "total_pages": 13, "limit": 20,
+            "total_ms": 7, "paging": {"next": {"after": "x"}, "prev": None}, "has_next_page": True,
+        }  # fmt: skip
+
+    link = f"<{BASE}/v1/projects?page=2>; rel=next"
+    api = Api(listed=paged, headers={"Link": link, "X-Next-Page": "2", "X-Page": "1"})
+    found = inferred(api.log())
+    body = found.document["list"]["body"]
+    del body["projects"]
+    assert body == {
+        "next": None, "next_cursor": None, "hasMore": False, "page": 1, "total": "{count}",
+        "total_pages": 1, "limit": 20, "total_ms": 7, "has_next_page": False,
+        "paging": {"next": {"after": None}, "prev": None},
+    }  # fmt: skip
+    assert found.document["list"]["headers"] == {"X-Page": "1"}
+    assert "/list/headers/Link: left out, as it names another page" in found.notes
+    assert "/list/body/next_cursor: as on the only page, not 'bmV4dA=='" in found.notes
+
+
+DATE = "Wed, 25 Nov 2026 20:38:08 GMT"
+COMPUTED = {
+    "ETag": '"1"', "Last-Modified": "Wed, 25 Nov 2026 20:38:08 GMT", "Age": "3", "Expires": "0",
+    "Digest": "sha-256=x", "Content-MD5": "x", "X-Request-Id": "r-1", "RateLimit-Limit": "9",
+    "X-RateLimit-Remaining": "9", "Traceparent": "00-1", "CF-Ray": "1", "Retry-After": "1",
+    "Date": DATE, "Server": "nginx", "Allow": "GET",
+}  # fmt: skip
+
+
+def test_header_fields_that_are_computed_are_in_no_profile() -> None:
+    api = Api(headers={**COMPUTED, "Cache-Control": "no-store", "Vary": "Accept"})
+    document = profile(api)
+    parts = [document["list"], document["create"], document["deployment"]]
+    for part in (*parts, *document["errors"].values()):
+        assert part.get("headers", {}).keys() <= {"Cache-Control", "Vary"}
+
+
+# Statuses
+
+
+def test_no_text_of_the_status_that_is_too_long_is_in_a_profile() -> None:
+    found = profile(Api(run=("queued", "x" * 65, "done")))
+    assert found["statuses"] == {"run": ["queued", "done"]}
+    assert found["deployment"]["body"]["status"] == CHOICE
+    assert "xxx" not in json.dumps(found)
+
+
+def test_no_status_is_a_secret_or_a_name_of_ours() -> None:
+    found = profile(Api(run=(f"Bearer {TOKEN}", NAME, "done")))
+    assert found["statuses"] == {"run": ["done"]}
+    assert NAME not in json.dumps(found)
+
+
+def test_no_name_of_ours_stands_around_the_list() -> None:
+    """A small number may be the id of a project by chance."""
+    api = Api(
+        item=lambda each: {"id": each.number, "name": each.name},
+        listed=lambda items: {"projects": items, "of": NAME, "limit": 4},
+    )
+    body = profile(api)["list"]["body"]
+    assert (body["of"], body["limit"]) == ("text", 4)
+
+
+def test_a_list_that_was_read_between_belongs_to_the_status_that_it_shows() -> None:
+    """Or to the one that was read after it, if it is not as all others of the one before."""
+
+    def item(project: Project) -> Any:
+        return {**plain_project(project), "url": "u" if project.status == "done" else None}
+
+    log = Api(item=item, run=("queued", "building", "done")).log()
+    exchanges = [*log.exchanges]
+    *_, late, done, _ = [number for number, each in enumerate(exchanges) if each.purpose == "list"]
+    exchanges[late] = replace(exchanges[late], content=exchanges[done].content)
+    document = inferred(Log(BASE, tuple(exchanges))).document
+    assert document["list"]["body"]["projects"][0]["url"] == {CHOICE: {"done": "u", "": None}}
+
+
+def test_a_status_that_only_the_project_has_shown_is_one() -> None:
+    def item(project: Project) -> Any:
+        return {**plain_project(project), "latest": {"status": project.status}}
+
+    def created(project: Project) -> Any:
+        return 201, {}, item(replace(project, status="queued"))
+
+    api = Api(item=item, run=("building", "done"), created=created)
+    document = profile(api)
+    assert document["statuses"] == {"run": ["queued", "building", "done"]}
+    assert document["create"]["body"] == "{record}"
+    assert document["record"]["latest"] == {"status": CHOICE}
+
+
+@pytest.mark.parametrize("run", [("running", "canceled"), ("canceled",)])
+def test_a_given_deployment_is_the_one_of_the_profile(run: tuple[str, ...]) -> None:
+    """Its values may be shown; the id of its project is that of another one."""
+    log = Api().log()
+    exchanges = [each for each in log.exchanges if each.purpose != "deployment"]
+    for word in (*run, run[-1]):
+        project = Project(2, "sample-2", word)
+        body = {**plain_deployment(project), "region": "fra"}
+        target = f"/v1/deployments/{project.deployment_id}"
+        read = Exchange("GET", target, sent_at=START.timestamp() + 30, purpose="deployment")
+        exchanges.append(sent(read, 200, {"Content-Type": "application/json"}, body))
+    log = Log(BASE, tuple(exchanges))
+    document = inferred(log, Hints(deployment="dpl_8052")).document
+    assert document["statuses"] == {"run": [*run]}
+    assert document["deployment"]["body"] == {
+        "id": "{deployment.id}", "project_id": "{project.id}", "status": CHOICE, "region": "fra",
+        "created_at": "{deployment.created_at:2026-01-05T09:00:00Z}",
+    }  # fmt: skip
+
+
+# Errors
+
+
+def test_codes_stay_in_an_error_and_prose_does_not() -> None:
+    def rejecting(status: int, code: str) -> Any:
+        return {
+            "error": {"code": f"E{status}", "type": "NotFoundError", "reason": "no_route"},
+            "message": f"There is no {code}.", "title": HTTPStatus(status).phrase,
+            "resource": "projects", "status": str(status), "docs": "https://acme.example/errors",
+            "description": "Unauthorized access", "path": "/v1/stub-verify-2", "retry": False,
+        }  # fmt: skip
+
+    errors = profile(Api(error=rejecting))["errors"]
+    assert errors["token_missing"]["body"] == {
+        "error": {"code": "E401", "type": "NotFoundError", "reason": "no_route"},
+        "message": "{error.detail}", "title": "{error.title}", "resource": "projects",
+        "status": "401", "docs": "https://acme.example/errors", "retry": False,
+        "description": "{error.detail}", "path": "{error.detail}",
+    }  # fmt: skip
+    default = errors["default"]["body"]
+    assert default["error"] == {
+        "code": "{error.code}",
+        "type": "NotFoundError",
+        "reason": "no_route",
+    }
+    assert (default["status"], default["title"]) == ("{error.status:text}", "{error.title}")
+
+
+def test_an_error_that_is_no_error_of_its_kind_is_not_in_a_profile() -> None:
+    """As an unknown path that is 200, or an error without JSON."""
+    log = Api().log()
+    exchanges = []
+    for exchange in log.exchanges:
+        if exchange.purpose == "unknown path":
+            exchange = replace(exchange, status=200)
+        if exchange.purpose == "unknown deployment":
+            exchange = replace(exchange, content=b"<p>")
+        exchanges.append(exchange)
+    log = Log(BASE, tuple(exchanges))
+    found = inferred(log)
+    assert found.document["errors"].keys() == {"token_missing", "token_invalid"}
+    assert "/errors/deployment_not_found is left out: its body is no JSON" in found.notes
+    assert observed(log).templates["errors/not_found"].status == 200
+
+
+# What a profile cannot have
+
+
+def test_what_varies_is_told_once_for_each_place() -> None:
+    numbers = count()
+    api = Api(
+        deployment=lambda each: {**plain_deployment(each), "nonce": next(numbers)},
+        listed=lambda items: {"projects": items, "took_ms": next(numbers)},
+        error=lambda *_: {"message": f"Here is error {next(numbers)}.", "n": next(numbers)},
+    )
+    why = "another value in each reading; the profile has the first one"
+    assert sorted(inferred(api.log()).notes) == [
+        f"/deployment/body/nonce: {why}",
+        f"/errors/deployment_not_found/body/n: {why}",
+        f"/list/body/took_ms: {why}",
+    ]
+
+
+def test_what_is_no_strict_json_is_left_out_and_told() -> None:
+    found = inferred(Api(deployment=lambda _: b'{"id": 1, "id": 2, "status": "x"}').log())
+    assert "deployment" not in found.document
+    (note,) = [each for each in found.notes if each.startswith("/deployment is left out")]
+    assert "its body is no strict JSON: " in note
+
+
+def test_a_body_that_is_too_large_is_left_out_and_told() -> None:
+    many = {f"m{number}": number for number in range(2000)}
+    api = Api(deployment=lambda each: {**plain_deployment(each), "many": many})
+    found = inferred(api.log())
+    assert "deployment" not in found.document
+    assert "/deployment is left out: its body is too large" in found.notes
+    assert len(observed(api.log()).remarks) == 1
 
 
 def test_a_part_that_a_profile_cannot_have_is_left_out_and_told() -> None:
-    done = save(Service(new_id=lambda kind, number, _: "_" * (2 * number + (kind == "d"))))
-    why = "is no example of an id: nothing follows its last sign"
-    assert f"  /ids: /ids/projects {why}\n" in done.stdout
-    assert done.profile["ids"] == {}
-    assert make_profile(done.profile)
+    found = inferred(Api(created=lambda each: (203, {}, plain_project(each))).log())
+    assert "status" not in found.document["create"]
+    assert "the status of a creation: a profile cannot have 203" in found.notes
+    for sign in ("_", "\ud800", " "):
+        api = Api(item=with_sign(sign))
+        assert profile(api)["ids"].keys() == {"deployments"}
 
 
-def test_a_profile_that_nobody_could_read_replaces_none(tmp_path: Path) -> None:
-    file = tmp_path / "service.json"
-    assert verify(Service(), "--save", str(file), level="write").status == 0
-    assert file.stat().st_mode & 0o777 == 0o600  # it has what the service sent
-    saved = file.read_bytes()
-    large = on_deployment(put(log="x" * 2**20))
-    done = verify(Service(large), "--save", str(file), level="write")
-    assert done.status == 2
-    assert f"{file}: it would have over {2**20} bytes.\n" in done.stderr
-    assert file.read_bytes() == saved
+def with_sign(sign: str) -> Callable[[Project], Any]:
+    return lambda project: {"id": sign * project.number, "name": project.name}
 
 
-def test_a_read_that_fails_once_does_not_end_the_run() -> None:
-    def fail_once(response: Response, request: Request, number: int) -> None:
-        if number == 1:
-            on("deployment", status=503)(response, request, number)
+def test_names_of_members_that_are_data_and_our_own_member_are_left_out() -> None:
+    def item(project: Project) -> Any:
+        routes = {f"{project.id}.acme.example": 1, project.time: 2, "all": 3}
+        return {**plain_project(project), "routes": routes, "stubVerify": "sent"}
 
-    run = save(Service(fail_once)).profile["statuses"]["run"]
-    assert run == ["queued", "succeeded"]  # the response that failed was `building`
-
-
-def test_a_run_that_did_not_end_or_failed_is_told() -> None:
-    done = save(Service(on_deployment(put(status="queued"))))
-    assert "warning: the deployment did not end: give a longer --wait\n" in done.stdout
-    assert done.profile["statuses"]["run"] == ["queued"]
-    done = save(Service(on_deployment(put(status="canceled"))))
-    assert "warning: the deployment ended as canceled, and so will those of the stub" in done.stdout
+    document = profile(Api(item=item, request={"name": NAME, "stubverify": "sent"}))
+    assert document["record"]["routes"] == {"all": 3}
+    assert "stubVerify" not in document["record"]
+    assert document["create"]["request"] == {"name": "{project.name}"}
 
 
 def test_a_clock_that_is_wrong_is_no_reason_to_miss_a_time() -> None:
-    created = on_projects(put(created_at=lambda at: at.replace("2026-01-04", "2031-05-06")))
-    date = on(headers={"Date": "Tue, 06 May 2031 09:00:01 GMT"})
-    create = save(Service(created, date)).profile["create"]
-    assert create["body"]["created_at"] == f"{{project.created_at:{EXAMPLE}}}"
+    """The service is five years ahead."""
+    api = Api(
+        item=lambda each: {**plain_project(each), "created_at": each.time.replace("2026", "2031")},
+        headers={"Date": "Tue, 25 Nov 2031 20:38:09 GMT"},
+    )
+    assert profile(api)["record"]["created_at"] == "{project.created_at:2026-01-05T09:00:00Z}"
 
 
-def test_a_file_that_is_no_profile_is_replaced_by_force_alone(tmp_path: Path) -> None:
-    file = tmp_path / "seed.json"
-    file.write_text('{"projects": []}', "utf-8")
-    with listening(Service()) as url:
-        done = verify(url, "--save", str(file))
-        assert (done.status, "only --force replaces what" in done.stderr) == (2, True)
-        assert file.read_text("utf-8") == '{"projects": []}'
-        assert verify(url, "--save", str(file), "--force").status == 0
-        assert verify(url, "--save", str(file)).status == 0  # a profile
-        file.write_text('{"observed_at": "x"}', "utf-8")
-        done = verify(url, "--like", str(file))
-        assert (done.status, "/observed_at: must be a date" in done.stderr) == (2, True)
-        for path in (tmp_path / "no" / "file", tmp_path):
-            done = verify(url, "--save", str(path), "--force")
-            assert (done.status, done.stdout) == (2, "")  # before it asks the service
+def test_a_recording_without_times_has_those_of_the_responses() -> None:
+    for headers, day in (({}, "1970-01-01"), ({"Date": DATE}, "2026-11-25")):
+        log = Api(headers=headers).log()
+        untimed = Log(BASE, tuple(replace(each, sent_at=0.0) for each in log.exchanges))
+        document = inferred(untimed).document
+        time = document["record"]["created_at"]
+        assert (time, document["observed_at"]) == ("{project.created_at:2026-01-05T09:00:00Z}", day)
+
+
+Ids = Callable[[Project], Any]
+IDS: list[tuple[Ids, Ids, Any, Any]] = [
+    (lambda each: 70401 + each.number, lambda each: each.deployment_id, 7040, "dpl_"),
+    (lambda each: each.name, lambda each: f"build-{each.name}", "{project.name}",
+     "build-{project.id}"),
+    (lambda each: each.id, lambda each: each.id, "prj_", "{project.id}"),
+    (lambda each: each.id, lambda each: f"{each.id}.1", "prj_", "{project.id}.1"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("project_id", "deployment_id", "projects", "deployments"), IDS)
+def test_ids_are_examples_or_made_from_a_marker(
+    project_id: Ids, deployment_id: Ids, projects: Any, deployments: Any
+) -> None:
+    api = Api(
+        item=lambda each: {
+            "id": project_id(each), "name": each.name, "deployment": deployment_id(each)},
+        deployment=lambda each: {"id": deployment_id(each), "status": each.status},
+        path_of=deployment_id,
+    )  # fmt: skip
+    ids = profile(api)["ids"]
+    assert str(ids["projects"]).startswith(str(projects))
+    assert ids["deployments"].startswith(deployments)
+    assert "prj_7044" not in ids.values()
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_the_profile_of_a_stub_is_the_one_that_it_is_like(name: str) -> None:
+    """But for what no response shows: failures, second ids, and the values of times."""
+    known = DOCUMENTS[name]
+    like = make_profile(known)
+    log = expected_log(like, sends_more=False)
+    document = inferred(log, Hints(request=like.request)).document
+    found = make_profile(document)
+    parts = ["list", "create"]
+    if observed(log).way.followed:
+        parts.append("deployment")
+        assert found.run == like.run
+    for part in parts:
+        assert json.loads(plain(found, part)) == json.loads(plain(like, part)), part
+    assert found.is_newest_first == like.is_newest_first
+    asked = tuple(each for each in log.exchanges if each.purpose)
+    found_differences = differences(document, Log(log.base, asked), observed(log).way)
+    # A list says one page.
+    assert [each for each in found_differences if "nextCursor" not in each] == []
+
+
+def plain(profile: Profile, part: str) -> str:
+    form = profile.form(part)
+    assert form
+    text = json.dumps(form.body).replace('"FAILURE": true, ', "")
+    text = text.replace('"nextCursor": "{last.id}"', '"nextCursor": null')
+    text = text.replace("{deployment.id}", "{project.id}") if is_same_id(profile) else text
+    text = text.replace("{deployment.created", "{project.created") if is_same_id(profile) else text
+    text = re.sub(
+        r"(created_at:)[-0-9T:.]{11,}\.([0-9]*)", lambda at: at[1] + str(len(at[2])), text
+    )
+    return re.sub('("(?:uid|cursor)"): "[^"]*"', r'\1: ""', text)
+
+
+def is_same_id(profile: Profile) -> bool:
+    return bool(profile.document["ids"].get("deployments") == "{project.id}")

@@ -48,6 +48,7 @@ class TeamTest {
         }
         assertTrue(stub.freeze().frozen());
         assertTrue(stub.advance(60).frozen());
+        assertEquals(1.5, stub.tick(1.5).tick());
         assertEquals(stub.token(), tokenElsewhere(stub));
         assertEquals(1, stub.fault("{\"status\": 503}").remaining());
         assertEquals(503, create(stub, "{\"name\": \"é\\n\\\"\"}"));

@@ -10,7 +10,7 @@ useStub(playwright);
 useStub(vitest);
 
 (await globalSetup()) satisfies () => Promise<void>;
-(await withOptions({ like: "profile.json", pace: 0, outcome: ["failed"] })()) satisfies () => Promise<void>;
+(await withOptions({ like: "profile.json", pace: 0, tick: 1.5, outcome: ["failed"] })()) satisfies () => Promise<void>;
 // @ts-expect-error
 withOptions({ lik: "profile.json" });
 
@@ -21,6 +21,7 @@ node.test("operations", async () => {
   (await stub.putDeployment("a", { timeline })).status satisfies string;
   (await stub.freeze()).frozen satisfies boolean;
   (await stub.advance(60)).now satisfies string;
+  (await stub.tick(1.5)).tick satisfies number;
   (await stub.fault({ status: 503, delay: 1 })).remaining satisfies number | null;
   (await stub.requests()).map((each) => each.response.body) satisfies string[];
   (await stub.requests())[0].status satisfies number;

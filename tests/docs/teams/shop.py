@@ -48,6 +48,9 @@ def test_time(stub):
     assert call(stub, "GET", "/v1/deployments/a%2Fb%20%C3%A9")[1]["status"] == "failed"
     assert stub.put_deployment("b", status="canceled")["status"] == "canceled"
     assert stub.advance(0)["now"] == now
+    assert stub.tick(1.5)["tick"] == 1.5
+    assert call(stub, "GET", "/v1/deployments/b")[1]["status"] == "canceled"
+    assert stub.advance(0)["now"] > now
 
 
 def test_records(stub):

@@ -18,6 +18,7 @@ test("operations", async () => {
   assert.equal((await stub.putDeployment("a/b é", { timeline })).status, "queued");
   assert.equal((await stub.freeze()).frozen, true);
   assert.equal((await stub.advance(60)).frozen, true);
+  assert.equal((await stub.tick(1.5)).tick, 1.5);
   assert.equal((await call("/v1/deployments/a%2Fb%20%C3%A9"))[1].status, "failed");
   assert.equal((await stub.fault({ status: 503 })).remaining, 1);
   assert.equal((await call("/v1/projects"))[0], 503);

@@ -36,6 +36,9 @@ func TestOperations(t *testing.T) {
 	if frozen := s.Freeze(); !frozen.Frozen || s.Advance(60).Now.Sub(frozen.Now) != time.Minute {
 		t.Fatal("the clock is not frozen")
 	}
+	if clock := s.Tick(1.5); clock.Tick != 1.5 {
+		t.Fatal(clock)
+	}
 	if fault := s.Fault(stub.Fault{Delay: stub.Ptr(0.0), Times: 2}); fault.ID == "" || fault.Remaining != 2 {
 		t.Fatal(fault)
 	}
@@ -45,7 +48,7 @@ func TestOperations(t *testing.T) {
 	}
 	call(t, s, "GET", "/v1/projects", "")
 	call(t, s, "GET", "/v1/projects", "")
-	s.Fault(stub.Fault{Method: "GET", Path: "/v1/*", Status: 429, RetryAfter: stub.Ptr(0)})
+	s.Fault(stub.Fault{Method: "GET", Path: "/v1/*", Status: 429, RetryAfter: stub.Ptr(0), Headers: map[string]string{"X-RateLimit-Remaining": "0"}})
 	if status := call(t, s, "GET", "/v1/projects", ""); status != 429 {
 		t.Fatal(status)
 	}

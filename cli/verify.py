@@ -1,0 +1,302 @@
+"""`app.py verify URL`: learns and checks a real service, and tells what it has seen."""
+
+import json
+import os
+import re
+import signal
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, fields
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import click
+
+import stub
+from profiles.check import MAX_BYTES
+from server import LOOPBACK, in_brackets
+from verify.options import KINDS, Options, contradictions
+
+from .github import add_to_summary, annotate
+from .options import Number, Start, file, flag, option, several
+from .reports import Case, Failure, ReportFile, junit_xml
+from .startup import restore_interrupt
+from .stderr import say_error
+
+if TYPE_CHECKING:
+    from verify.client import HTTPClient
+    from verify.exchange import Exchange, Log
+    from verify.inputs import Inputs
+    from verify.main import Finding, Result
+
+Say = Callable[[Iterable[str]], None]
+"""Prints lines, in which secrets are masked."""
+
+
+def parse_given(text: str) -> str:
+    if not text:
+        raise ValueError("give a value, or leave the option out")
+    return text
+
+
+ROWS: dict[str, dict[str, Any]] = {
+    "write": flag("Create one project, and follow its deployment."),
+    "wait": option("Longest seconds of each poll.", Number(0, 3600)),
+    "pause": option("Seconds between two requests.", Number(0, 60)),
+    "body": file("JSON body of the creation, in which {name} stands once."),
+    "deployment": option("The id of a deployment, where no response names one.", parse_given),
+    "har": file("Judge the exchanges of this HAR file; nothing is asked."),
+    "ca": file("File of a certificate authority to trust, too, as PEM."),
+    "known": file("File of known findings, one a line, as for --allow."),
+    "save": file("File for the profile of the service, for --like."),
+    "force": flag("Let --save replace a file that is no profile."),
+    "like": file("Profile of the service: find what has changed since."),
+    "report": file("File for the verdicts, as JSON; FILE.xml: JUnit XML."),
+    "fail_on": several(
+        f"Exit with 1 if one of these is found: {', '.join(KINDS)}",
+        lambda given: stub.parse_kinds(given, KINDS),
+        metavar="KINDS",
+        default=["broken,leaks,drift,unseen"],
+    ),
+}
+DEFAULTS = {each.name: each.default for each in fields(Options)}
+OPTIONS = [
+    click.Option([f"--{name.replace('_', '-')}"], **{"default": DEFAULTS[name], **row})
+    for name, row in ROWS.items()
+]
+
+
+@click.command(
+    params=[click.Argument(["url"], default="", metavar="[URL] [-- COMMAND [ARG]...]"), *OPTIONS],
+    epilog="Exit status: 0 without a finding, 1 with one, 2 if nothing could be checked; with a "
+    "COMMAND its own if that is not 0.",
+    context_settings={"show_default": True},
+)
+@click.pass_obj
+def verify(start: Start, /, **values: Any) -> int:
+    """Learn and check a real service: does it do what the contract says?
+
+    The URL is the one before /v1. The token is read from the environment variable VERIFY_TOKEN
+    alone. Without --write it only reads. With -- COMMAND after the options, the requests of that
+    command to the service are recorded and judged: its STUB_URL is a proxy on this machine. With
+    --har, recorded exchanges are judged.
+    """
+    options = Options(words=start.words, **values)
+    for message in contradictions(options):
+        raise click.UsageError(message)
+    try:
+        return verify_service(start, options)
+    except OSError as error:
+        name = error.filename or options.ca
+        raise click.UsageError(f"{name}: {error.strerror}.") from None
+    except ValueError as error:
+        raise click.UsageError(f"{masked(str(error), start.environ)}.") from None
+
+
+def masked(text: str, environ: Mapping[str, str]) -> str:
+    """A message without the token, which a response may have repeated."""
+    from verify.report import printed
+    from verify.spellings import Secrets
+
+    secrets = Secrets([environ.get("VERIFY_TOKEN", "")])
+    return "\n".join(printed(secrets, line) for line in text.split("\n"))
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a run was asked for, and the files that its end writes."""
+
+    environ: Mapping[str, str]
+    options: Options
+    inputs: "Inputs"
+    token: str
+    profile: ReportFile | None
+    report: ReportFile | None
+    started: datetime
+
+
+def verify_service(start: Start, options: Options) -> int:
+    """Get a log, judge it and tell; return the exit status: that of the command if it is not 0.
+
+    Raises `ValueError` with what is wrong, `OSError`, and `server.ListenError`.
+    """
+    from verify.inputs import check_save, read_inputs  # no other command needs what these import
+    from verify.report import text_of_left_behind
+
+    token = start.environ.get("VERIFY_TOKEN", "")
+    inputs = read_inputs(options)
+    client = None if options.har else make_client(options, token, start.environ)
+    check_save(options)
+    profile = ReportFile(options.save, is_kept=True) if options.save else None
+    report = ReportFile(options.report) if options.report else None
+    run = Run(start.environ, options, inputs, token, profile, report, datetime.now(UTC))
+    asked: list[Exchange] = []  # what was sent until now, also after Ctrl-C
+    say = sayer([token])
+    handler = signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C
+    restore_interrupt()
+    try:
+        say([f"verify {options.source} ({options.level})", *warnings_of(options)])
+        log, status = get_log(run, client, asked, say)
+        return conclude(run, log, status)
+    except KeyboardInterrupt:
+        say(["interrupted: no verdicts"])
+        return 130
+    finally:
+        signal.signal(signal.SIGTERM, handler)
+        say(text_of_left_behind(asked))
+
+
+def make_client(options: Options, token: str, environ: Mapping[str, str]) -> "HTTPClient":
+    from verify import record
+    from verify.client import TIMEOUT, HTTPClient, check_token
+
+    timeout = record.TIMEOUT if options.words else TIMEOUT
+    client = HTTPClient(options.url, options.ca, environ, timeout)
+    check_token(token)
+    return client
+
+
+def warnings_of(options: Options) -> list[str]:
+    url = urlsplit(options.url)
+    is_here = re.fullmatch(LOOPBACK, in_brackets(url.hostname or ""))
+    if url.scheme == "http" and not is_here:
+        return ["warning: http sends the token without encryption"]
+    return []
+
+
+def get_log(
+    run: Run, client: "HTTPClient | None", asked: "list[Exchange]", say: Say
+) -> "tuple[Log, int]":
+    """The log of the recording, the command or the session, and the status of the command."""
+    options = run.options
+    if client is None:
+        from verify.har import read_har
+
+        assert options.har
+        return read_har(options.har), 0
+    if options.words:
+        from .recording import record
+
+        return record(client, run.token, options.words, run.environ)
+    from verify.script import Plan, Session
+
+    plan = Plan(
+        token=run.token,
+        writes=options.write,
+        wait=options.wait,
+        pause=options.pause,
+        repeats=bool(options.save or options.like),
+        hints=run.inputs.hints,
+    )
+    if not options.write:
+        say(["without --write, no creation and no run of a deployment is seen"])
+    session = Session(client, plan, tell=lambda line: say([line]), exchanges=asked)
+    return session.ask_all(), 0
+
+
+def conclude(run: Run, log: "Log", status: int) -> int:
+    """Judge a log, tell, and write the files; `status` is that of a command."""
+    from verify.main import judge, unknown_of, unused_of
+    from verify.report import text_of_result
+
+    options = run.options
+    try:
+        result = judge(log, options, run.inputs, run.token)
+    except ValueError as error:
+        if not status:
+            raise
+        say_error(f"{error}.")
+        return status
+    say = sayer([run.token], result)
+    say(text_of_result(result))
+    chosen = [each for each in result.findings if each.kind in options.fail_on]
+    findings = unknown_of(chosen, run.inputs.known)
+    is_written = write_files(run, result, findings, say)
+    unused = unused_of(result.findings, run.inputs.known)
+    tell_findings(run, result, findings, unused, say)
+    return status or (1 if findings else 0 if is_written else 2)
+
+
+# The end of a run
+
+
+def write_files(run: Run, result: "Result", findings: "list[Finding]", say: Say) -> bool:
+    """Write the files of a run, and return whether that was possible."""
+    from verify.report import text_of_profile
+
+    is_whole = True
+    if run.report:
+        is_whole = run.report.write(text_of_report(run, result, findings))
+    if run.profile and result.inferred is None:
+        say(["", f"no profile is saved in {run.profile}: this needs a project that was created"])
+        is_whole = False
+    elif run.profile and result.inferred:
+        if save_profile(run.profile, result.inferred.document):
+            say(text_of_profile(result, run.profile))
+        else:
+            is_whole = False
+    return is_whole
+
+
+def text_of_report(run: Run, result: "Result", findings: "list[Finding]") -> str:
+    from verify.report import cases_of, document_of
+
+    if run.report and run.report.is_xml:
+        cases = []
+        for name, failures, skipped in cases_of(result, findings):
+            cases.append(Case(name, [Failure(*each) for each in failures], skipped))
+        return junit_xml("verify", cases)
+    return text_of(document_of(result, run.options, run.started, findings))
+
+
+def save_profile(file: ReportFile, document: dict[str, Any]) -> bool:
+    """Write a profile, and return whether that was possible; `--like` rejects a large one."""
+    text = text_of(document)
+    if len(text.encode()) > MAX_BYTES:
+        say_error(f"{file}: it would have over {MAX_BYTES} bytes.")
+        return False
+    return file.write(text)
+
+
+def text_of(document: dict[str, Any]) -> str:
+    text = json.dumps(document, indent=2, ensure_ascii=False)
+    # JSON may have half of a character (RFC 8259 §8.2), and UTF-8 not.
+    data = text.encode(errors="replace")
+    return f"{data.decode()}\n"
+
+
+def tell_findings(
+    run: Run, result: "Result", findings: "list[Finding]", unused: list[str], say: Say
+) -> None:
+    """Tell the findings, and the known ones that match none; GitHub Actions gets them, too."""
+    from verify.report import printed
+
+    lines = [each.line for each in findings]
+    warnings = [f"--known {line!r} matches no finding" for line in unused]
+    say(["", *[f"finding: {line}" for line in lines]])
+    if not findings:
+        say([f"no finding of the kinds {', '.join(run.options.fail_on)}"])
+    say([f"warning: {line}" for line in warnings])
+    errors = [printed(result.secrets, line) for line in lines]
+    annotate(sys.stdout, "error", errors)
+    annotate(sys.stdout, "warning", [printed(result.secrets, line) for line in warnings])
+    add_to_summary(run.environ, "verify", "\n".join(errors) or "no finding")
+
+
+def sayer(tokens: list[str], result: "Result | None" = None) -> Say:
+    """Prints lines without these tokens, or without all secrets of a result."""
+    from verify.report import printed
+    from verify.spellings import Secrets
+
+    secrets = result.secrets if result else Secrets(tokens)
+
+    def say(lines: Iterable[str]) -> None:
+        try:
+            for line in lines:
+                click.echo(printed(secrets, line))
+        except BrokenPipeError:  # as behind `| head`: the run goes on, and writes its files
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, sys.stdout.fileno())
+
+    return say

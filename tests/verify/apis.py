@@ -1,0 +1,164 @@
+"""Services as unlike as real ones are, the logs of a session with each, and what follows of them.
+
+No request is sent: the responses are made by functions.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from email.message import Message
+from typing import Any
+
+from verify.exchange import Exchange, Log
+from verify.infer import Inferred, profile_of
+from verify.observation import Observation
+from verify.observe import observe
+from verify.spellings import secrets_of
+from verify.way import Hints, find_way
+
+BASE = "https://api.acme.example"
+TOKEN = "tok-9f27/Kc+abc~x.y=="
+START = datetime(2026, 11, 25, 20, 38, 8, tzinfo=UTC)
+NAME = "stub-verify-5f2c9a4b"
+
+
+@dataclass(frozen=True)
+class Project:
+    """A project with its deployment; `status` is the current one."""
+
+    number: int
+    name: str
+    status: Any = "succeeded"
+
+    @property
+    def id(self) -> str:
+        return f"prj_{7040 + self.number}"
+
+    @property
+    def deployment_id(self) -> str:
+        return f"dpl_{8050 + self.number}"
+
+    @property
+    def time(self) -> str:
+        """A project is a day older than the next one; the created one has the number 4."""
+        at = START - timedelta(days=4 - self.number)
+        return f"{at:%Y-%m-%dT%H:%M:%SZ}"
+
+
+Body = Callable[[Project], Any]
+Sent = tuple[int, dict[str, str], Any]  # status, header fields, body
+
+
+def plain_project(project: Project) -> Any:
+    return {
+        "id": project.id, "name": project.name, "created_at": project.time,
+        "latest_deployment_id": project.deployment_id,
+    }  # fmt: skip
+
+
+def plain_deployment(project: Project) -> Any:
+    return {
+        "id": project.deployment_id, "project_id": project.id, "status": project.status,
+        "created_at": project.time,
+    }  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Api:
+    """A service, by the functions that make its bodies.
+
+    `run` has the statuses of the created deployment, one for each time that it is read.
+    """
+
+    item: Body = plain_project
+    listed: Callable[[list[Any]], Any] = lambda items: {"projects": items}
+    created: Callable[[Project], Sent] | None = None
+    deployment: Body = plain_deployment
+    error: Callable[[int, str], Any] = lambda status, code: {"status": status, "code": code}
+    request: Mapping[str, Any] = field(default_factory=lambda: {"name": NAME})
+    run: tuple[Any, ...] = ("queued", "building", "succeeded")
+    headers: Mapping[str, str] = field(default_factory=dict)
+    newest_first: bool = False
+    path_of: Callable[[Project], Any] = lambda project: project.deployment_id
+    media_type: str = "application/json"
+
+    def log(self, base: str = BASE) -> Log:
+        """The log of a session: each status is read, and the list with it, the last one twice."""
+        exchanges = []
+        for number, exchange in enumerate(self._session()):
+            seconds = START.timestamp() + number - 4
+            exchanges.append(self._at(exchange, seconds))
+        return Log(base, tuple(exchanges))
+
+    def _session(self) -> Iterator[Exchange]:
+        first = self.run[0]
+        unknown = "/v1/deployments/stub-verify-1"
+        for _ in range(2):
+            yield self._list([])
+            yield self._error(404, "no_deployment", unknown, "unknown deployment")
+        yield self._error(404, "no_path", "/v1/stub-verify-2", "unknown path")
+        yield self._create(Project(4, NAME, first))
+        for status in (*self.run, self.run[-1]):
+            project = Project(4, NAME, status)
+            yield sent(self._read(project), 200, {}, self.deployment(project))
+            yield self._list([project])
+        yield self._error(401, "no_token", "/v1/projects", "list without a token")
+        yield self._error(401, "bad_token", "/v1/projects", "list with a wrong token")
+
+    def _list(self, more: list[Project]) -> Exchange:
+        projects = [Project(number, f"sample-{number}") for number in (1, 2, 3)] + more
+        if self.newest_first:
+            projects.reverse()
+        body = self.listed([self.item(each) for each in projects])
+        return sent(Exchange("GET", "/v1/projects", purpose="list"), 200, {}, body)
+
+    def _create(self, project: Project) -> Exchange:
+        make = self.created or (lambda each: (201, {}, self.item(each)))
+        data = json.dumps(self.request).encode()
+        request = Exchange("POST", "/v1/projects", body=data, purpose="create")
+        return sent(request, *make(project))
+
+    def _read(self, project: Project) -> Exchange:
+        path = f"/v1/deployments/{self.path_of(project)}"
+        return Exchange("GET", path, purpose="deployment")
+
+    def _error(self, status: int, code: str, path: str, purpose: str) -> Exchange:
+        request = Exchange("GET", path, purpose=purpose)
+        return sent(request, status, {}, self.error(status, code))
+
+    def _at(self, exchange: Exchange, seconds: float) -> Exchange:
+        for name, value in {"Content-Type": self.media_type, **self.headers}.items():
+            if name not in exchange.headers:
+                exchange.headers[name] = value
+        fields = (("Authorization", f"Bearer {TOKEN}"),)
+        if exchange.purpose.endswith("without a token"):
+            fields = ()
+        return replace(exchange, sent_at=seconds, sent=fields)
+
+
+def sent(request: Exchange, status: int, headers: dict[str, str], body: Any) -> Exchange:
+    """A request with its response; a body of `None` is none, bytes are as they are."""
+    fields = Message()
+    for name, value in headers.items():
+        fields[name] = value
+    content = b"" if body is None else body
+    if not isinstance(content, bytes):
+        content = json.dumps(body).encode()
+    return replace(request, status=status, headers=fields, content=content)
+
+
+def observed(log: Log, hints: Hints | None = None) -> Observation:
+    return observe(log, find_way(log, hints))
+
+
+def inferred(log: Log, hints: Hints | None = None) -> Inferred:
+    """What follows of a log with a created project."""
+    found = profile_of(observed(log, hints), log, secrets_of(log, TOKEN))
+    assert found
+    return found
+
+
+def profile(api: Api) -> Any:
+    """The profile of a service, as a document."""
+    return inferred(api.log()).document

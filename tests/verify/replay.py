@@ -1,0 +1,74 @@
+"""Sends what a log has to a stub with the profile of that log, and compares the responses."""
+
+import json
+from typing import Any
+
+from flask.testing import FlaskClient
+
+from profiles.profile import Profile, make_profile
+from stub.seed import sample_of
+from tests.conftest import TOKEN, Clock, make_stub
+from verify.exchange import DEPLOYMENTS, Exchange, Log
+from verify.way import Way
+
+Answer = tuple[int, Any]  # the status, and the shape of the body
+
+
+def differences(document: Any, log: Log, way: Way) -> list[str]:
+    """Each request of a log for which the stub has another status, or a body of another shape."""
+    like = make_profile(document)
+    app = make_stub(like=like, seed=sample_of(like), clock=Clock())
+    client = app.test_client()
+    client.environ_base["HTTP_AUTHORIZATION"] = f"Bearer {TOKEN}"
+    found = []
+    for exchange in log.exchanges:
+        body = exchange.json if exchange.content else None
+        expected = exchange.status, shape_of(body)
+        seen = answer(client, like, way, exchange)
+        if seen != expected:
+            found.append(f"{exchange.purpose}: {expected} became {seen}")
+    return found
+
+
+def answer(client: FlaskClient, like: Profile, way: Way, exchange: Exchange) -> Answer:
+    """The response of the stub to the same request, in the same status of the deployment."""
+    own_id = deployment_id(client, way.created_name)
+    word = way.status_of(exchange) if exchange in way.followed else ""
+    if word:
+        client.put(f"/_stub/deployments/{own_id}", json={"status": word})
+    target = exchange.target
+    if exchange in way.followed:
+        target = f"{DEPLOYMENTS}{own_id}"
+    headers = {}
+    if exchange.purpose.endswith("with a wrong token"):
+        headers["Authorization"] = "Bearer wrong"
+    elif exchange.purpose.endswith("without a token"):
+        client.environ_base.pop("HTTP_AUTHORIZATION", None)
+    response = client.open(
+        target,
+        method=exchange.method,
+        data=exchange.body or None,
+        content_type=like.request_type if exchange.body else None,
+        headers=headers,
+    )
+    client.environ_base["HTTP_AUTHORIZATION"] = f"Bearer {TOKEN}"
+    body = response.get_json(force=True) if response.data else None
+    return response.status_code, shape_of(body)
+
+
+def deployment_id(client: FlaskClient, name: str) -> str:
+    """The id of the deployment of the created project, "" before there is one."""
+    projects = client.get("/_stub/console").json["projects"]["newest"]
+    own = [each for each in projects if name in json.dumps(each)]
+    return str(own[0]["deployment"]) if own else ""
+
+
+def shape_of(value: Any) -> Any:
+    """The types of what is in a value, with the names of members; of an array those of one item."""
+    if isinstance(value, dict):
+        return {name: shape_of(each) for name, each in value.items()}
+    if isinstance(value, list):
+        return [shape_of(value[-1])] if value else []
+    if value is None or isinstance(value, bool | str):
+        return type(value).__name__
+    return "number"

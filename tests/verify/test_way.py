@@ -1,0 +1,278 @@
+"""Where a service has what is found by what its values do: the list, the ids, the status."""
+
+from dataclasses import replace
+from email.message import Message
+from typing import Any
+
+import pytest
+
+from profiles.profile import make_profile
+from tests.verify.apis import BASE, NAME, Api, Project, observed, plain_deployment, profile, sent
+from verify.candidates import candidates_in
+from verify.exchange import Exchange, Log
+from verify.kinds import kinds_of
+from verify.status import find_status
+from verify.way import Hints, find_candidates, find_id, find_items, find_way
+
+TIME = "2026-01-01T00:00:00Z"
+OLD, NEW = {"id": 1, "name": "a"}, {"id": 2, "name": "new"}
+
+LISTS: list[tuple[Any, Any, Any]] = [
+    ({"a": [OLD], "b": [OLD]}, {"a": [OLD], "b": [OLD, NEW]}, ("b",)),
+    # Without the name, the one that has grown.
+    ({"a": [OLD, OLD], "b": [OLD]}, {"a": [OLD, OLD], "b": [OLD, {"id": 2}]}, ("b",)),
+    # Nothing has grown, as on a first page: the outermost array of objects.
+    ({}, {"x": {"y": [OLD]}, "z": [OLD]}, ("z",)),
+    ({}, {"tags": ["a"], "y": [OLD]}, ("y",)),
+    ({}, {"all": [OLD], "projects": [OLD]}, ("projects",)),
+    ({}, {"items": [OLD], "meta": {"projects": [OLD]}}, ("items",)),
+    ({}, {"count": 0}, None),
+    # Of several with the name, the one whose item is most like the creation.
+    ({}, {"log": [{"of": "new"}], "projects": [OLD, NEW]}, ("projects",)),
+    ({}, {"teams": [{"id": 9, "of": [OLD, NEW]}]}, ("teams", 0, "of")),
+    ([OLD], [OLD, {**NEW, "runs": [{"name": "new"}]}], ()),
+]
+
+
+@pytest.mark.parametrize(("before", "after", "path"), LISTS)
+def test_the_list_is_the_array_with_the_created_project(before: Any, after: Any, path: Any) -> None:
+    assert find_items(after, before, "new", NEW) == path
+
+
+IDS: list[tuple[Any, Any, Any, Any]] = [
+    ({"meta": {"id": 7}, "uid": "u"}, [], {"id": 7, "x": "u"}, ("meta", "id")),
+    ({"meta": {"id": 7}, "uid": "u"}, [], {"id": "7"}, ("meta", "id")),  # as a text there
+    ({"x": "c2", "service": {"id": "s2"}}, [], {"service": {"id": "s2"}}, ("service", "id")),
+    ({"ref": "r", "org": {"id": "o"}}, [{"org": {"id": "o"}}], {"r": "r", "o": "o"}, ("ref",)),
+    ({"at": TIME, "uid": "u"}, [], {"at": TIME, "x": "u"}, ("uid",)),
+    ({"self": "https://a.example/u", "uid": "u"}, [], {"a": "https://a.example/u"}, None),
+    ({"id": "new", "name": "new"}, [], {"id": "new", "name": "new"}, ("id",)),
+    ({"name": "new", "latest_deployment_id": "d"}, [], {"x": "new", "y": "d"}, None),
+    ({"uuid": "p2", "latest_deployment": {"id": "d"}}, [], {"uuid": "p2", "x": "d"}, ("uuid",)),
+    ({"name": "projects/7", "displayName": "new"}, [], {"name": "projects/7"}, ("name",)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("item", "others", "creation", "path"), IDS)
+def test_the_id_is_what_creation_and_list_share_alone(
+    item: Any, others: Any, creation: Any, path: Any
+) -> None:
+    assert find_id(item, others, creation, "new") == path
+
+
+# Members beside the id of a project, and what may be the id of its deployment.
+CANDIDATES: list[tuple[Any, list[str]]] = [
+    ({"deployment": "d"}, ["d"]),
+    ({"owner": {"id": "o"}, "latestDeployments": [{"id": "d"}]}, ["d", "o"]),
+    ({"autoDeploy": "yes", "deployId": "d", "buildCommand": "make"}, ["d", "yes", "make"]),
+    ({"_links": {"x": {"href": "/v1/deployments/d%201"}}}, ["d 1"]),
+    ({"jobs": [{"id": 7}], "runtime": "node", "built_at": 5}, ["7"]),
+    ({"build": {"url": "https://a.example", "text": "a b"}, "ok": True}, []),
+    ({"release": {"id": "p"}}, []),
+    ({"build": {f"v{n}": f"x{n}" for n in range(20)}}, [f"x{n}" for n in range(8)]),
+    ({"deploy_key": "k", "deploy_token": "t", "job": {"ref": "r"}}, ["r"]),
+    ({"taskUid": 9, "action_id": "a"}, ["9", "a"]),
+    ({"batchUid": "b", "region": "fra"}, ["b"]),
+    ({"name": "projects/7/operations/o-1"}, ["o-1"]),
+]
+
+
+@pytest.mark.parametrize(("members", "ids"), CANDIDATES)
+def test_ids_of_deployments_are_sought_first_where_a_name_says_so(members: Any, ids: Any) -> None:
+    found = candidates_in([{"id": "p", **members}], [], "p", among=None)
+    assert [each.id for each in found] == [*ids, "p"]
+
+
+FIELDS = {
+    "Location": "/v1/deployments/d%2F1",
+    "Content-Location": f"{BASE}/v1/deployments/d%2F1?x=1",
+    "Operation-Location": f"{BASE}/v1/operations/d%2F1",
+    "Azure-AsyncOperation": f"{BASE}/v1/things/d%2F1",
+    "Link": '</v1/projects/4>; rel="up", </v1/deployments/d%2F1>; rel="related"',
+}
+
+
+@pytest.mark.parametrize("name", FIELDS)
+def test_a_header_field_of_the_creation_may_name_the_deployment(name: str) -> None:
+    api = Api(created=lambda _: (202, {name: FIELDS[name]}, None))
+    creation = next(each for each in api.log().exchanges if each.is_creation)
+    way = find_way(Log(BASE, (creation,)))
+    assert [each.id for each in find_candidates(way)] == ["d/1"]
+
+
+def reads(*bodies: Any) -> list[Any]:
+    return [{"id": "d", **body} for body in bodies]
+
+
+STATUSES: list[tuple[Any, Any, bool]] = [
+    ([{"status": "ok", "data": {"state": word}} for word in "ab"], ("data", "state"), False),
+    (reads({"x": "a", "status": "q"}, *[{"x": "b", "status": "r"}] * 2), ("status",), True),
+    (reads(*({"life": word, "n": str(n)} for n, word in enumerate("abb"))), ("life",), True),
+    (reads({"readyState": "a"}), ("readyState",), True),
+    ([{"data": [{"status": word}]} for word in "ab"], ("data", 0, "status"), True),
+    # Of several steps none tells the status.
+    (reads(*({"x": w, "steps": [{"status": w}, {"status": w}]} for w in "ab")), ("x",), True),
+    ([{"status": None, "at": TIME}], None, False),
+    ([], None, False),
+    # The place of the record itself, though a part of it changes more.
+    (reads(*({"status": a, "build": {"status": b}} for a, b in ("aa", "ab", "bc"))),
+     ("status",), True),
+    # It has not changed yet: the part may tell another status.
+    (reads(*({"status": "a", "build": {"status": each}} for each in "abc")),
+     ("build", "status"), False),
+    # Of two places in one object the one that changes more.
+    (reads(*({"stage": {"name": a, "status": b}} for a, b in ("aa", "ba", "cb"))),
+     ("stage", "name"), True),
+    (reads(*({"status": a, "message": b} for a, b in ("aa", "ab", "bc"))), ("status",), True),
+    # A number or a boolean.
+    (reads({"done": False}, {"done": True}), ("done",), True),
+    (reads({}, {"done": True}), ("done",), True),
+    (reads({"state": 1, "percent": 1}, {"state": 2, "percent": 9}), ("state",), True),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("bodies", "path", "is_sure"), STATUSES)
+def test_the_status_is_what_changes_most_in_the_record(
+    bodies: Any, path: Any, is_sure: bool
+) -> None:
+    found = find_status(bodies, "d") if bodies else (None, False)
+    assert found == (path, is_sure)
+
+
+# Logs
+
+
+def test_a_known_profile_says_where_things_are() -> None:
+    """The names in its bodies would say otherwise."""
+
+    def odd(project: Project) -> Any:
+        return {"id": project.deployment_id, "status": "x", "at": project.status}
+
+    api = Api(
+        item=lambda each: {"id": each.number, "key": each.id, "name": each.name, "y": each.name},
+        listed=lambda items: {"projects": [*items, {"id": 0}], "all": items},
+        created=lambda each: (201, {}, {"key": each.id, "name": each.name}),
+        deployment=odd,
+    )
+    document = {
+        "observed_at": "2026-11-25", "statuses": {"run": ["x"]},
+        "list": {"body": {"all": [{"key": "{project.id}", "y": "{deployment.id}"}]}},
+        "create": {"body": {"key": "{project.id}"}},
+        "deployment": {"body": {"id": "{deployment.id}", "at": "{deployment.status}"}},
+    }  # fmt: skip
+    way = find_way(api.log(), Hints(profile=make_profile(document)))
+    assert (way.items_path, way.id_path, way.created_id) == (("all",), ("key",), "prj_7044")
+    assert (way.status_path, way.is_sure) == (("at",), True)
+    candidates = find_candidates(way, Hints(profile=make_profile(document)))
+    assert candidates[0].id == NAME
+
+
+def test_a_given_deployment_is_followed_though_another_one_is_named() -> None:
+    log = Api().log()
+    others = []
+    for exchange in log.exchanges:
+        if exchange.purpose == "deployment":
+            body = {**plain_deployment(Project(2, "sample-2", "on hold"))}
+            target = "/v1/deployments/dpl_8052"
+            others.append(sent(replace(exchange, target=target), 200, {}, body))
+    log = Log(BASE, (*log.exchanges, *others))
+    way = find_way(log, Hints(deployment="dpl_8052"))
+    assert (way.deployment_id, way.owner_name, way.is_own) == ("dpl_8052", "sample-2", True)
+    assert find_way(log).deployment_id == "dpl_8054"
+
+
+def test_of_several_creations_the_one_whose_deployment_was_read_most_is_followed() -> None:
+    log = Api().log()
+    before = [each for each in log.exchanges if each.is_creation]
+    body = {"id": "prj_9", "name": "later", "latest_deployment_id": "dpl_9"}
+    later = sent(replace(before[0], body=b'{"name": "later"}'), 201, {}, body)
+    one_read = replace(
+        next(each for each in log.exchanges if each.purpose == "deployment"),
+        target="/v1/deployments/dpl_9",
+    )
+    way = find_way(recorded(Log(BASE, (*log.exchanges, later, one_read))))
+    assert (way.created_name, way.deployment_id) == (NAME, "dpl_8054")
+
+
+def test_in_a_recording_the_name_is_what_the_response_and_one_record_have() -> None:
+    request = {"kind": "web", "meta": {"label": NAME, "plan": "free"}}
+
+    def labelled(project: Project) -> Any:
+        return {"kind": "web", "key": project.id, "label": project.name, "plan": "free"}
+
+    way = find_way(recorded(Api(item=labelled, request=request).log()))
+    assert way.created_name == NAME
+    assert way.request == {"kind": "web", "meta": {"label": "{project.name}", "plan": "free"}}
+
+
+def test_a_deployment_that_no_response_names_is_the_one_that_is_new() -> None:
+    api = Api(item=lambda project: {"id": project.id, "name": project.name},
+              deployment=lambda each: {"id": each.deployment_id, "status": each.status,
+                                       "created_at": each.time})  # fmt: skip
+    assert find_way(recorded(api.log())).deployment_id == "dpl_8054"
+    old = replace(api, deployment=lambda each: {"id": "x", "status": "s", "created_at": TIME})
+    assert not find_way(recorded(old.log())).is_own
+
+
+def recorded(log: Log) -> Log:
+    """The log as somebody has recorded it."""
+    exchanges = [replace(each, purpose="") for each in log.exchanges]
+    return Log(log.base, tuple(exchanges))
+
+
+KINDS: list[tuple[str, str, int, str, str]] = [
+    ("GET", "/v1/projects", 200, "token", "list"),
+    ("GET", "/v1/projects?page=2", 500, "token", "list"),
+    ("GET", "/v1/projects", 304, "token", ""),
+    ("GET", "/v1/projects", 401, "", "errors/token_missing"),
+    ("GET", "/v1/projects", 401, "another", "errors/token_invalid"),
+    ("GET", "/v1/projects", 403, "another", "errors/token_invalid"),
+    ("GET", "/v1/projects", 401, "token", "errors/token_invalid"),  # it has expired
+    ("GET", "/v1/projects", 403, "token", "list"),
+    ("POST", "/v1/projects", 201, "token", "create"),
+    ("POST", "/v1/projects", 403, "token", "create"),
+    ("POST", "/v1/projects", 400, "token", "errors/malformed_json"),
+    ("POST", "/v1/projects", 409, "token", "errors/name_taken"),
+    ("POST", "/v1/projects", 415, "token", "errors/unsupported_media_type"),
+    ("POST", "/v1/projects", 422, "token", "errors/invalid_body"),
+    ("GET", "/v1/deployments/x", 200, "token", "deployment"),
+    ("GET", "/v1/deployments/x", 404, "token", "errors/deployment_not_found"),
+    ("GET", "/v1/deployments/x", 400, "token", ""),
+    ("GET", "/v1/x", 404, "token", "errors/not_found"),
+    ("DELETE", "/v1/projects", 405, "token", "errors/method_not_allowed"),
+    ("GET", "/v1/users", 200, "token", ""),
+]
+
+
+def test_the_kind_of_a_recorded_response_follows_from_its_request() -> None:
+    accepted = Exchange("GET", "/v1/projects", (("Authorization", "Bearer token"),), status=200)
+    for method, target, status, token, kind in KINDS:
+        fields = (("Authorization", f"Bearer {token}"),) if token else ()
+        exchange = Exchange(method, target, fields, b"{", 0.0, status, Message())
+        found = kinds_of(Log(BASE, (accepted, exchange)))
+        assert found.get(exchange, "") == kind, (method, target, status)
+
+
+def test_what_was_sought_in_vain_and_what_was_asked_again_is_of_no_kind() -> None:
+    kinds = {
+        ("candidate", 404): "", ("candidate", 200): "deployment", ("repeated", 500): "",
+        ("deployment", 404): "deployment", ("unknown path", 200): "errors/not_found",
+    }  # fmt: skip
+    for (purpose, status), kind in kinds.items():
+        exchange = Exchange("GET", "/v1/deployments/x", status=status, purpose=purpose)
+        assert kinds_of(Log(BASE, (exchange,))).get(exchange, "") == kind
+
+
+def test_the_order_is_that_of_the_times_else_that_of_the_created_project() -> None:
+    bare = Api(item=lambda project: {"id": project.id, "name": project.name})
+    orders = {
+        Api(): "oldest first",
+        Api(newest_first=True): "newest first",
+        Api(listed=lambda items: {"projects": [items[1], items[0], *items[2:]]}): "another order",
+        bare: "oldest first",
+        replace(bare, newest_first=True): "newest first",
+        replace(bare, listed=lambda items: {"projects": [*items[-1:], *items]}): "newest first",
+    }
+    for api, order in orders.items():
+        assert observed(api.log()).order == order
+    assert profile(Api(newest_first=True))["list"]["order"] == "newest first"

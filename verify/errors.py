@@ -1,0 +1,91 @@
+"""The errors of a service, as a profile has them."""
+
+import re
+from collections.abc import Collection
+from typing import Any
+
+from werkzeug.http import HTTP_STATUS_CODES
+
+from profiles.markers import Path
+
+from .guesses import CODE, LEAST_NAME, NONCE, PROSE_NAMES
+from .values import are_same, at, last_name, scalars, with_value, words_of
+
+DETAIL = "{error.detail}"
+IDENTIFIER = re.compile("[a-z0-9]+([_.:/-][a-z0-9]+)*|[A-Z0-9]+([_.:-][A-Z0-9]+)*")
+
+
+def error_text(path: Path, value: Any, status: int, sent: Collection[str]) -> Any:
+    """What stands for a value in an error: the marker of prose, or a code as it is.
+
+    What repeats something that was sent is prose, too.
+    """
+    if not isinstance(value, str) or not value:
+        return value
+    if value == HTTP_STATUS_CODES.get(status):
+        return "{error.title}"
+    is_echo = any(has_echo(value, each) for each in sent)
+    return DETAIL if is_echo or is_prose(path, value) else value
+
+
+def has_echo(text: str, sent: str) -> bool:
+    return text == sent or (len(sent) >= LEAST_NAME and sent in text)
+
+
+def is_prose(path: Path, text: str) -> bool:
+    """Whether a text is for people: it has spaces, or stands in a member for such."""
+    if re.search(r"\s", text):
+        return True
+    is_for_people = bool(PROSE_NAMES.intersection(words_of(last_name(path))))
+    return is_for_people and not IDENTIFIER.fullmatch(text)
+
+
+def is_code(value: Any) -> bool:
+    """Whether a constant of an error is one that programs read."""
+    is_text = isinstance(value, str) and CODE.fullmatch(value) is not None
+    return is_text and NONCE.fullmatch(value) is None
+
+
+def common_form(forms: list[dict[str, Any]]) -> dict[str, Any] | None:
+    """The form of an error that was not seen: what all errors have, None if they differ.
+
+    It is that of the smallest one; others may have more. Markers stand for what is another one in
+    each of them.
+    """
+    statuses = [form["status"] for form in forms]
+    bodies = [form["body"] for form in forms]
+    if len(set(statuses)) < 2:
+        return None
+    shapes = [types_in(body) for body in bodies]
+    shape = min(shapes, key=len)
+    are_larger = all(shape.items() <= each.items() for each in shapes)
+    if not shape or not are_larger:
+        return None
+    common = bodies[shapes.index(shape)]
+    for path in shape:
+        values = [at(body, path) for body in bodies]
+        common = with_value(common, path, common_value(values, statuses))
+    found = {"body": common}
+    content_types = [form.get("content_type") for form in forms]
+    if content_types[0] and are_same(content_types):
+        found["content_type"] = content_types[0]
+    return found
+
+
+def types_in(body: Any) -> dict[Path, type]:
+    return {path: type(value) for path, value in scalars(body)}
+
+
+def common_value(values: list[Any], statuses: list[int]) -> Any:
+    """What stands for the values that errors have in one place."""
+    first = values[0]
+    if values == statuses:
+        return "{error.status}"
+    if values == [str(status) for status in statuses]:
+        return "{error.status:text}"
+    if are_same(values) or not isinstance(first, str):
+        return first
+    is_title = all(value == "{error.title}" for value in values)
+    if is_title or DETAIL in values:
+        return "{error.title}" if is_title else DETAIL
+    return "{error.code}" if all(map(is_code, values)) else first

@@ -1,0 +1,346 @@
+"""The profile of a service, from what was observed of it."""
+
+import copy
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from profiles.check import errors_in, schemas
+from profiles.markers import CHOICE, NAME, RECORD, Path, markers_in, values_below
+from profiles.profile import DEPTH
+from web.schemas import is_valid
+from web.strict_json import MalformedJSON, parse_json
+from web.validation import pointer
+
+from .errors import common_form
+from .exchange import NOTHING, Exchange, Log
+from .guesses import COMPUTED, NEXT_WORDS, NO_COUNT_WORDS, PAGE_WORDS
+from .kinds import CREATE, DEPLOYMENT, LIST
+from .limits import Limited
+from .observation import NEWEST, OLDEST, Observation, Template
+from .observe import clock_of, without_data
+from .privacy import TEXT, Privacy
+from .spellings import Secrets
+from .values import at, is_number, is_same, last_name, with_scalars, with_value, words_of
+from .way import Way
+
+Part = dict[str, Any]
+STATUSES_OF_CREATION = (200, 201, 202)
+
+
+@dataclass(frozen=True)
+class Inferred:
+    """A profile, and sentences on what a person has to know of it."""
+
+    document: Part
+    notes: tuple[str, ...]
+
+
+def profile_of(observation: Observation, log: Log, secrets: Secrets) -> Inferred | None:
+    """The profile of the created project; None if none was created."""
+    if observation.way.creation is None:
+        return None
+    inference = Inference(observation, log, secrets)
+    document = inference.document()
+    return Inferred(document, tuple(dict.fromkeys(inference.notes)))
+
+
+class Inference:
+    """Makes a profile of an observation, and notes what it leaves out."""
+
+    def __init__(self, observation: Observation, log: Log, secrets: Secrets) -> None:
+        self._observation = observation
+        self._templates = observation.templates
+        way = observation.way
+        self._way = way
+        own = [way.created_item(each) for each in way.lists]
+        own += [way.creation.seen if way.creation else None, way.request]
+        others = [item for each in way.lists for item in others_in(way, each)]
+        for exchange in log.exchanges:
+            if exchange.is_deployment and exchange.is_success:
+                is_own = way.is_own and exchange in way.followed
+                (own if is_own else others).append(exchange.seen)
+        names = [way.created_id, way.created_name, way.deployment_id]
+        self._privacy = Privacy(secrets, log.base, others=others, own=own, names=names)
+        self._last = log.exchanges[-1]
+        self._notes: list[str] = []
+
+    @property
+    def notes(self) -> list[str]:
+        return [*self._notes, *self._privacy.notes]
+
+    def document(self) -> Part:
+        day = datetime.fromtimestamp(self._last.sent_at or clock_of(self._last), UTC)
+        found: Part = {"observed_at": f"{day:%Y-%m-%d}"}
+        run = list(filter(self._privacy.is_safe_word, self._observation.run))
+        parts = {
+            "statuses": {"run": run} if run else None,
+            "list": self._list(),
+            "create": self._create(),
+            "deployment": self._deployment(),
+            "errors": self._errors(),
+            "ids": dict(self._observation.ids),
+        }
+        found |= {name: part for name, part in parts.items() if part}
+        if not run:
+            found = without_status(found)
+        self._remove_invalid(found)
+        return with_record(with_one_content_type(found))
+
+    # The parts
+
+    def _list(self) -> Part | None:
+        template = self._templates.get(LIST)
+        if template is None:
+            return None
+        if not template.is_own and template.status < 300:
+            self._notes.append("/list is left out: no list has the created project")
+            return None
+        if not self._is_usable(template):
+            return None
+        path = self._way.items_path or ()
+        (item,) = at(template.body, path)
+        around = self._on_one_page(with_value(template.body, path, []))
+        around = self._privacy.clean_around(around, "/list/body")
+        item = self._privacy.clean_record(item, "/list/body" + pointer(*path, 0))
+        form = self._form(template, with_value(around, path, [item]))
+        if self._observation.order in (OLDEST, NEWEST):
+            form["order"] = self._observation.order
+        self._note_status(template)
+        return form
+
+    def _create(self) -> Part | None:
+        template = self._templates.get(CREATE)
+        if template is None or not self._is_usable(template):
+            return None
+        body = self._privacy.clean_record(template.body, "/create/body")
+        form = self._form(template, body)
+        status = template.status
+        if status in STATUSES_OF_CREATION:
+            form["status"] = status
+        else:
+            self._notes.append(f"the status of a creation: a profile cannot have {status}")
+        if self._way.request is None:
+            return form
+        request = without_data(self._way.request, set())
+        request = self._privacy.clean_record(request, "/create/request")
+        return {"request": self._with_one_name(request), **form}
+
+    def _with_one_name(self, request: Any) -> Any:
+        """A request in which no other text has the name, or looks like a marker."""
+        own_name = self._way.created_name
+
+        def change(_: Path, value: Any) -> Any:
+            is_text = isinstance(value, str) and value != NAME
+            has_name = is_text and own_name != "" and own_name in value
+            is_other = has_name or (is_text and bool(markers_in(value)))
+            return TEXT if is_other else value
+
+        return with_scalars(request, change)
+
+    def _deployment(self) -> Part | None:
+        template = self._templates.get(DEPLOYMENT)
+        if template is None or not self._is_usable(template):
+            return None
+        if not template.is_own:
+            self._notes.append("/deployment is left out: none of the created project was read")
+            return None
+        self._note_status(template)
+        body = self._privacy.clean_record(template.body, "/deployment/body")
+        return self._form(template, body)
+
+    def _errors(self) -> Part:
+        found: Part = {}
+        for kind, template in self._templates.items():
+            part, _, code = kind.partition("/")
+            if part != "errors" or not 400 <= template.status < 600:
+                continue
+            if not self._is_usable(template):
+                continue
+            body = self._privacy.clean_error(template.body, f"/{kind}/body")
+            found[code] = {"status": template.status, **self._form(template, body)}
+        default = common_form(list(found.values()))
+        if default:
+            found["default"] = default
+        return found
+
+    def _is_usable(self, template: Template) -> bool:
+        """Whether a profile can have the body: strict JSON, or none; if not, it is noted."""
+        is_success = 200 <= template.status < 300
+        is_error = template.kind.startswith("errors/")
+        if not is_success and not is_error:
+            self._notes.append(f"/{template.kind} is left out: the status was {template.status}")
+            return False
+        contents = {each.content for each in template.exchanges}
+        if contents == {b""}:
+            return template.kind not in (LIST, DEPLOYMENT)
+        reason = self._reason_against(template)
+        if reason:
+            self._notes.append(f"/{template.kind} is left out: its body {reason}")
+        return not reason
+
+    def _reason_against(self, template: Template) -> str:
+        """Why a profile cannot have the last body of a kind, "" if it can."""
+        exchange = template.exchanges[-1]
+        body = exchange.json
+        path = self._way.items_path
+        if template.kind == LIST and path is not None and at(body, path) is not NOTHING:
+            body = with_value(body, path, [self._way.created_item(exchange)])
+        if Limited(body).is_cut:
+            return "is too large"
+        try:
+            parse_json(exchange.content, DEPTH)
+        except MalformedJSON as error:
+            return f"is no strict JSON: {error}" if exchange.has_json else "is no JSON"
+        return ""
+
+    def _note_status(self, template: Template) -> None:
+        if template.status != 200:
+            status = template.status
+            self._notes.append(
+                f"the status of the {template.kind}: a profile has 200, not {status}"
+            )
+
+    # Forms
+
+    def _form(self, template: Template, body: Any) -> Part:
+        """The form of a response: its body, its content type and its header fields."""
+        place = f"/{template.kind}"
+        for path in sorted(template.varying, key=str):
+            if at(body, path) is not NOTHING:
+                self._notes.append(
+                    f"{place}/body{pointer(*path)}: another value in each reading; "
+                    "the profile has the first one"
+                )
+        form: Part = {"body": None if body is NOTHING else body}
+        content_type = template.content_type
+        if is_valid(content_type, schemas()["content_type"]):
+            form["content_type"] = content_type
+        headers = {}
+        for name, value in template.headers.items():
+            kept = self._field(name, value, place)
+            if kept is not None:
+                headers[name] = kept
+        if headers:
+            form["headers"] = headers
+        return form
+
+    def _field(self, name: str, value: str | None, place: str) -> str | None:
+        """The value of a header field, None for one that a profile cannot have."""
+        if COMPUTED.fullmatch(name) or name.lower() == "allow":
+            return None
+        is_known = is_valid({name: value or ""}, schemas()["headers"])
+        if not is_known:
+            return None
+        if value is None:
+            self._notes.append(f"{place}/headers/{name}: left out, as it varies")
+            return None
+        if says_next_page(name, value):
+            self._notes.append(f"{place}/headers/{name}: left out, as it names another page")
+            return None
+        return value if self._privacy.is_safe_field(name, value) else None
+
+    def _on_one_page(self, body: Any) -> Any:
+        """The body of a list in which nothing says that there is another page."""
+
+        def change(path: Path, value: Any) -> Any:
+            new = on_one_page(path, value)
+            if not is_same(new, value):
+                place = f"/list/body{pointer(*path)}"
+                self._notes.append(f"{place}: as on the only page, not {value!r}"[:200])
+            return new
+
+        return with_scalars(body, change)
+
+    def _remove_invalid(self, document: Part) -> None:
+        """Leave out the parts that a profile cannot have."""
+        for error in errors_in(document):
+            _, name, *rest = error.pointer.split("/")
+            holder = document
+            part = name
+            if name in ("errors", "ids") and rest:
+                holder = document[name]
+                part = rest[0]
+            if part in holder:
+                self._notes.append(f"/{name} is left out: {error.pointer} {error.detail}")
+                del holder[part]
+
+
+def others_in(way: Way, exchange: Exchange) -> list[Any]:
+    """The listed projects that are not the created one."""
+    mine = way.created_item(exchange)
+    return [item for item in way.items_of(exchange) if item != mine]
+
+
+def without_status(value: Any) -> Any:
+    """A profile without statuses, in which a plain text stands for each."""
+    return with_scalars(value, lambda _, each: TEXT if each == CHOICE else each)
+
+
+# Pages
+
+
+def says_next_page(name: str, value: str) -> bool:
+    """Whether a header field says that there is another page."""
+    if name.lower() == "link":
+        return re.search(r'rel="?[^",;]*next', value) is not None
+    words = words_of(name)
+    return bool(NEXT_WORDS.intersection(words)) and value.lower() not in ("", "0", "false")
+
+
+def on_one_page(path: Path, value: Any) -> Any:
+    """A value around the list, as it is where there is one page."""
+    words = {word for name in path if isinstance(name, str) for word in words_of(name)}
+    own_words = words_of(last_name(path))
+    if PAGE_WORDS.intersection(own_words) and is_number(value):
+        return 1 if value > 1 else value
+    if "total" in words and is_number(value) and NO_COUNT_WORDS.isdisjoint(own_words):
+        return "{count}"
+    if isinstance(value, bool):
+        return value and not NEXT_WORDS.intersection(own_words)
+    is_sign = NEXT_WORDS.intersection(words) and value not in ("", 0, None)
+    return None if is_sign else value
+
+
+# The form of the document
+
+
+def with_one_content_type(profile: Part) -> Part:
+    """A profile that names the content type of the successes once, for all that have it, too."""
+    found = copy.deepcopy(profile)
+    responses = [found[name] for name in ("list", "create", "deployment") if name in found]
+    responses += found.get("errors", {}).values()
+    types = [each["content_type"] for each in responses if "content_type" in each]
+    if not types:
+        return found
+    usual = types[0]
+    for each in responses:
+        if each.get("content_type") == usual:
+            del each["content_type"]
+    return {"observed_at": found["observed_at"], "content_type": usual, **found}
+
+
+def with_record(profile: Part) -> Part:
+    """A profile in which a project that stands in two places alike stands once."""
+    names = [name for name in ("list", "create", "deployment") if name in profile]
+    items = profile.get("list", {}).get("body")
+    for record in [value for _, value in values_below(items) if is_record(value)]:
+        changed = copy.deepcopy(profile)
+        count = 0
+        for name in names:
+            for path, value in values_below(profile[name]["body"]):
+                if is_same(value, record):
+                    changed[name]["body"] = with_value(changed[name]["body"], path, RECORD)
+                    count += 1
+        if count > 1:
+            return {"observed_at": profile["observed_at"], "record": record, **changed}
+    return profile
+
+
+def is_record(value: Any) -> bool:
+    """Whether it is an object that has the name of a project, and its id or its time."""
+    if not isinstance(value, dict) or NAME not in value.values():
+        return False
+    texts = [each for each in value.values() if isinstance(each, str) and each != NAME]
+    return any(each.startswith("{project.") for each in texts)

@@ -1,0 +1,73 @@
+"""The files that the options of `verify` name."""
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from profiles.markers import NAME, places_of_name
+from profiles.profile import read_profile
+from web.files import content_of
+from web.strict_json import MalformedJSON, parse_json
+
+from .hints import Hints
+from .options import Options
+
+NAME_IN_FILE = "{name}"
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """What the options name, read and without errors."""
+
+    hints: Hints
+    known: Sequence[str] = ()  # findings that a team accepts
+
+
+def read_inputs(options: Options) -> Inputs:
+    """Read the files. Raises `ValueError` with what is wrong, and `OSError`."""
+    like = read_profile(options.like) if options.like else None
+    request = like.request if like and like.has_own_request else None
+    if options.body:
+        request = read_request(options.body)
+    hints = Hints(deployment=options.deployment or "", request=request, profile=like)
+    known = read_known(options.known) if options.known else []
+    return Inputs(hints, known)
+
+
+def read_known(path: Path) -> list[str]:
+    """The lines of a file of known findings, without their reasons, which follow a ` # `."""
+    text = content_of(path).decode(errors="replace")
+    findings = [re.sub(r"(^|\s)#(\s.*|$)", "", line).strip() for line in text.splitlines()]
+    return [finding for finding in findings if finding]
+
+
+def read_request(path: Path) -> dict[str, Any]:
+    """The body of a creation with the marker of the name.
+
+    Raises `ValueError` with what is wrong, and `OSError`.
+    """
+    try:
+        _, document = parse_json(content_of(path))
+    except MalformedJSON as error:
+        raise ValueError(f"{path}: {error}") from None
+    text = json.dumps(document)
+    with_marker = text.replace(f'"{NAME_IN_FILE}"', f'"{NAME}"')
+    request: dict[str, Any] = json.loads(with_marker)
+    places = places_of_name(request)
+    is_once = text.count(NAME_IN_FILE) == 1 and len(places) == 1
+    if not is_once or places == [()]:
+        raise ValueError(f'{path}: must have the text "{NAME_IN_FILE}" once, inside objects alone')
+    return request
+
+
+def check_save(options: Options) -> None:
+    """Raises `ValueError` if the profile would replace a file that is none."""
+    if not options.save or not options.save.exists() or options.force:
+        return
+    try:
+        read_profile(options.save)
+    except ValueError as error:
+        raise ValueError(f"only --force replaces what is no profile:\n{error}") from None

@@ -1,0 +1,239 @@
+"""Judges the log of a service: what it shows, how it differs, and what of that is a finding."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from profiles.profile import Profile
+from stub import Contract
+from stub.timelines import matches
+from web.files import read_file
+
+from .compare import compare
+from .drift import Drift, find_drift, unseen_kinds
+from .exchange import Exchange, Log
+from .infer import Inferred, profile_of
+from .inputs import Inputs
+from .kinds import CREATE, DEPLOYMENT, LIST, NAME_PREFIX, OWN_MEMBER
+from .observation import Observation
+from .observe import observe
+from .options import RECORDED, WRITE, Options
+from .ours import expected_log
+from .parts import (
+    BROKEN,
+    COULD_NOT_CHECK,
+    DIFFERS,
+    Case,
+    Part,
+    judge_parts,
+    purpose_of,
+    silence_of,
+)
+from .rules import rules_of, why_nothing
+from .script import REJECTED
+from .spellings import Secrets, secrets_of
+from .values import scalars
+from .way import Hints, Way, find_way
+
+LEAK = "the response contains the token"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something that a team may want to fail on, with the exchange that showed it."""
+
+    kind: str
+    text: str
+    exchange: Exchange | None = None
+
+    @property
+    def line(self) -> str:
+        return f"{self.kind}: {self.text}"
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a log has shown. `drift` is None without a profile, and `inferred` without --save."""
+
+    log: Log
+    seen: Observation
+    secrets: Secrets
+    contract: Contract
+    parts: Sequence[Part]
+    drift: Sequence[Drift] | None
+    lacking: Sequence[str]  # kinds of response that the profile has, and nothing has shown
+    leaks: Sequence[Exchange]
+    unseen: Mapping[str, str]  # the reasons, by what the run should have seen
+    inferred: Inferred | None
+
+    @property
+    def findings(self) -> list[Finding]:
+        """All of them; where a profile has the choices of the service, drift stands for those that
+        differ from the contract.
+        """
+        found = []
+        if self.drift is not None:
+            found += [Finding("drift", each.line, each.exchange) for each in self.drift_found]
+        found += [Finding("unseen", f"{what}: {why}") for what, why in self.unseen.items()]
+        leaks = {purpose_of(each): each for each in reversed(self.leaks)}
+        for purpose, exchange in reversed(leaks.items()):
+            found.append(Finding("leaks", f"{purpose}: {LEAK}", exchange))
+        for part in self.differences:
+            found.append(Finding(part.verdict, part.sentence, part.exchange))
+        return found
+
+    @property
+    def drift_found(self) -> list[Drift]:
+        return [each for each in self.drift or () if each.is_finding]
+
+    @property
+    def differences(self) -> list[Part]:
+        """The parts that are broken, and without a profile those that differ."""
+        verdicts = (BROKEN, DIFFERS) if self.drift is None else (BROKEN,)
+        return [part for part in self.parts if part.verdict in verdicts]
+
+
+def judge(log: Log, options: Options, inputs: Inputs, token: str) -> Result:
+    """Judge a log, once. Raises `ValueError` if nothing in it can be judged."""
+    hints = inputs.hints
+    secrets = secrets_of(log, token)
+    way = find_way(log, hints)
+    seen = observe(log, way)
+    if not seen.templates:
+        raise ValueError(f"nothing could be checked: {why_no_template(log)}")
+    case = case_of(log, seen, options)
+    drift = None
+    lacking: list[str] = []
+    if hints.profile:
+        compared = compare(expected(hints.profile, sends_more(way)), seen)
+        told = [each for each in compared if not has_failed(case, each.kind)]
+        drift = find_drift(hints.profile, told)
+        lacking = unseen_kinds(hints.profile, seen)
+    return Result(
+        log=log,
+        seen=seen,
+        secrets=secrets,
+        contract=case.contract,
+        parts=list(judge_parts(case)),
+        drift=drift,
+        lacking=lacking,
+        leaks=[each for each in log.exchanges if secrets.leak_in(each)],
+        unseen=dict(unseen_of(case, options, hints)),
+        inferred=profile_of(seen, log, secrets) if options.save else None,
+    )
+
+
+def has_failed(case: Case, kind: str) -> bool:
+    """Whether a kind of response could not be checked; an error of the service's own may be new."""
+    silence = silence_of(case, kind)
+    template = case.seen.templates.get(kind)
+    is_new = template is not None and kind.startswith("errors/") and template.status != 429
+    return silence is not None and silence.verdict == COULD_NOT_CHECK and not is_new
+
+
+def why_no_template(log: Log) -> str:
+    failures = [each.failure for each in log.exchanges if each.failure]
+    return failures[-1] if failures else "no response is one of this interface"
+
+
+def case_of(log: Log, seen: Observation, options: Options) -> Case:
+    """The comparison with the plain stub, and what else the parts are judged by."""
+    ours = expected(None, sends_more(seen.way))
+    return Case(
+        contract=Contract(json.loads(read_file("openapi.json"))),
+        log=log,
+        seen=seen,
+        compared=compare(ours, seen),
+        ours=compare(ours, ours),
+        rules=rules_of(log, seen.way),
+        is_recorded=options.level == RECORDED,
+    )
+
+
+def expected(like: Profile | None, sends_own_member: bool) -> Observation:
+    """What the script sees of the stub."""
+    log = expected_log(like, sends_more=sends_own_member)
+    return observe(log, find_way(log, Hints(profile=like)))
+
+
+def sends_more(way: Way) -> bool:
+    """Whether the creation had the member of our own beside the name."""
+    return way.creation is not None and OWN_MEMBER.encode() in way.creation.body
+
+
+def unseen_of(case: Case, options: Options, hints: Hints) -> Iterator[tuple[str, str]]:
+    """What a run should have seen and has not, with the reason.
+
+    A recording has what it has: what failed in it counts if the profile has it.
+    """
+    way = case.seen.way
+    followed = way.followed if way.is_own else ()
+    is_seen = {
+        LIST: bool(way.lists),
+        CREATE: way.creation is not None,
+        DEPLOYMENT: any(hints.deployment in ("", each.deployment_id) for each in followed),
+    }
+    known = {kind for kind in is_seen if hints.profile and hints.profile.form(kind)}
+    asked = set()
+    if options.level == WRITE:
+        asked = {CREATE, DEPLOYMENT}
+    if options.level != RECORDED:
+        asked |= known & {LIST}
+    if hints.deployment:
+        asked.add(DEPLOYMENT)
+    for kind in (LIST, CREATE, DEPLOYMENT):
+        is_lacking = kind in asked or (kind in known and has_failed(case, kind))
+        if not is_seen[kind] and is_lacking:
+            yield why_unseen(case, kind, hints)
+
+
+def why_unseen(case: Case, kind: str, hints: Hints) -> tuple[str, str]:
+    """What was not seen, and a sentence on why."""
+    asked = [each for each in case.log.exchanges if each.purpose == kind]
+    reason = (why_nothing(asked[-1]) or asked[-1].reason) if asked else ""
+    if kind == LIST:
+        return "list", reason or "no list was read"
+    if kind == CREATE:
+        advice = ""
+        if asked and asked[-1].status in (400, 422):
+            advice = "; give --body FILE with what the service asks for"
+        return "project", f"no project was created: {reason or 'none was asked for'}{advice}"
+    if hints.deployment:
+        return "deployment", f"{hints.deployment} was not read: {reason or 'it was not asked for'}"
+    if case.seen.way.followed:
+        return "deployment", "that of the created project was not read"
+    advice = "no response names one; give --deployment ID"
+    return "deployment", f"no deployment was read: {reason or advice}"
+
+
+def unknown_of(findings: Sequence[Finding], known: Sequence[str]) -> list[Finding]:
+    """The findings that a team has not accepted."""
+    return [each for each in findings if not any(matches(line, each.line) for line in known)]
+
+
+def unused_of(findings: Sequence[Finding], known: Sequence[str]) -> list[str]:
+    """The accepted ones that match no finding."""
+    return [line for line in known if not any(matches(line, each.line) for each in findings)]
+
+
+def left_behind(exchanges: Sequence[Exchange]) -> list[dict[str, Any]]:
+    """The id and the name of what the POSTs of a run may have created; None is not known.
+
+    Without a valid token, only a success has.
+    """
+    lists = [each for each in exchanges if each.purpose == LIST and each.is_success]
+    found = []
+    for post in exchanges:
+        may_have = post.purpose in (CREATE, REJECTED) and not 400 <= post.status < 500
+        if post.is_creation and post.purpose and (post.is_success or may_have):
+            creation = replace(post, purpose=CREATE)
+            way = find_way(Log("", (*lists[-1:], creation)))
+            found.append({"id": way.created_id, "name": name_sent(post)})
+    return found
+
+
+def name_sent(post: Exchange) -> str | None:
+    """The name of our own in the body of a creation."""
+    texts = [value for _, value in scalars(post.sent_json) if isinstance(value, str)]
+    return next((text for text in texts if text.startswith(NAME_PREFIX)), None)

@@ -1,0 +1,79 @@
+"""The stub as a service that the script can ask, in the process: the source of what is expected."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from email.message import Message
+
+from profiles.profile import Profile
+from stub import Options, create_stub
+from stub.seed import sample_of
+
+from .exchange import PROJECTS, Exchange, Log
+from .script import Plan, Session
+from .way import Hints
+
+BASE = "http://localhost"
+TOKEN = "dev-token"
+PACE = 3.0  # seconds of a status: each is read at least once
+WAIT = 30.0  # of these seconds, for what may not come
+# Of the errors that no valid request causes: the statuses, and the bodies of the requests.
+REJECTED = {400: b"{", 409: b"{}", 413: b"{}", 415: b"{}", 422: b"{}"}
+
+
+class Ours:
+    """A client of a stub that has a clock of its own: a request takes a second, a pause no time.
+
+    `like` is the profile that it serves, if any.
+    """
+
+    base = BASE
+
+    def __init__(self, like: Profile | None) -> None:
+        self._now = datetime.now(UTC)
+        options = Options(tokens=(TOKEN,), pace=PACE, seed=sample_of(like), like=like)
+        self._app = create_stub(options, clock=lambda: self._now)
+
+    def monotonic(self) -> float:
+        return self._now.timestamp()
+
+    def send(self, request: Exchange) -> Exchange:
+        sent_at = self.monotonic()
+        self._now += timedelta(seconds=1)
+        response = self._app.test_client().open(
+            request.target,
+            base_url=self.base,
+            method=request.method,
+            headers=list(request.sent),
+            data=request.body or None,
+        )
+        headers = Message()
+        for name, value in response.headers:
+            headers[name] = value
+        return replace(
+            request,
+            sent_at=sent_at,
+            status=response.status_code,
+            headers=headers,
+            content=response.data,
+        )
+
+
+def expected_log(like: Profile | None, *, sends_more: bool) -> Log:
+    """What the script sees of the stub; with what it sends beside the name, if so."""
+    ours = Ours(like)
+    request = like.request if like else None
+    hints = Hints(request=request, profile=like)
+    words = like.run if like else ()
+    plan = Plan(
+        TOKEN,
+        writes=True,
+        wait=WAIT + PACE * len(words),
+        repeats=True,
+        sends_more=sends_more,
+        hints=hints,
+    )
+    session = Session(ours, plan, sleep=lambda seconds: None, clock=ours.monotonic)
+    session.ask_all()
+    for status, body in REJECTED.items():
+        session.send("", "POST", PROJECTS, body, {"Prefer": f"code={status}"})
+    return session.log

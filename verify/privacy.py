@@ -1,0 +1,179 @@
+"""What may not stand in a profile: secrets, the service's address, and the values of others."""
+
+import base64
+import contextlib
+import re
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from profiles.markers import CHOICE, Path, is_choice, split
+from web.validation import pointer
+
+from .errors import is_code
+from .guesses import CODE_WORDS, LEAST_NUMBER, SHORTEST_PART
+from .spellings import Secrets, is_secret_name
+from .values import is_number, last_name, pattern_of, scalars, words_of
+
+TEXT = "text"  # stands for a secret
+
+
+class Privacy:
+    """Cleans the parts of a profile; `notes` tell what was left out, by the pointers.
+
+    `others` are the records of others, `own` are the bodies whose values may stay: those of the
+    created record. Its `names` stay nowhere but in markers.
+    """
+
+    def __init__(
+        self,
+        secrets: Secrets,
+        base: str,
+        *,
+        others: Iterable[Any],
+        own: Iterable[Any],
+        names: Iterable[Any],
+    ) -> None:
+        self._secrets = secrets
+        host = urlsplit(base).netloc.rpartition("@")[2].lower()
+        self._host = re.compile(rf"(?<![\w.-]){re.escape(host)}(?![\w-]|\.\w)") if host else None
+        self._names = lower_texts(names)
+        foreign = (lower_texts(others) - lower_texts(own)) | self._names
+        self._foreign = {each for each in foreign if says_whose(each)}
+        self._long = {each for each in self._foreign if len(each) >= SHORTEST_PART}
+        self.notes: list[str] = []
+
+    def clean_record(self, value: Any, place: str) -> Any:
+        """A body of the created record without secrets."""
+        return self._clean(value, (), place, self._is_safe)
+
+    def clean_around(self, value: Any, place: str) -> Any:
+        """What stands around records, without secrets and the values of others."""
+        return self._clean(self._without_maps(value), (), place, self._is_safe_around)
+
+    def clean_error(self, value: Any, place: str) -> Any:
+        """The body of an error: a code stays, whatever the records of others have."""
+
+        def is_safe(path: Path, text: str) -> bool:
+            is_read = CODE_WORDS.intersection(words_of(last_name(path))) and is_code(text)
+            return self._is_safe(path, text) and (bool(is_read) or not self._is_foreign(text))
+
+        return self._clean(value, (), place, is_safe)
+
+    def is_safe_word(self, word: str) -> bool:
+        """Whether a status may stand in a profile: no secret, no address, and no name."""
+        return self._is_safe((), word) and word.lower() not in self._names
+
+    def is_safe_field(self, name: str, value: str) -> bool:
+        """Whether a header field may stay."""
+        is_secret = is_secret_name(name) or self._secrets.are_in(name)
+        return not is_secret and self._is_safe_around((name,), value)
+
+    def _clean(
+        self, value: Any, path: Path, place: str, is_safe: Callable[[Path, str], bool]
+    ) -> Any:
+        if isinstance(value, list):
+            return [
+                self._clean(each, (*path, index), place, is_safe)
+                for index, each in enumerate(value)
+            ]
+        if isinstance(value, dict):
+            return self._clean_object(value, path, place, is_safe)
+        is_secret = any(is_secret_name(name) for name in path if isinstance(name, str))
+        if value is None or isinstance(value, bool) or value in ("", TEXT):
+            return value
+        if not is_secret and is_safe(path, str(value)):
+            return value
+        if is_secret and isinstance(value, str) and not literals(value):
+            return value  # a marker
+        return self._left_out(value, path, place)
+
+    def _clean_object(
+        self, value: dict[str, Any], path: Path, place: str, is_safe: Callable[[Path, str], bool]
+    ) -> dict[str, Any]:
+        if is_choice(value):
+            words = {word: each for word, each in value[CHOICE].items() if self.is_safe_word(word)}
+            cleaned = {
+                word: self._clean(each, path, place, is_safe) for word, each in words.items()
+            }
+            return {CHOICE: cleaned}
+        label = label_of(value)
+        found = {}
+        for name, each in value.items():
+            inner = (*path, name)
+            if not self._is_safe((), name) or not (name.isidentifier() or is_safe((), name)):
+                continue
+            if label and name == "value" and is_secret_name(label):
+                found[name] = self._left_out(each, inner, place)
+            elif label and each == label and is_safe(inner, label):
+                found[name] = label
+            else:
+                found[name] = self._clean(each, inner, place, is_safe)
+        return found
+
+    def _left_out(self, value: Any, path: Path, place: str) -> Any:
+        """What stands for a value that is left out, of the same type."""
+        self.notes.append(f"{place}{pointer(*path)}: left out, as it may be a secret, or another's")
+        return TEXT if isinstance(value, str) else type(value)()
+
+    def _without_maps(self, value: Any) -> Any:
+        """A value in which each map by the names of records is empty."""
+        if isinstance(value, list):
+            return [self._without_maps(each) for each in value]
+        if not isinstance(value, dict):
+            return value
+        is_map = len(value) > 1 and {name.lower() for name in value} <= self._foreign
+        return {} if is_map else {name: self._without_maps(each) for name, each in value.items()}
+
+    def _is_safe(self, path: Path, text: str) -> bool:
+        if self._secrets.are_in(text):
+            return False
+        return self._host is None or not self._host.search(unquote(text).lower())
+
+    def _is_safe_around(self, path: Path, text: str) -> bool:
+        return self._is_safe(path, text) and not self._is_foreign(text)
+
+    def _is_foreign(self, text: str) -> bool:
+        return any(self._has_foreign(each) for piece in literals(text) for each in spelled(piece))
+
+    def _has_foreign(self, text: str) -> bool:
+        """Whether a text is a value of another record, or has one as a word."""
+        if text in self._foreign:
+            return True
+        inside = [each for each in self._long if each in text]
+        return any(pattern_of(each).search(text) for each in inside)
+
+
+def label_of(value: dict[str, Any]) -> str:
+    """The name of a variable that an object has with its value, "" if it has none."""
+    label = value.get("key", value.get("name"))
+    return label if "value" in value and isinstance(label, str) else ""
+
+
+def literals(text: str) -> list[str]:
+    """The pieces of a text between its markers."""
+    return [piece for piece in split(text) if isinstance(piece, str)]
+
+
+def spelled(text: str) -> Iterator[str]:
+    """A text in lower case, as it is when it was percent-encoded or, as cursors are, in base64."""
+    yield unquote(text).lower()
+    with contextlib.suppress(ValueError):
+        yield base64.b64decode(text, validate=True).decode().lower()
+
+
+def lower_texts(bodies: Iterable[Any]) -> set[str]:
+    """The texts and numbers in bodies, in lower case."""
+    found = set()
+    for body in bodies:
+        for _, value in scalars(body):
+            if isinstance(value, str) or is_number(value):
+                found.add(str(value).lower())
+    return found
+
+
+def says_whose(text: str) -> bool:
+    """Whether a value may say whose it is: 7 does not."""
+    if text.lstrip("-").isdigit():
+        return abs(int(text)) >= LEAST_NUMBER
+    return len(text) > 1

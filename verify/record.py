@@ -1,0 +1,236 @@
+"""A proxy that records: it passes the requests of a team's own tests on to the service.
+
+Only paths below `/v1` are passed on, to that one service. Of `/_stub` it knows what a fixture of
+tests needs: health, reset and requests.
+"""
+
+import hmac
+import json
+import re
+import time
+from collections import defaultdict
+from dataclasses import replace
+from datetime import UTC, datetime
+from functools import partial
+from threading import Lock
+from typing import Any
+from urllib.parse import unquote
+
+from flask import Flask, Response, request
+from werkzeug.datastructures import Headers
+
+from stub.contract import Operation
+from stub.entry import ENTRY_SIZE, MAX_KEPT, Applied, Entry
+from stub.journal import Journal, JournalMemory, read_filters
+from stub.redaction import Redactor
+from web.problems import Problem, handle_errors
+from web.routing import raw_target
+
+from .client import MAX_BODY, Client
+from .exchange import NOTHING, PROJECTS, Exchange, Log
+from .shorten import MAX_BYTES, MAX_EXCHANGES, shortened
+
+TIMEOUT = 60.0  # seconds of a request that is passed on: a test's own timeout is shorter
+# Fields of one connection (RFC 9110 §7.6.1), and those that the client makes anew.
+OWN_FIELDS = {
+    "connection", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade", "expect",
+    "proxy-connection", "proxy-authorization", "proxy-authenticate", "content-length",
+}  # fmt: skip
+OF_REQUEST = OWN_FIELDS | {"host", "accept-encoding"}
+NOT_RECORDED = "The recording proxy passes on paths below /v1 alone; of /_stub it knows"
+KNOWN = "GET /_stub/health, POST /_stub/reset without a body, and GET /_stub/requests."
+
+
+class Recorder:
+    """The proxy as a WSGI app, `app`, and what it has recorded.
+
+    `token` is that of the service. Followed by a dot and a name it is that of a world, and is sent
+    without it: the worlds share the service, and each has the requests of its own.
+    """
+
+    def __init__(self, client: Client, token: str) -> None:
+        self._client = client
+        self._token = token
+        self._redactor = Redactor([token])
+        self._lock = Lock()
+        self._log = Log(client.base, ())
+        self._waiting: list[Exchange] = []  # that are not in the log yet
+        memory = JournalMemory(MAX_BYTES, lambda: [*self._journals.values()])
+        new_journal = partial(Journal, memory, lambda number, entry: None)
+        self._journals: dict[str, Journal] = defaultdict(new_journal)  # by world
+        self.app = Flask(__name__, static_folder=None)
+        handle_errors(self.app, {})
+        self.app.before_request(self._respond)
+
+    def log(self) -> Log:
+        with self._lock:
+            self._shorten()
+            in_order = sorted(self._log.exchanges, key=lambda each: each.sent_at)
+            return replace(self._log, exchanges=tuple(in_order))
+
+    def _shorten(self) -> None:
+        """Move the waiting exchanges to the log. The caller holds the lock."""
+        exchanges = (*self._log.exchanges, *self._waiting)
+        self._log = shortened(replace(self._log, exchanges=exchanges))
+        self._waiting = []
+
+    # Requests
+
+    def _respond(self) -> Response:
+        path, _, _ = raw_target(request.environ).partition("?")
+        if is_below_v1(path):
+            return self._pass_on()
+        if (request.method, path) == ("GET", "/_stub/health"):
+            return json_response({"status": "ok"})
+        if (request.method, path) == ("POST", "/_stub/reset") and not request.get_data():
+            self._journal().clear()
+            return Response(status=204)
+        if (request.method, path) == ("GET", "/_stub/requests"):
+            filters = read_filters(request.args, ["after", "limit"])
+            return json_response(self._journal().document(**filters))
+        raise Problem(501, "not_recorded", f"{NOT_RECORDED} {KNOWN}")
+
+    def _journal(self) -> Journal:
+        """The requests of the world of a request, which has a valid token."""
+        world = self._world_of(credential())
+        if world is None:
+            raise Problem(401, "token_invalid", "Send the token in STUB_TOKEN as a bearer token.")
+        with self._lock:
+            return self._journals[world]
+
+    def _world_of(self, token: str) -> str | None:
+        """The world of a token, "" for the main one; None if the token is another one."""
+        if is_same(token, self._token):
+            return ""
+        start, _, world = token.rpartition(".")
+        return world if is_same(start, self._token) else None
+
+    def _pass_on(self) -> Response:
+        body = request.get_data()
+        if len(body) > MAX_BODY:
+            raise Problem(413, "body_too_large", f"Send at most {MAX_BODY // 1024**2} MiB.")
+        world = self._world_of(credential())
+        started = time.perf_counter()
+        target = raw_target(request.environ)
+        exchange = self._client.send(Exchange(request.method, target, self._sent(world), body))
+        seconds = time.perf_counter() - started
+        with self._lock:
+            self._add(exchange)
+            journal = self._journals[world or ""]
+        journal.append(self._entry(exchange, seconds))
+        if exchange.failure:
+            detail = f"The service did not respond to the recording proxy: {exchange.failure}."
+            raise Problem(502, "no_response", detail)
+        return response_of(exchange, self._client.base)
+
+    def _sent(self, world: str | None) -> tuple[tuple[str, str], ...]:
+        """The header fields to pass on: the token without a world."""
+        own = OF_REQUEST | named_in(request.headers.get("Connection", ""))
+        fields = {name: value for name, value in request.headers if name.lower() not in own}
+        if world:
+            scheme, _, _ = fields["Authorization"].rpartition(" ")
+            fields["Authorization"] = f"{scheme} {self._token}"
+        return tuple(fields.items())
+
+    def _add(self, exchange: Exchange) -> None:
+        """The caller holds the lock."""
+        self._waiting.append(exchange)
+        size = sum(len(each.content) for each in self._waiting)
+        if len(self._waiting) >= MAX_EXCHANGES or size >= MAX_BYTES:
+            self._shorten()
+
+    def _entry(self, exchange: Exchange, seconds: float) -> Entry:
+        fields = {f"HTTP_{name.upper().replace('-', '_')}": value for name, value in exchange.sent}
+        line = {
+            "REQUEST_METHOD": exchange.method,
+            "REQUEST_URI": exchange.target,
+            "QUERY_STRING": exchange.query,
+        }
+        code = code_of(exchange)
+        received = exchange.body[:MAX_KEPT]
+        sent = exchange.content[:MAX_KEPT]
+        return Entry(
+            redactor=self._redactor,
+            tokens=self._redactor.tokens,
+            size=ENTRY_SIZE + len(received) + len(sent),
+            started=0.0,
+            time=datetime.fromtimestamp(exchange.sent_at, UTC),
+            ms=seconds * 1000,
+            environ={**line, **fields},
+            received=received,
+            status=exchange.status,
+            sent_fields=[(name, str(value)) for name, value in exchange.headers.items()],
+            sent=sent,
+            problem={"code": code, "detail": ""} if code else None,
+            operation=operation_of(exchange),
+            is_accepted=True,
+            is_requested=False,
+            applied=Applied(exchange.status),
+            status_read=None,
+            unpromised=(),
+            violations=(),
+        )
+
+
+def is_below_v1(path: str) -> bool:
+    """Whether a path is `/v1` or below it, however a service may decode and resolve it."""
+    if path != "/v1" and not path.startswith("/v1/"):
+        return False
+    decoded = unquote(unquote(path))
+    names = [re.sub(";.*", "", name) for name in re.split(r"[/\\]", decoded)]
+    return not {".", ".."} & {*names}
+
+
+def is_same(token: str, known: str) -> bool:
+    """Whether two tokens are equal, compared in constant time."""
+    return hmac.compare_digest(token.encode(errors="replace"), known.encode())
+
+
+def credential() -> str:
+    return request.headers.get("Authorization", "").rpartition(" ")[2]
+
+
+def named_in(field: str) -> set[str]:
+    """The names of header fields in a field Connection."""
+    return {name.strip().lower() for name in field.split(",")}
+
+
+def code_of(exchange: Exchange) -> str | None:
+    """The code of an error, as the journal of the stub has it."""
+    document = exchange.json
+    if exchange.status < 400 or document is NOTHING or not isinstance(document, dict):
+        return None
+    code = document.get("code")
+    return code if isinstance(code, str) else None
+
+
+def operation_of(exchange: Exchange) -> Operation | None:
+    name = "getDeployment" if exchange.is_deployment else None
+    if exchange.path == PROJECTS:
+        name = {"GET": "listProjects", "POST": "createProject"}.get(exchange.method)
+    return Operation(name, responses={}, names={}) if name else None
+
+
+def response_of(exchange: Exchange, base: str) -> Response:
+    """The response of the service, whose own URLs lead to the proxy: a test follows them."""
+    own = OWN_FIELDS | named_in(exchange.header("Connection") or "")
+    if exchange.method == "HEAD":
+        own -= {"content-length"}
+    here = request.host_url.rstrip("/")
+    fields = []
+    for name, value in exchange.headers.items():
+        if name.lower() not in own:
+            fields.append((name, str(value).replace(f"{base}/v1", f"{here}/v1")))
+    content = exchange.content
+    for slash in ("/", "\\/"):  # JSON may have it escaped
+        old = f"{base}/v1".replace("/", slash).encode()
+        content = content.replace(old, f"{here}/v1".replace("/", slash).encode())
+    response = Response(content, exchange.status)
+    response.headers = Headers(fields)
+    return response
+
+
+def json_response(document: Any) -> Response:
+    text = json.dumps(document) + "\n"
+    headers = {"Cache-Control": "no-store"}
+    return Response(text, 200, headers, content_type="application/json")

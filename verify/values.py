@@ -1,0 +1,243 @@
+"""JSON values: what stands in them and where, and the values that are known of a reading."""
+
+import copy
+import json
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, TypeVar
+
+from profiles.markers import Path, markers_in, split, values_below
+from profiles.times import time_form
+from web.times import parse_time
+
+from .exchange import NOTHING
+from .guesses import DEPLOYMENT_WORDS, ID_WORDS, SHORTEST_NUMBER, SHORTEST_PART
+
+T = TypeVar("T")
+
+MIN_SECONDS = 1_000_000_000  # of a time as a number: 2001
+
+
+# What stands where
+
+
+def scalars(value: Any) -> list[tuple[Path, Any]]:
+    """The texts, numbers, booleans and nulls in a value, with their paths, the outer ones first."""
+    found = [(path, each) for path, each in values_below(value) if is_scalar(each)]
+    return sorted(found, key=lambda item: len(item[0]))
+
+
+def is_scalar(value: Any) -> bool:
+    return not isinstance(value, dict | list) and value is not NOTHING
+
+
+def arrays_in(value: Any) -> list[Path]:
+    """The paths of the arrays in a value, the outer ones first."""
+    paths = [path for path, each in values_below(value) if isinstance(each, list)]
+    return sorted(paths, key=len)
+
+
+def at(value: Any, path: Path | None) -> Any:
+    """What is at a path, `NOTHING` if there is nothing, or no path."""
+    if path is None:
+        return NOTHING
+    for name in path:
+        if isinstance(name, str) and isinstance(value, dict):
+            value = value.get(name, NOTHING)
+        elif isinstance(name, int) and isinstance(value, list) and name < len(value):
+            value = value[name]
+        else:
+            return NOTHING
+    return value
+
+
+def with_value(value: Any, path: Path, new: Any) -> Any:
+    """The value with another one at a path, at which there is something."""
+    if not path:
+        return new
+    name, *rest = path
+    changed = copy.copy(value)
+    changed[name] = with_value(value[name], tuple(rest), new)
+    return changed
+
+
+def with_scalars(value: Any, change: Callable[[Path, Any], Any], path: Path = ()) -> Any:
+    """The value with each of its texts, numbers, booleans and nulls changed."""
+    if isinstance(value, dict):
+        return {name: with_scalars(each, change, (*path, name)) for name, each in value.items()}
+    if isinstance(value, list):
+        return [with_scalars(each, change, (*path, index)) for index, each in enumerate(value)]
+    return change(path, value)
+
+
+# What a value is
+
+
+def is_id(value: Any) -> bool:
+    """Whether it is a text or an integer that a path can have."""
+    return type(value) in (str, int) and value != ""
+
+
+def is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def is_same(one: Any, other: Any) -> bool:
+    """Whether two values are equal and of one type: 1 is neither true nor 1.0."""
+    if type(one) is not type(other) or one != other:
+        return False
+    if is_scalar(one):
+        return True
+    return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
+
+
+def are_same(values: list[Any]) -> bool:
+    return all(is_same(value, values[0]) for value in values)
+
+
+def seconds_of(text: Any) -> float | None:
+    """The seconds since 1970 of a text that is a time in a form of profiles; None for others."""
+    form = time_form(text) if isinstance(text, str) else None
+    if form is None:
+        return None
+    zone = form.offset or "Z"
+    if len(zone) == 5:
+        zone = f"{zone[:3]}:{zone[3:]}"
+    end = len(text) - len(form.offset)
+    moment = parse_time(f"{text[:10]}T{text[11:end]}{zone}")
+    return moment.timestamp() if moment else None
+
+
+# Names of members
+
+
+def last_name(path: Path) -> str:
+    """The innermost name of a member on a path, "" if there is none."""
+    names = [name for name in path if isinstance(name, str)]
+    return names[-1] if names else ""
+
+
+@lru_cache(maxsize=4096)
+def words_of(name: str) -> tuple[str, ...]:
+    """The words of a member's name in lower case: `latestDeploymentId` has three."""
+    separated = re.sub("(?<=[a-z0-9])[A-Z]", r"_\g<0>", name)
+    return tuple(re.findall("[a-z]+", separated.lower()))
+
+
+def last_word(name: str) -> str:
+    words = words_of(name)
+    return words[-1] if words else ""
+
+
+def is_called_id(path: Path) -> bool:
+    return last_word(last_name(path)) in ID_WORDS
+
+
+def is_of_deployment(path: Path) -> bool:
+    """Whether a name on the path has a word for a deployment."""
+    return any(says_deployment(name) for name in path if isinstance(name, str))
+
+
+def says_deployment(name: str) -> bool:
+    return any(word.removesuffix("s") in DEPLOYMENT_WORDS for word in words_of(name))
+
+
+def is_through_objects(path: Path) -> bool:
+    return all(isinstance(name, str) for name in path)
+
+
+def first_of(found: Iterable[T]) -> T | None:
+    """The first one, None if there is none."""
+    return next(iter(found), None)
+
+
+def preferred(found: list[T], is_better: Callable[[T], bool]) -> list[T]:
+    """Those that are better, or all if none is."""
+    return [each for each in found if is_better(each)] or found
+
+
+# What is known
+
+
+@dataclass(frozen=True)
+class Known:
+    """The values that were known when a body was read, for which markers stand.
+
+    `named` has the values by the names of their markers, of equal ones the likelier one first.
+    `base` matches the address of the service. A time in the window, of seconds since 1970, is that
+    of the creation, which has the marker `time`.
+    """
+
+    named: tuple[tuple[str, Any], ...] = ()
+    base: re.Pattern[str] | None = None
+    window: tuple[float, float] = (0.0, 0.0)
+    time: str = "project.created_at"
+
+    def markers_of(self, value: Any) -> list[str]:
+        """The names of the markers that may stand for a value as a whole."""
+        return [name for name, known in self.named if is_same(known, value)]
+
+    def is_text_of(self, name: str, value: Any) -> bool:
+        """Whether a text is the number that is known by a name, or a number such a text."""
+        for each, known in self.named:
+            if each == name and str(known) == str(value):
+                return is_id(value)
+        return False
+
+    def time_form(self, value: Any) -> str | None:
+        """What a marker has after its colon for a time of the creation; None for another value."""
+        if isinstance(value, str):
+            seconds = seconds_of(value)
+            return value if seconds is not None and self._is_recent(seconds) else None
+        if not is_number(value) or value < MIN_SECONDS:
+            return None
+        if self._is_recent(value):
+            return "s"
+        return "ms" if self._is_recent(value / 1000) else None
+
+    def _is_recent(self, seconds: float) -> bool:
+        since, until = self.window
+        return since <= seconds <= until
+
+    def mark(self, text: str) -> str:
+        """A text in which markers stand for the values that it has."""
+        text = without_markers(text)
+        if self.base:
+            text = self.base.sub("{base}", text)
+        for name, known in self.named:
+            part = str(known)
+            if part in text and is_id(known):
+                text = pattern_of(part).sub(f"{{{name}}}", text)
+        return text
+
+
+def without_markers(text: str) -> str:
+    """A text as it can stand in a profile: what would be a marker is without its braces."""
+    while markers_in(text):
+        pieces = split(text)
+        text = "".join(each if isinstance(each, str) else str(each)[1:-1] for each in pieces)
+    return text
+
+
+def pattern_of(part: str) -> re.Pattern[str]:
+    """A pattern for a value in a text: a short one in a URL, others as words in no marker."""
+    escaped = re.escape(part)
+    least = SHORTEST_NUMBER if part.isdigit() else SHORTEST_PART
+    if len(part) < least:
+        return re.compile(f"(?<=[/=@]){escaped}(?=[/?&#]|$)")
+    return re.compile(f"(?<![A-Za-z0-9{{]){escaped}(?![A-Za-z0-9}}])")
+
+
+def pattern_of_base(base: str) -> re.Pattern[str] | None:
+    """A pattern for the address of a service in a text, with any scheme, or none."""
+    match = re.fullmatch(r"(https?):(//[^/?#]+)(/.*)?", base.rstrip("/"), re.IGNORECASE)
+    if match is None:
+        return None
+    scheme, host, path = match.groups(default="")
+    host = re.sub(":443$" if scheme.lower() == "https" else ":80$", "", host)
+    port = "" if re.search(":[0-9]+$", host) else "(?::443|:80)?"
+    prefix = f"(?:{re.escape(path)}(?=[/?#\\s]|$))?" if path else ""
+    start = r"(?:\b(?:https?|wss?):|(?<![:\w/]))"
+    return re.compile(rf"{start}{re.escape(host)}{port}{prefix}(?![\w-]|[.:]\w)", re.IGNORECASE)
