@@ -6,10 +6,11 @@ import json
 import os
 import shutil
 import signal
+import socket
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
@@ -34,6 +35,16 @@ if TYPE_CHECKING:
 
 pytest_plugins = ["tests.stores"]  # which has fixtures, and imports this file
 ROOT = Path(__file__).parent.parent
+NODE_MODULES = ROOT / "tests" / "clients" / "node_modules"  # that `npm ci` has made there
+JARS = Path("/usr/share/java")  # where Debian has JUnit
+# What a test may need beside a tool on PATH.
+OTHER_NEEDS: dict[str, Callable[[], bool]] = {
+    "node_modules": NODE_MODULES.exists,
+    "junit5": (JARS / "junit-jupiter-api.jar").exists,
+    "IPv6": socket.has_dualstack_ipv6,
+    "root": lambda: os.geteuid() == 0,
+}
+IN_CI = bool(os.environ.get("CI"))
 TOKEN = "dev-token"
 BEARER = {"Authorization": f"Bearer {TOKEN}"}
 START = datetime(2026, 11, 21, 10, 0, 0, tzinfo=UTC)
@@ -58,13 +69,29 @@ def pytest_collection_finish() -> None:
     gc.set_threshold(20_000, 50, 50)
 
 
-def needs(*tools: str) -> None:
-    """Skip a test whose tools are not installed."""
-    own = Path(sys.executable).parent  # where pip has put them
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Let a test that is skipped fail where CI is set: there is all that it needs."""
+    report = yield
+    if report.skipped and IN_CI:
+        report.outcome = "failed"
+    return report
+
+
+def is_there(name: str) -> bool:
+    """Whether this machine has a tool, or what else a test needs."""
+    if name in OTHER_NEEDS:
+        return OTHER_NEEDS[name]()
+    own = Path(sys.executable).parent  # where pip has put tools
     path = f"{own}:{os.environ['PATH']}:/usr/sbin"  # where Debian has nginx
-    for tool in tools:
-        if shutil.which(tool, path=path) is None:
-            pytest.skip(f"{tool} is not installed: `.ci/run --tools` installs it")
+    return shutil.which(name, path=path) is not None
+
+
+def needs(*names: str) -> None:
+    """Skip a test if this machine lacks one of these."""
+    for name in names:
+        if not is_there(name):
+            pytest.skip(f"there is no {name} here: .ci/run installs all that the tests need")
 
 
 def seed_of(document: Any) -> Seed:

@@ -1,15 +1,13 @@
 """The settings of tests that make their cases up; import it before their `@given`.
 
-A run takes the same cases each time. `CASES=large`, which `.ci/run` sets, takes ten times as many.
+A run takes the same cases each time. Where CI is set it takes many.
 """
-
-import os
 
 import hypothesis
 import hypothesis.configuration
 from hypothesis import HealthCheck, Phase
 
-from tests.conftest import ROOT
+from tests.conftest import IN_CI, ROOT
 
 hypothesis.configuration.set_hypothesis_home_dir(ROOT / ".pytest_cache" / "hypothesis")
 COMMON = hypothesis.settings(
@@ -23,10 +21,9 @@ for name, examples, steps in (("small", 10, 20), ("large", 100, 50)):
     hypothesis.settings.register_profile(
         name, COMMON, max_examples=examples, stateful_step_count=steps
     )
-hypothesis.settings.load_profile(os.environ.get("CASES", "small"))
+hypothesis.settings.load_profile("large" if IN_CI else "small")
 
 
 def cases(large: int) -> hypothesis.settings:
     """Settings for so many cases in a large run, and a tenth of them in a small one."""
-    is_large = hypothesis.settings.get_current_profile_name() == "large"
-    return hypothesis.settings(max_examples=large if is_large else large // 10)
+    return hypothesis.settings(max_examples=large if IN_CI else large // 10)

@@ -276,6 +276,7 @@ def test_neither_the_console_nor_checks_of_health_are_logged() -> None:
 FLOOD = 1200  # 1,000 lines wait; a pipe of 4,096 bytes holds few more
 
 
+@pytest.mark.slow
 def test_unread_lines_block_no_request_and_the_number_of_dropped_ones_is_written() -> None:
     with program(pipesize=4096) as (running, url):
         with Connection(port_of(url)) as client:

@@ -13,6 +13,7 @@ import pytest
 
 from cli.main import main
 from stub import create_stub
+from tests.conftest import needs
 from tests.program import environment, process_state, run
 from tests.wire import call, port_of
 
@@ -43,8 +44,8 @@ def test_a_start_with_files_for_few_connections_is_warned_of(
 
 @pytest.mark.parametrize(("host", "loopback"), [("0", "127.0.0.1"), ("0::0", "[::1]")])
 def test_an_open_address_is_printed_for_this_machine(host: str, loopback: str) -> None:
-    if ":" in host and not socket.has_dualstack_ipv6():
-        pytest.skip("this machine has no IPv6")
+    if ":" in host:
+        needs("IPv6")
     done = run("--host", host, "--token", "long-token", during=port_of)
     url = f"http://{loopback}:{done.result}"
     assert done.stdout == f"listening on {url}\n"

@@ -298,6 +298,7 @@ SIGNALS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("after", "waits", "number", "found"), SIGNALS)
 def test_a_signal_ends_the_run_and_shows_what_was_confirmed(
     tmp_path: Path, after: str, waits: str, number: signal.Signals, found: list[str]

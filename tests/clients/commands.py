@@ -6,9 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
-from tests.conftest import needs
+from tests.conftest import NODE_MODULES, needs
 from tests.docs.documents import blocks_of
 from tests.program import environment
 
@@ -35,10 +33,8 @@ def documented(start: str) -> list[str]:
 
 def link_node_modules(folder: Path) -> None:
     """Give a folder the packages of package.json; the test is skipped if they are missing."""
-    modules = HERE / "node_modules"
-    if not modules.exists():
-        pytest.skip("the npm packages are not installed: run `npm ci` in tests/clients")
-    (folder / "node_modules").symlink_to(modules)
+    needs("node_modules")
+    (folder / "node_modules").symlink_to(NODE_MODULES)
 
 
 def perform(command: list[str], folder: Path) -> str:

@@ -8,7 +8,7 @@ from playwright.sync_api import Browser
 
 from tests.verify.conftest import TOKEN, Service, listening, verify
 
-pytestmark = [pytest.mark.process, pytest.mark.xdist_group("console")]
+pytestmark = [pytest.mark.process, pytest.mark.slow, pytest.mark.xdist_group("console")]
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from tests.contract import CREATED
 from tests.live import serving
 from tests.wire import Connection, port_of
 
-pytestmark = [pytest.mark.process, pytest.mark.xdist_group("console")]
+pytestmark = [pytest.mark.process, pytest.mark.slow, pytest.mark.xdist_group("console")]
 
 CUT = [  # of different lengths, so that one is not seen as another
     (b'{"a":1,"a":1.0,"b":"', '{\n  "a": 1,\n  "a": 1.0,\n  "b": "xx'),

@@ -2,12 +2,15 @@
 
 import re
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from profiles.profile import make_profile
 from tests.console.conftest import Console
 from tests.live import serving
 from tests.profiles.conftest import like
+
+pytestmark = [pytest.mark.process, pytest.mark.slow, pytest.mark.xdist_group("console")]
 
 FORM = {
     "observed_at": "2026-11-25",

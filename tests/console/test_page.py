@@ -12,7 +12,7 @@ from tests.console.conftest import VIEWPORT, Console
 from tests.live import serving
 from tests.wire import call
 
-pytestmark = [pytest.mark.process, pytest.mark.xdist_group("console")]
+pytestmark = [pytest.mark.process, pytest.mark.slow, pytest.mark.xdist_group("console")]
 
 
 def test_a_project_is_created_or_its_error_is_at_the_field(console: Console) -> None:

@@ -10,7 +10,7 @@ from tests.console.conftest import POLL, Console
 from tests.live import serving
 from tests.wire import call, free_port
 
-pytestmark = [pytest.mark.process, pytest.mark.xdist_group("console")]
+pytestmark = [pytest.mark.process, pytest.mark.slow, pytest.mark.xdist_group("console")]
 
 
 def test_a_row_says_what_happened(console: Console) -> None:

@@ -11,7 +11,7 @@ from tests.console.conftest import Console
 from tests.live import serving
 from tests.wire import call
 
-pytestmark = [pytest.mark.process, pytest.mark.xdist_group("console")]
+pytestmark = [pytest.mark.process, pytest.mark.slow, pytest.mark.xdist_group("console")]
 
 MARKUP = "<img src=x onerror=alert(1)><script>alert(2)</script>&lt;b&gt;"
 SECRET = "s3cret+to/ken=="

@@ -26,8 +26,7 @@ COMMANDS = [text for kind, text in BLOCKS if kind == "sh" and "uvx --from " in t
 (GATED,) = (command for command in COMMANDS if "careless.sh" in command)
 OTHERS = [command for command in COMMANDS if command != GATED]
 RECIPES = [
-    each if " test.sh" in each or "pytest" in each else pytest.param(each, marks=pytest.mark.slow)
-    for each in OTHERS
+    each if " test.sh" in each else pytest.param(each, marks=pytest.mark.slow) for each in OTHERS
 ]
 TOOLS = {"sh": "curl", "go": "go", "node": "node"}
 

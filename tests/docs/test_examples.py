@@ -176,6 +176,6 @@ def test_every_option_in_the_documentation_exists() -> None:
         other_tools = r"^```console\n.*?^```$"  # see tests/clients/test_sessions.py
         text = re.sub(other_tools, "", text, flags=re.DOTALL | re.MULTILINE)
         # What has options of its own: commands, servers, uvx and pytest.
-        others = r"[ `]-- [\w.].*|-m pytest .*|\.ci/run --\w+|uvx --from"
+        others = r"[ `]-- [\w.].*|-m pytest .*|uvx --from"
         text = re.sub(others + "|bin/(?:flask|waitress-serve) .*", "", text)
         assert set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", text)) <= options, name

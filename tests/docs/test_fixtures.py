@@ -22,7 +22,7 @@ import pytest
 from cli.main import OTHER_VARIABLES
 from cli.options import OPTIONS
 from tests.clients.commands import link_node_modules
-from tests.conftest import ROOT, needs
+from tests.conftest import JARS, ROOT, needs
 from tests.contract import STUB
 from tests.docs.documents import TEXTS, blocks_of, execute, files_of, freed_worlds
 from tests.program import environment, process, program
@@ -32,7 +32,6 @@ pytestmark = pytest.mark.process
 
 FIXTURES = ROOT / "docs" / "fixtures"
 TEAMS = Path(__file__).parent / "teams"
-JARS = Path("/usr/share/java")  # of Debian's package junit5
 IN_PARALLEL = [
     "--config=junit.jupiter.execution.parallel.enabled=true",
     "--config=junit.jupiter.execution.parallel.config.strategy=fixed",
@@ -69,7 +68,7 @@ class Team(NamedTuple):
     """How a team runs its tests, and what is then seen of them."""
 
     command: list[str]
-    shown: str | None  # of the requests of a test that fails, if the runner tells which did
+    shown: str  # of the requests of a test that fails
     worlds: int
     left: str = "any"  # a world that an ended run has left
     programs: int = 1  # that it starts itself
@@ -117,43 +116,20 @@ def node(folder: Path) -> Team:
     return with_a_copy(team._replace(worlds=7), folder)
 
 
-def other_runner(name: str, folder: Path) -> Team:
-    """A team whose runner is in the table of ci.md."""
+def vitest(folder: Path) -> Team:
+    """A team whose runner is in the table of ci.md, where others are like it."""
     team = team_of_node(folder)
     link_node_modules(folder)
     (folder / "package.json").write_text("{}", "utf-8")
-    row = rf"^\| {name}[\w ]* \| `(.*)` \| `-- (.*)` \|$"
+    row = r"^\| Vitest \| `(.*)` \| `-- (.*)` \|$"
     ((line, command),) = re.findall(row, TEXTS["docs/ci.md"], re.MULTILINE)
     test = folder / "shop.test.mjs"
     _, _, rest = test.read_text("utf-8").partition("\n")
     test.write_text(f"{line}\n{rest}", "utf-8")
-    return team._replace(command=command.replace("npx ", "node_modules/.bin/").split())
-
-
-def vitest(folder: Path) -> Team:
-    team = other_runner("Vitest", folder)
-    append(folder / "shop.test.mjs", VITEST_ALONE)
-    command = [*team.command, "--environment", "happy-dom"]
-    return with_a_copy(team._replace(command=command, worlds=8), folder)
-
-
-def jest(folder: Path) -> Team:
-    team = with_a_copy(other_runner("Jest", folder)._replace(shown=None), folder)
-    return team._replace(command=[*team.command, "--runInBand"], programs=1)
-
-
-def mocha(folder: Path) -> Team:
-    team = other_runner("Mocha", folder)
-    team = with_a_copy(team._replace(command=[*team.command, "other.test.mjs"]), folder)
-    return team._replace(programs=1)
-
-
-def playwright(folder: Path) -> Team:
-    team = other_runner("Playwright", folder)
-    test = folder / "shop.test.mjs"
-    text = test.read_text("utf-8").replace('["a name", "a name"', '["a name", "another"')
-    test.write_text(text, "utf-8")  # it rejects two tests with one name
-    return team
+    append(test, VITEST_ALONE)
+    words = command.replace("npx ", "node_modules/.bin/").split()
+    words += ["--environment", "happy-dom"]
+    return with_a_copy(team._replace(command=words, worlds=8), folder)
 
 
 def go(folder: Path) -> Team:
@@ -168,9 +144,7 @@ def go(folder: Path) -> Team:
 
 
 def junit(folder: Path) -> Team:
-    needs("javac", "java")
-    if not (JARS / "junit-jupiter-api.jar").exists():
-        pytest.skip("junit5 is not installed: `.ci/run --tools` installs it")
+    needs("javac", "java", "junit5")
     shutil.copy(FIXTURES / "Stub.java", folder)
     shutil.copy(TEAMS / "TeamTest.java", folder)
     (folder / "ShopTest.java").write_text(files_of("docs/ci.md")["ShopTest.java"], "utf-8")
@@ -183,9 +157,7 @@ def junit(folder: Path) -> Team:
     return Team(words, shown, 7)
 
 
-OTHER_RUNNERS = (vitest, jest, mocha, playwright)
-ELSEWHERE = (node, *OTHER_RUNNERS, go, junit)
-TEAMS_ELSEWHERE = [pytest.param(each, marks=pytest.mark.slow) for each in ELSEWHERE]
+TEAMS_ELSEWHERE = [pytest.param(each, marks=pytest.mark.slow) for each in (node, vitest, go, junit)]
 
 
 @pytest.mark.parametrize("make", [in_pytest, *TEAMS_ELSEWHERE])
@@ -210,16 +182,15 @@ def test_a_fixture_gives_each_test_a_world_and_shows_the_requests_of_one_that_fa
     assert status != 0
     assert "must be an integer from 200 to 599" in output
     assert "s3cret" not in output
-    if team.shown:
-        assert team.shown in output, output
-        # A test without a request may have sent another token.
-        assert re.search(r"(none|no request) (had|with) the token of |of this test: 0\n", output)
+    assert team.shown in output, output
+    # A test without a request may have sent another token.
+    assert re.search(r"(none|no request) (had|with) the token of |of this test: 0\n", output)
     if make == in_pytest:
         assert sections_of(output) == SHOWN_BY_PYTEST
         reason = "422 invalid_body: /status must be an integer from 200 to 599"
         assert f"StubError: POST /_stub/faults: {reason}" in output
         assert not {"urllib", "stub_fixture.py:"} & set(re.findall(r"[\w.]+:?", output))
-    # The others have the fixture of Node; that of pytest says its reasons below.
+    # Vitest has the fixture of Node; that of pytest says its reasons below.
     if make in (node, go, junit):
         assert nowhere in run(STUB_URL=nowhere, **named)[1]
         # Without a stub the reason is all that one reads.
@@ -256,7 +227,7 @@ def started_in(folder: Path) -> list[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("make", [node, mocha, go, junit])
+@pytest.mark.parametrize("make", [node, go, junit])
 def test_a_fixture_starts_the_program_it_finds(
     make: Callable[[Path], Team], tmp_path: Path
 ) -> None:
@@ -288,46 +259,32 @@ def test_a_fixture_starts_the_program_it_finds(
         shutil.rmtree(logs)
         return programs
 
-    if make not in OTHER_RUNNERS:
-        assert started() == team.programs * ["deployment-stub"]
+    assert started() == team.programs * ["deployment-stub"]
     for folder in team.folders:
         path = add_program(tmp_path, f"{folder}/stub.pyz")
         assert started() == team.programs * ["stub.pyz"]
         path.unlink()
-    if make not in OTHER_RUNNERS:
-        done = execute(team.command, tmp_path, STUB_PROGRAM="no.pyz")
-        assert "no.pyz was not found: install" in done.stdout + done.stderr
-        wrong = {"STUB_PROGRAM": str(installed), "STUB_LIKE": "no.json"}
-        done = execute(team.command, tmp_path, **wrong)
-        assert "did not start the stub:" in done.stdout
-        assert "error: no.json: No such file" in done.stdout
-
-
-def jest_in_processes(folder: Path) -> Team:
-    team = with_a_copy(other_runner("Jest", folder), folder)
-    return team._replace(command=[*team.command, "--maxWorkers=2"])
-
-
-def playwright_in_processes(folder: Path) -> Team:
-    return with_a_copy(playwright(folder), folder)
+    done = execute(team.command, tmp_path, STUB_PROGRAM="no.pyz")
+    assert "no.pyz was not found: install" in done.stdout + done.stderr
+    wrong = {"STUB_PROGRAM": str(installed), "STUB_LIKE": "no.json"}
+    done = execute(team.command, tmp_path, **wrong)
+    assert "did not start the stub:" in done.stdout
+    assert "error: no.json: No such file" in done.stdout
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("make", [vitest, jest_in_processes, playwright_in_processes])
 def test_the_processes_of_a_runner_of_node_share_the_program_of_its_global_setup(
-    make: Callable[[Path], Team], tmp_path: Path
+    tmp_path: Path,
 ) -> None:
-    team = make(tmp_path)
+    team = vitest(tmp_path)
     (setting,) = re.findall(r"`(globalSetup: .*?)`", TEXTS["docs/ci.md"])
-    setting = f"test: {{ {setting} }}" if make == vitest else setting
-    name = make.__name__.partition("_")[0]
-    (tmp_path / f"{name}.config.mjs").write_text(f"export default {{ {setting} }};", "utf-8")
+    config = f"export default {{ test: {{ {setting} }} }};"
+    (tmp_path / "vitest.config.mjs").write_text(config, "utf-8")
     add_program(tmp_path, "stub.pyz")
     done = execute(team.command, tmp_path, STUB_CORS_ORIGIN=CORS[1])
     assert done.returncode == 0, done.stdout + done.stderr
     assert started_in(tmp_path) == ["stub.pyz"]
-    # It has ended before the runner. Jest has another teardown: there it ends with the runner.
-    assert "coverage: " in done.stderr or make == jest_in_processes
+    assert "coverage: " in done.stderr  # it has ended before the runner
 
 
 @pytest.mark.slow
@@ -497,6 +454,7 @@ await end();
 """
 
 
+@pytest.mark.slow
 def test_the_global_setup_of_node_has_options(live_url: str, tmp_path: Path) -> None:
     program = {"STUB_PROGRAM": str(ROOT / "app.py")}
     done = run_module(tmp_path, WITH_OPTIONS, **program)
@@ -607,6 +565,7 @@ REASONS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("setting", REASONS)
 def test_what_cannot_be_used_is_a_sentence(setting: str, team: Path, live_url: str) -> None:
     name, _, value = setting.partition("=")

@@ -125,6 +125,7 @@ def test_a_header_field_of_a_deployment_knows_its_project() -> None:
     assert (found.headers["X-Of"], found.json) == ("website", 1)
 
 
+@pytest.mark.slow
 def test_the_first_response_of_a_large_body_is_made_in_time() -> None:
     client = client_of(like(profile(deployment={"body": [NAME, *[1] * 300_000]})))
     path = f"/v1/deployments/{deployment_of(client, 'website')}"

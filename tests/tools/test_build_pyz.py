@@ -6,17 +6,14 @@ import re
 import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from zipfile import ZipFile
 
 import pytest
 
 from tests.conftest import ROOT, TOKEN
-from tests.program import CLIENT, ready_url, run
-from tests.wire import call
+from tests.program import CLIENT, run
 from tools.build_pyz import build
 
 # One worker builds the file.
@@ -78,8 +75,8 @@ def test_each_python_serves_all_from_the_cache_with_nothing_installed(start: Run
 
 
 def test_first_starts_at_once_unpack_one_private_folder(start: Run, tmp_path: Path) -> None:
-    with ThreadPoolExecutor(20) as threads:
-        assert {each.stdout for each in threads.map(start, ["--version"] * 20)} == {
+    with ThreadPoolExecutor(6) as threads:
+        assert {each.stdout for each in threads.map(start, ["--version"] * 6)} == {
             run("--version").stdout
         }
     folder = folder_of(tmp_path)
@@ -107,26 +104,13 @@ def test_it_runs_in_the_file_where_it_may_not_unpack(start: Run, tmp_path: Path)
     cache = tmp_path / "cache" / "deployment-stub"
     cache.parent.mkdir()
     cache.touch()
-    nowhere = [{"XDG_CACHE_HOME": path, "HOME": "/dev/null"} for path in ("", "relative")]
-    for env in ({}, *nowhere):
+    for env in ({}, {"XDG_CACHE_HOME": "relative", "HOME": "/dev/null"}):
         assert start(*AROUND, **env).returncode == 7
     cache.unlink()
     cache.mkdir()
     cache.chmod(0o777)  # another user could write to it
     assert start("--version").returncode == 0
     assert not list(cache.iterdir())
-
-
-def test_a_newer_file_under_a_running_one_disturbs_it_in_nothing(pyz: Path, tmp_path: Path) -> None:
-    file = shutil.copy(pyz, tmp_path)
-    env = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
-    words = [sys.executable, "-I", "-S", str(file), "--port", "0", "--quiet"]
-    with subprocess.Popen(words, env=env, stdout=subprocess.PIPE, text=True) as running:
-        url = ready_url(running)
-        Path(file).write_bytes(b"newer")
-        for path in ("/", "/llms.txt", "/_stub/openapi.json", "/_stub/console/preact.js"):
-            assert call(url, path).status_code == 200
-        running.terminate()
 
 
 def test_its_commands_are_the_programs(start: Run, live_url: str, tmp_path: Path) -> None:
@@ -143,15 +127,6 @@ def test_its_commands_are_the_programs(start: Run, live_url: str, tmp_path: Path
         start("--store", "redis://127.0.0.1").stderr
         == f"error: Invalid value for '--store': {advice}"
     )
-
-
-def test_the_archive_is_small_and_has_nothing_of_one_system(pyz: Path) -> None:
-    with ZipFile(pyz) as archive:
-        names = archive.namelist()
-    assert {Path(name).suffix for name in names} & {".so", ".pyd", ".pyc", ".exe"} == set()
-    assert str(ROOT).encode() not in pyz.read_bytes()
-    assert pyz.stat().st_size < 2_000_000
-    assert os.access(pyz, os.X_OK)
 
 
 def test_the_distribution_installs_one_package_and_one_command(tmp_path: Path) -> None:
@@ -180,19 +155,3 @@ def test_the_distribution_needs_what_the_requirements_say() -> None:
         found = re.search(pattern, text)
         assert found
         assert ast.literal_eval(found[1]) == [each for each in lines if "pytest" not in each]
-
-
-def test_two_builds_have_the_same_bytes(
-    pyz: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The hash of the content names its folder in the cache."""
-    monkeypatch.setenv("TZ", "Asia/Tokyo")
-    time.tzset()
-    previous = os.umask(0o077)
-    try:
-        build(tmp_path / "again.pyz")
-    finally:
-        os.umask(previous)
-        monkeypatch.undo()
-        time.tzset()
-    assert (tmp_path / "again.pyz").read_bytes() == pyz.read_bytes()
