@@ -69,11 +69,12 @@ def interrupted(interrupt: Callable[[int], None], file: str = ".py") -> Iterator
             return on_event
         return None
 
+    previous = sys.gettrace()  # such as that of a measurement of the coverage
     sys.settrace(on_event)
     try:
         yield
     finally:
-        sys.settrace(None)
+        sys.settrace(previous)
 
 
 def in_thread(call: Callable[[], Any], seconds: float) -> tuple[threading.Thread, list[Any]]:

@@ -1,13 +1,9 @@
 """The control routes: deployments, and what each route rejects."""
 
-from typing import Any
-
-from flask import Flask
 from flask.testing import FlaskClient
 
-from tests.conftest import Clock, control_client_of
-from tests.contract import assert_invalid, assert_problem
-from tests.stub.conftest import snapshot, status_of
+from tests.conftest import Clock
+from tests.stub.conftest import status_of
 
 
 def test_a_deployment_is_made_and_replaced(stub: FlaskClient, clock: Clock) -> None:
@@ -46,49 +42,3 @@ def test_a_deployment_may_have_any_id_of_unreserved_characters(stub: FlaskClient
         response = stub.put(f"/_stub/deployments/{deployment_id}", json={"status": "failed"})
         assert response.status_code == 201
         assert status_of(stub, deployment_id) == "failed"
-
-
-PUT, CLOCK, RESET, PACT, FAULTS, GREASE = (
-    ("PUT", "/_stub/deployments/x"),
-    ("POST", "/_stub/clock"),
-    ("POST", "/_stub/reset"),
-    ("POST", "/_stub/pact"),
-    ("POST", "/_stub/faults"),
-    ("PUT", "/_stub/grease"),
-)
-NO_PROJECT = {"id": "a", "status": "b", "project_id": "nope"}
-FAILED = {"status": "failed"}
-# A route, what is sent to it, and the places of its errors.
-INVALID: list[tuple[tuple[str, str], Any, list[str]]] = [
-    (PUT, [], [""]),
-    (PUT, {}, [""]),
-    (PUT, {"project_id": "nope", "status": "X", "id": "x"}, ["/id", "/status"]),
-    *((("PUT", f"/_stub/deployments/{each}"), FAILED, ["/id"]) for each in ("a%FFb", "a%2Fb%0A")),
-    (CLOCK, {"advance": 1e300}, ["/advance"]),
-    (CLOCK, {"frozen": "true", "advance": None, "x": 1}, ["/advance", "/frozen", "/x"]),
-    (RESET, {"projects": [{}]}, ["/projects/0/name"]),
-    (PACT, {"state": 1, "params": []}, ["/params", "/state"]),
-    (PACT, {"state": "a project exists", "params": {"name": 1}}, ["/params/name"]),
-    (PACT, {"state": "a deployment exists", "params": {"id": "a\n"}}, ["/params/id"]),
-    (FAULTS, {}, [""]),
-    (GREASE, {}, ["/axes"]),
-]
-
-
-def test_an_invalid_control_body_is_422_and_makes_no_world(app: Flask) -> None:
-    invalid = control_client_of(app, "dev-token.invalid")
-    for (method, path), document, pointers in INVALID:
-        assert_invalid(invalid.open(path, method=method, json=document), *pointers)
-        assert_problem(invalid.open(path, method=method, data=b"{}"), 415, "unsupported_media_type")
-    assert_problem(invalid.post("/_stub/pact", json={"state": "nope"}), 404, "not_found")
-    worlds = control_client_of(app).get("/_stub/worlds").json["worlds"]
-    assert [each["name"] for each in worlds] == [""]
-
-
-def test_a_deployment_is_of_a_project_that_exists(stub: FlaskClient) -> None:
-    before = snapshot(stub)
-    response = stub.put("/_stub/deployments/dpl_x", json=FAILED | {"project_id": "nope"})
-    assert_invalid(response, "/project_id")
-    change = {"state": "a deployment exists", "params": NO_PROJECT}
-    assert_invalid(stub.post("/_stub/pact", json=change), "/params/project_id")
-    assert snapshot(stub) == before
