@@ -387,34 +387,3 @@ def test_a_cut_response_ends_its_connection(
     assert int(length[1]) > 50
     assert head.count(b"Connection: ") == 1
     assert len(client.unread) == (int(length[1]) if expected is None else expected)
-
-
-# The path of a fault, which may be spelt as it is sent, decoded, or as the journal shows it
-
-# A path, what is sent, and whether they match. What is encoded is no wildcard.
-PATHS = [
-    ("100%", "100%", True),
-    ("a?b", "a%20b", True),
-    ("a/b", "a%2Fb", True),
-    ("a*b", "a/b", True),
-    ("ü", "%C3%BC", True),
-    ("%ff", "%ff", True),
-    ("a[!b]?", "a%5B%21b%5D%3F", True),
-    ("[a-c]", "%62", True),
-    ("a%2Ab", "axb", False),
-    ("a%252Fb", "a%2Fb", False),
-    ("100", "100%25", False),
-    ("A", "a", False),
-]
-
-
-def test_a_path_matches_the_whole_path_as_it_is_sent_decoded_or_shown(stub: FlaskClient) -> None:
-    for path, sent, expected in PATHS:
-        target = f"/v1/deployments/{sent}"
-        add(stub, status=503, path=f"/v1/deployments/{path}")
-        response = stub.get(target, environ_overrides={"REQUEST_URI": f"{target}?a=b"})
-        assert (response.status_code == 503) is expected, path
-        stub.delete("/_stub/faults")
-        add(stub, status=503, path=entries(stub)[-1]["path"])
-        again = stub.get(target, environ_overrides={"REQUEST_URI": target})
-        assert again.status_code == 503, path

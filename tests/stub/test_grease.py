@@ -26,7 +26,7 @@ from tests.conftest import (
     make_stub,
     seed_of,
 )
-from tests.contract import CREATED, V1, assert_invalid, assert_problem
+from tests.contract import CREATED, V1, assert_problem
 from tests.stub.conftest import entries, worlds_of
 from tests.stub.greased import AXES, START, greased_app, path_of
 
@@ -421,26 +421,6 @@ def test_grease_is_switched_for_one_world_and_a_reset_restores_that_of_the_start
     stub.post("/_stub/reset")
     assert stub.get("/_stub/grease").json == other.get("/_stub/grease").json == initial
     assert varied(app) == {("members", "Project"), ("times", "Project.created_at")}
-
-
-AXES_RULE = f"must be one of {', '.join(AXES)}"
-NO_PART = "must be one of the parts that these axes vary: "
-NO_TIME = f"{NO_PART}Project.created_at, Deployment.created_at"
-INVALID: list[tuple[Any, dict[str, str | None]]] = [
-    ({}, {"/axes": "is required"}),
-    ({"axes": [[]], "seed": "1", "x": 1}, {"/axes/0": AXES_RULE, "/seed": None, "/x": None}),
-    ({"axes": ["times", "times-odd"], "parts": ["Project"]}, {"/parts/0": NO_TIME}),
-    ({"axes": ["times"], "parts": "Project.created_at"}, {"/parts": "must be an array"}),
-    ({"axes": [], "parts": ["Project"]}, {"/parts/0": f"{NO_PART}none"}),
-]
-
-
-def test_an_invalid_switch_is_422_and_changes_nothing() -> None:
-    stub = control_client_of(app_of("times"))
-    for document, expected in INVALID:
-        errors = assert_invalid(stub.put("/_stub/grease", json=document), *expected)
-        assert all(expected[each["pointer"]] in (None, each["detail"]) for each in errors)
-        assert stub.get("/_stub/grease").json == {"axes": ["times"], "seed": 0}
 
 
 def test_an_axis_without_a_part_has_all_of_them() -> None:

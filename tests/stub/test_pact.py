@@ -103,23 +103,6 @@ def test_a_project_may_have_what_that_of_a_seed_has(stub: FlaskClient) -> None:
     assert_invalid(stub.post("/_stub/pact", json=taken), "/state")
 
 
-INVALID: list[tuple[str, dict[str, Any], str]] = [
-    ("a project exists", {"name": ""}, "/params/name"),
-    ("a project exists", {"name": "x", "created_at": "?"}, "/params/created_at"),
-    ("a deployment exists", {"state": "failed"}, "/params/state"),
-    ("a deployment exists", {"id": ""}, "/params/id"),
-    ("a deployment exists", {"status": ""}, "/params/status"),
-    ("a deployment exists", {"project_id": ""}, "/params/project_id"),
-]
-
-
-def test_invalid_params_set_up_nothing(stub: FlaskClient) -> None:
-    before = stub.get("/_stub/state").data
-    for state, params, pointer in INVALID:
-        assert_invalid(stub.post("/_stub/pact", json={"state": state, "params": params}), pointer)
-    assert stub.get("/_stub/state").data == before
-
-
 OWN = {
     "a team's own": {
         "projects": [{"name": "website", "id": "other"}, {"name": "mine", "id": "prj_mine"}],

@@ -40,11 +40,12 @@ def race(jobs: Sequence[Callable[[], Any]], module: str) -> list[Any]:
     """Run all at once, with every window between two steps of `stub.<module>` widened: without it
     the obvious test passes without the lock, too.
     """
+    previous = threading.gettrace()
     threading.settrace(slowly(module))
     try:
         results = in_parallel(jobs)
     finally:
-        threading.settrace(None)
+        threading.settrace(previous)
     assert not [result for result in results if isinstance(result, Exception)]
     return results
 

@@ -9,7 +9,7 @@ from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
 from tests.conftest import SAMPLE_NAMES, Clock, control_client_of, counting_ids, make_stub, names
-from tests.contract import assert_invalid, assert_problem
+from tests.contract import assert_problem
 from tests.stub.conftest import Clients, status_of
 
 NOW = "2026-11-21T10:00:00.000Z"
@@ -61,67 +61,8 @@ def test_a_projects_latest_deployment_is_the_last_that_names_it(clock: Clock) ->
     assert owners == ["p", None]
 
 
-TIMES = {
-    "2026-01-02T03:04:05Z": "2026-01-02T03:04:05.000Z",
-    "2026-01-02t03:04:05.6z": "2026-01-02T03:04:05.600Z",
-    "2026-01-02T03:04:05.123987+00:00": "2026-01-02T03:04:05.123Z",
-    "2026-01-02T00:04:05.5-05:30": "2026-01-02T05:34:05.500Z",
-    "2026-01-01T23:59:59+23:59": "2026-01-01T00:00:59.000Z",
-    "0001-01-01T00:00:00Z": "0001-01-01T00:00:00.000Z",
-}
-
-
-def test_times_are_rfc_3339_of_any_offset(clock: Clock) -> None:
-    client = seeded({"projects": [{"name": sent, "created_at": sent} for sent in TIMES]}, clock)
-    projects = client.get("/v1/projects").json["projects"]
-    assert {each["name"]: each["created_at"] for each in projects} == TIMES
-
-
-STAGE = {"status": "queued", "seconds": 1}
-LAST = {"status": "failed"}
-
-
 def of(*projects: Any, **more: Any) -> Any:
     return {"projects": [{"name": "x", "id": "x"}, *projects], **more}
-
-
-def deployed(**members: Any) -> Any:
-    return of(deployments=[{"id": "d", **members}])
-
-
-TIME, ID = ["/projects/1/created_at"], ["/projects/1/id"]
-FIRST, LAST_STATUS = "/deployments/0/timeline/0", "/deployments/0/timeline/1/status"
-NO_TIMES = (
-    "2026-01-02T03:04:05", "2026-02-30T03:04:05Z", "2026-01-02T03:04:05+24:00",
-    "0001-01-01T00:00:00+01:00", "2016-12-31T23:59:60Z",
-)  # fmt: skip
-INVALID: list[tuple[Any, list[str]]] = [
-    ([], [""]),
-    ({"project": []}, ["/project"]),
-    ({"projects": {}, "deployments": None}, ["/projects", "/deployments"]),
-    ({"a/b": 1, "c~d": 1}, ["/a~1b", "/c~0d"]),
-    (of("x"), ["/projects/1"]),
-    (of({"name": "a", "x": 65536 * "y"}), ["/projects/1"]),
-    (of({"name": 1, "id": 2, "created_at": 3}), ["/projects/1/name", *ID, *TIME]),
-    (of({"name": "a", "latest_deployment_id": "d"}), ["/projects/1/latest_deployment_id"]),
-    (of({"name": "a", "id": "."}), ID),
-    *((of({"name": "a", "created_at": each}), TIME) for each in NO_TIMES),
-    (of(deployments=[{}]), ["/deployments/0/id", "/deployments/0"]),
-    (deployed(status="failed", timeline=[LAST]), ["/deployments/0"]),
-    *((deployed(status="a", project_id=each), ["/deployments/0/project_id"]) for each in ("y", 1)),
-    (deployed(timeline=[]), ["/deployments/0/timeline"]),
-    (deployed(timeline=[1, LAST]), [FIRST]),
-    (deployed(timeline=[STAGE]), [f"{FIRST}/seconds"]),
-    (deployed(timeline=[LAST, LAST]), [f"{FIRST}/seconds"]),
-    (deployed(timeline=[{**STAGE, "x": 1}, {"status": 1}]), [f"{FIRST}/x", LAST_STATUS]),
-    ({"deployments": 3 * [{"id": "d"} | LAST]}, ["/deployments/1/id", "/deployments/2/id"]),
-    ({"projects": 2 * [{"name": "a", "id": "p"}]}, [*ID, "/projects/1/name"]),
-]
-
-
-def test_every_error_is_reported_with_its_place(app: Flask) -> None:
-    for document, pointers in INVALID:
-        assert_invalid(reset(app, document), *pointers)
 
 
 def test_a_seed_has_a_limit_and_is_strict_json(

@@ -182,13 +182,6 @@ def test_nothing_of_a_removed_world_is_kept(app: Flask, clock: Clock, of: Client
         assert world() is None
 
 
-def test_what_is_to_be_freed_is_said(of: Clients) -> None:
-    of("one.a").get("/v1/projects")
-    for query in ("", "?idle=", "?idle=-1", "?idle=1h", "?idle=1&idle=2", "?a=1"):
-        assert_problem(of("one").delete(f"/_stub/worlds{query}"), 400, "unknown_query")
-    assert listed(of("one")) == ["", "a"]
-
-
 def test_one_tenant_leaves_room_in_the_report_for_another(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("stub.coverage.MAX_KINDS", 3)
     app = make_stub(tokens=TOKENS)

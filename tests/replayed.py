@@ -1,0 +1,94 @@
+"""What the stub responds to a large table of requests, as recorded: the files of `replayed/`.
+
+A file is a scenario. Its first line has the options of the app; each further line has a request and
+its response, or `advance`, the seconds by which the clock of the machine goes on. To add a request,
+write a line with its `send` alone. To record the responses anew, run
+
+    .venv/bin/python -m tests.replayed
+
+and read the difference.
+"""
+
+import hashlib
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from flask import Flask
+
+from profiles.profile import make_profile
+from stub.grease.axes import parse_axes
+from stub.seed import sample_of
+from tests.conftest import START, Clock, make_stub, seed_of
+from tests.replay import Sent, respond
+from tests.services import DOCUMENTS
+from tests.stores import ids_counted_by_prefix
+
+FOLDER = Path(__file__).parent / "replayed"
+SCENARIOS = sorted(path.stem for path in FOLDER.glob("*.jsonl"))
+LONG = 1200  # characters of a body, of which the file has the digest alone
+USUAL = {"Cache-Control": "no-store", "Content-Type": "application/json"}
+
+
+def make_app(given: dict[str, Any], clock: Clock, **more: Any) -> Flask:
+    """The app of a scenario; its responses depend on the requests alone."""
+    options: dict[str, Any] = {"freeze": START, **given, **more}
+    profile = make_profile(DOCUMENTS[given["like"]]) if "like" in given else None
+    seed = seed_of(given["seed"]) if "seed" in given else sample_of(profile)
+    states = {name: seed_of(each) for name, each in given.get("states", {}).items()}
+    options |= {"like": profile, "seed": seed, "states": states}
+    if given.get("runs"):  # the clocks
+        options["freeze"] = None
+    options.pop("runs", None)
+    if "grease" in given:
+        options["grease"] = parse_axes(given["grease"])
+    new_id = ids_counted_by_prefix()
+    return make_stub(clock=clock, new_id=new_id, sleep=lambda seconds: None, **options)
+
+
+def play(lines: list[dict[str, Any]], **more: Any) -> list[dict[str, Any]]:
+    """The lines of a scenario, with the responses of a new app."""
+    given, *steps = lines
+    clock = Clock()
+    app = make_app(given, clock, **more)
+    played = [given]
+    for step in steps:
+        if "advance" in step:
+            clock.advance(step["advance"])
+            played.append(step)
+        else:
+            played.append({"send": step["send"], "got": response_to(app, step["send"])})
+    return played
+
+
+def response_to(app: Flask, send: list[Any]) -> list[Any]:
+    """Its status, the fields that are not those of most responses, and its body."""
+    method, target, *rest = send
+    body = rest[0] if rest else ""
+    headers = rest[1] if len(rest) > 1 else {}
+    raw = body.encode("latin-1") if isinstance(body, str) else body
+    status, fields, data = respond(app, Sent(method, target, raw, headers))
+    unusual = [[name, value] for name, value in fields if USUAL.get(name) != value]
+    if ["Content-Length", str(len(data))] in unusual:
+        unusual.remove(["Content-Length", str(len(data))])
+    text = re.sub(r'"ms": [0-9.]+', '"ms": 0', data.decode("latin-1"))  # where a clock runs
+    if len(text) > LONG:
+        digest = hashlib.sha256(text.encode("latin-1")).hexdigest()
+        text = f"sha256 {digest}"
+    return [status, unusual, text]
+
+
+def read(name: str) -> list[dict[str, Any]]:
+    lines = (FOLDER / f"{name}.jsonl").read_text("utf-8").splitlines()
+    return [json.loads(line) for line in lines]
+
+
+def write(name: str, lines: list[dict[str, Any]]) -> None:
+    text = "".join(f"{json.dumps(line)}\n" for line in lines)
+    (FOLDER / f"{name}.jsonl").write_text(text, "utf-8")
+
+
+if __name__ == "__main__":
+    for each in SCENARIOS:
+        write(each, play(read(each)))
