@@ -16,7 +16,6 @@ from web.validation import pointer
 
 from .exchange import NOTHING, Exchange
 from .forms import (
-    example_of,
     form_of_time,
     has_choices,
     is_code,
@@ -30,7 +29,7 @@ from .forms import (
 )
 from .kinds import CREATE, DEPLOYMENT, LIST
 from .observation import Observation, Template
-from .values import MIN_SECONDS, at, is_number, is_same, with_value
+from .values import MIN_SECONDS, at, is_number, is_same, time_like, with_value
 
 MISSING = "missing"
 PRESENT = "present"
@@ -400,8 +399,8 @@ class Comparison:
             is_time = isinstance(new_form, TimeForm)
             if isinstance(new_form, TimeForm):
                 is_time = new_form.is_of_rfc3339 or not form.is_of_rfc3339
-                known = example_of(form)
-                observed = known if is_same_time(form, new_form) else example_of(new_form)
+                known = time_like(form)
+                observed = known if is_same_time(form, new_form) else time_like(new_form)
                 yield self.at(place, Aspect.TIME_FORM, known, observed, now)
             yield self.at(place, Aspect.TIME, what, what if is_time else "another text", now)
 

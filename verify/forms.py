@@ -7,11 +7,10 @@ from typing import Any
 from profiles.ids import Derived, Numbers, Opaque, id_form
 from profiles.markers import CHOICE, TIMES, Path, markers_in, values_below, whole_marker
 from profiles.times import OURS, TimeForm, time_form
-from web.schemas import TYPES, is_of_type
 from web.validation import pointer
 
 from .observation import Observation
-from .values import is_number
+from .values import is_number, type_of
 
 MAX_SHOWN = 200  # characters of a value
 MAX_CODE = 10_000  # a number that is larger may be that of one request
@@ -27,7 +26,7 @@ def type_in(observation: Observation, value: Any) -> str:
     """The type of a value, or of what a marker stands for; an integer is a number."""
     marker = whole_marker(value)
     if marker is None:
-        found = next(name for name in TYPES if is_of_type(value, name))
+        found = type_of(value)
         return "number" if found == "integer" else found
     if isinstance(form_of_time(value), str):
         return "number"
@@ -119,11 +118,6 @@ def is_same_time(before: TimeForm, now: TimeForm) -> bool:
     if before.digits not in USUAL_DIGITS or now.digits not in USUAL_DIGITS:
         return True
     return now.digits <= before.digits
-
-
-def example_of(form: TimeForm) -> str:
-    fraction = f".{'0' * form.digits}" if form.digits else ""
-    return f"2026-01-05{form.separator}09:00:00{fraction}{form.offset}"
 
 
 # Ids

@@ -107,7 +107,6 @@ class Inference:
         form = self._form(template, with_value(around, path, [item]))
         if self._observation.order in (OLDEST, NEWEST):
             form["order"] = self._observation.order
-        self._note_status(template)
         return form
 
     def _create(self) -> Part | None:
@@ -119,8 +118,6 @@ class Inference:
         status = template.status
         if status in STATUSES_OF_CREATION:
             form["status"] = status
-        else:
-            self._notes.append(f"the status of a creation: a profile cannot have {status}")
         if self._way.request is None:
             return form
         request = without_data(self._way.request, set())
@@ -146,7 +143,6 @@ class Inference:
         if not template.is_own:
             self._notes.append("/deployment is left out: none of the created project was read")
             return None
-        self._note_status(template)
         body = self._privacy.clean_record(template.body, "/deployment/body")
         return self._form(template, body)
 
@@ -194,13 +190,6 @@ class Inference:
         except MalformedJSON as error:
             return f"is no strict JSON: {error}" if exchange.has_json else "is no JSON"
         return ""
-
-    def _note_status(self, template: Template) -> None:
-        if template.status != 200:
-            status = template.status
-            self._notes.append(
-                f"the status of the {template.kind}: a profile has 200, not {status}"
-            )
 
     # Forms
 

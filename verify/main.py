@@ -22,13 +22,12 @@ from .options import RECORDED, WRITE, Options
 from .ours import expected_log
 from .parts import (
     BROKEN,
-    COULD_NOT_CHECK,
     DIFFERS,
     Case,
     Part,
+    failure_of,
     judge_parts,
     purpose_of,
-    silence_of,
 )
 from .rules import rules_of, why_nothing
 from .script import REJECTED
@@ -102,7 +101,7 @@ def judge(log: Log, options: Options, inputs: Inputs, token: str) -> Result:
     seen = observe(log, way)
     if not seen.templates:
         raise ValueError(f"nothing could be checked: {why_no_template(log)}")
-    case = case_of(log, seen, options)
+    case = case_of(log, seen)
     drift = None
     lacking: list[str] = []
     if hints.profile:
@@ -126,10 +125,9 @@ def judge(log: Log, options: Options, inputs: Inputs, token: str) -> Result:
 
 def has_failed(case: Case, kind: str) -> bool:
     """Whether a kind of response could not be checked; an error of the service's own may be new."""
-    silence = silence_of(case, kind)
     template = case.seen.templates.get(kind)
     is_new = template is not None and kind.startswith("errors/") and template.status != 429
-    return silence is not None and silence.verdict == COULD_NOT_CHECK and not is_new
+    return failure_of(case, kind) != "" and not is_new
 
 
 def why_no_template(log: Log) -> str:
@@ -137,7 +135,7 @@ def why_no_template(log: Log) -> str:
     return failures[-1] if failures else "no response is one of this interface"
 
 
-def case_of(log: Log, seen: Observation, options: Options) -> Case:
+def case_of(log: Log, seen: Observation) -> Case:
     """The comparison with the plain stub, and what else the parts are judged by."""
     ours = expected(None, sends_more(seen.way))
     return Case(
@@ -147,7 +145,6 @@ def case_of(log: Log, seen: Observation, options: Options) -> Case:
         compared=compare(ours, seen),
         ours=compare(ours, ours),
         rules=rules_of(log, seen.way),
-        is_recorded=options.level == RECORDED,
     )
 
 

@@ -11,8 +11,8 @@ from typing import Any
 
 from profiles.check import schemas
 from profiles.ids import id_form, opaque_form, slug_of
-from profiles.markers import CHOICE, Path, is_choice
-from web.schemas import TYPES, is_of_type, is_valid
+from profiles.markers import CHOICE, Path, resolve
+from web.schemas import TYPES, is_valid
 
 from .errors import DETAIL, error_text
 from .exchange import NOTHING, Exchange, Log
@@ -33,6 +33,7 @@ from .values import (
     preferred,
     scalars,
     seconds_of,
+    type_of,
     with_scalars,
     with_value,
     without_markers,
@@ -360,22 +361,7 @@ def hidden(unified: Unified) -> Unified:
             return value
         return TYPES[type_of(value)][0]
 
-    return Unified(with_scalars(without_choices(unified.body), hide), unified.varying)
-
-
-def without_choices(value: Any) -> Any:
-    """A body in which the first value of each choice stands in its place."""
-    while is_choice(value):
-        value = first_of(value[CHOICE].values())
-    if isinstance(value, list):
-        return [without_choices(each) for each in value]
-    if isinstance(value, dict):
-        return {name: without_choices(each) for name, each in value.items()}
-    return value
-
-
-def type_of(value: Any) -> str:
-    return next(name for name in TYPES if is_of_type(value, name))
+    return Unified(with_scalars(resolve(unified.body, ""), hide), unified.varying)
 
 
 def common_headers(exchanges: Sequence[Exchange], known: Sequence[Known]) -> dict[str, str | None]:

@@ -30,7 +30,6 @@ from .kinds import (
 )
 from .observation import Observation
 from .rules import (
-    BEARER,
     DEPLOYMENTS_PART,
     NO_TOKEN,
     OF_A_BODY,
@@ -45,6 +44,7 @@ KEPT, BROKEN, CONFIRMED, DIFFERS = "kept", "broken", "confirmed", "differs"
 NOT_SEEN, COULD_NOT_CHECK = "not seen", "could not check"
 VERDICTS = (KEPT, BROKEN, CONFIRMED, DIFFERS, NOT_SEEN, COULD_NOT_CHECK)
 
+OF_TOKENS = (TOKEN_MISSING, TOKEN_INVALID)
 RESPONSES = "#/components/responses/"
 SCHEMAS = "#/components/schemas/"
 PROJECT = f"{SCHEMAS}Project"
@@ -91,10 +91,7 @@ UNSTATED = {
 OF_RESPONSES = {Aspect.STATUS, Aspect.MEDIA_TYPE, Aspect.JSON}
 OF_TYPES = {Aspect.TYPE, Aspect.NULL}
 NO_PARTS = ("x-origin", "examples", "links")  # members of the contract
-NO_DEPLOYMENT = "no response names a deployment"
-NOT_RECORDED = "it was not recorded"
-NEEDS_WRITE = "needs --write"
-UNPROVOKED = "no request of a run provokes it"
+NOTHING_SHOWN = "no response showed it"
 
 
 @dataclass(frozen=True)
@@ -122,14 +119,6 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Silence:
-    """Why a kind of response says nothing of its parts."""
-
-    verdict: str
-    reason: str
-
-
-@dataclass(frozen=True)
 class Case:
     """All that the parts of a run are judged by.
 
@@ -143,7 +132,6 @@ class Case:
     compared: list[Compared]
     ours: list[Compared]
     rules: dict[str, Judged]
-    is_recorded: bool
 
 
 def judge_parts(case: Case) -> Iterator[Part]:
@@ -200,8 +188,8 @@ def by_rule(case: Case, part: Part) -> Part:
     rule = case.rules[part.part]
     part = replace(part, probe=purpose_of(rule.exchange))
     if rule.holds is None:
-        verdict = COULD_NOT_CHECK if rule.has_failed else NOT_SEEN
-        return replace(part, verdict=verdict, reason=rule.reason or why_not_asked(case, part.part))
+        verdict = COULD_NOT_CHECK if rule.reason else NOT_SEEN
+        return replace(part, verdict=verdict, reason=rule.reason or NOTHING_SHOWN)
     if rule.holds:
         return replace(part, verdict=KEPT, expected=rule.expected, observed=rule.observed)
     return replace(
@@ -211,16 +199,6 @@ def by_rule(case: Case, part: Part) -> Part:
         observed=rule.observed,
         exchange=rule.exchange,
     )
-
-
-def why_not_asked(case: Case, place: str) -> str:
-    """Why nothing was asked that could show a fixed part."""
-    if case.is_recorded:
-        return NOT_RECORDED
-    has_post = any(each.is_creation for each in case.log.exchanges)
-    if place in (BEARER, POST) and not has_post:
-        return NEEDS_WRITE
-    return NO_DEPLOYMENT
 
 
 def by_comparison(part: Part, shown: list[Compared]) -> Part:
@@ -241,14 +219,12 @@ def by_comparison(part: Part, shown: list[Compared]) -> Part:
 
 
 def without_evidence(case: Case, part: Part, kinds: list[str]) -> Part:
-    """A chosen part with the reason why nothing shows it: of a kind that failed, if one did."""
-    if not kinds:
-        return replace(part, reason=UNPROVOKED)
-    silences = [silence for kind in kinds if (silence := silence_of(case, kind))]
-    for silence in silences:
-        if silence.verdict == COULD_NOT_CHECK:
-            return replace(part, verdict=COULD_NOT_CHECK, reason=silence.reason)
-    return replace(part, reason=silences[0].reason if silences else "no response had it")
+    """A chosen part that nothing shows, with the reason if one of the kinds that can has failed."""
+    for kind in kinds:
+        failure = failure_of(case, kind)
+        if failure:
+            return replace(part, verdict=COULD_NOT_CHECK, reason=failure)
+    return replace(part, reason=NOTHING_SHOWN)
 
 
 def purpose_of(exchange: Exchange | None) -> str:
@@ -264,7 +240,7 @@ def purpose_of(exchange: Exchange | None) -> str:
 def of_responses(case: Case) -> Iterator[tuple[str, Compared]]:
     """What the comparison says of which part."""
     for compared in case.compared:
-        if not silence_of(case, compared.kind):
+        if is_telling(case, compared.kind):
             yield from parts_of(case.contract, compared)
 
 
@@ -315,38 +291,29 @@ def own_members(body: Any) -> list[Any]:
     return [value for path, value in scalars(body) if path[-1:] == (OWN_MEMBER,)]
 
 
-# What says nothing
+# What says nothing of its parts
 
 
-def silence_of(case: Case, kind: str) -> Silence | None:
-    """Why a kind of response says nothing of its parts, None if it says something."""
+def failure_of(case: Case, kind: str) -> str:
+    """Why a kind of response could not be checked, "" if it was, or was not asked for."""
     template = case.seen.templates.get(kind)
     if template is None:
-        return silence_without(case, kind)
+        asked = [each for each in case.log.exchanges if each.purpose]
+        own = [each for each in asked if kind in (kind_of_purpose(each), each.purpose)]
+        return own[-1].failure if own else ""
     last = template.exchanges[-1]
-    is_of_token = kind in (TOKEN_MISSING, TOKEN_INVALID)
-    why = why_nothing(last)
-    if why and not (is_of_token and last.status in NO_TOKEN):
-        return Silence(COULD_NOT_CHECK, why)
-    if is_of_token and last.is_success:
-        return Silence(NOT_SEEN, f"accepted with {last.status}")
-    for part in RULES_OF.get(kind, ()):
-        if case.rules[part].holds is False and not last.is_success:
-            return Silence(NOT_SEEN, last.reason)
-    return None
+    is_rejected = kind in OF_TOKENS and last.status in NO_TOKEN
+    return "" if is_rejected else why_nothing(last)
 
 
-def silence_without(case: Case, kind: str) -> Silence:
-    """Why there is no response of a kind."""
-    asked = [each for each in case.log.exchanges if each.purpose]
-    own = [each for each in asked if kind in (kind_of_purpose(each), each.purpose)]
-    if own:
-        last = own[-1]
-        return Silence(COULD_NOT_CHECK if last.failure else NOT_SEEN, last.reason)
-    if case.is_recorded:
-        return Silence(NOT_SEEN, NOT_RECORDED)
-    reasons = {CREATE: NEEDS_WRITE, DEPLOYMENT: NO_DEPLOYMENT}
-    return Silence(NOT_SEEN, reasons.get(kind, UNPROVOKED))
+def is_telling(case: Case, kind: str) -> bool:
+    """Whether the response of a kind says something of its parts: not that of another reason."""
+    template = case.seen.templates.get(kind)
+    if template is None or failure_of(case, kind):
+        return False
+    if template.exchanges[-1].is_success:
+        return kind not in OF_TOKENS
+    return all(case.rules[part].holds is not False for part in RULES_OF.get(kind, ()))
 
 
 # The parts of a place

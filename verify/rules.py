@@ -29,14 +29,13 @@ NO_PATH = "404, as for a path that does not exist"
 class Judged:
     """Whether a rule holds, as the first exchange shows that contradicts it, or else any.
 
-    `holds` is None if nothing shows it, for a reason; `has_failed` says that it was asked.
+    `holds` is None if nothing shows it. `reason` says why, if it was asked and failed.
     """
 
     holds: bool | None = None
     expected: str = ""
     observed: str = ""
     reason: str = ""
-    has_failed: bool = False
     exchange: Exchange | None = None
 
 
@@ -139,12 +138,11 @@ def why_nothing(exchange: Exchange) -> str:
 
 
 def unseen(asked: list[Exchange]) -> Judged:
-    """What nothing has shown, with the reason of the last request."""
+    """What nothing has shown, with the reason if the last request failed."""
     if not asked:
         return Judged()
     last = asked[-1]
-    why = why_nothing(last)
-    return Judged(reason=why or last.reason, has_failed=bool(why), exchange=last)
+    return Judged(reason=why_nothing(last), exchange=last)
 
 
 def is_as_unknown_path(evidence: Evidence, exchange: Exchange) -> bool:
@@ -211,9 +209,10 @@ def judge_bearer(evidence: Evidence) -> Judged:
         if exchange.is_success:
             observed = f"accepted with {exchange.status}"
             return Judged(False, "rejected", observed, exchange=exchange)
-    lacking = list(lacking_of(evidence, rejected))
-    if lacking:
-        return lacking[0]
+    lacks = list(lacks_of(evidence, rejected))
+    failed = [each for each in lacks if each.reason]
+    if lacks:
+        return (failed or lacks)[0]
     return Judged(True, "rejected", "rejected", exchange=rejected[0])
 
 
@@ -224,21 +223,19 @@ def is_without_token(evidence: Evidence, exchange: Exchange) -> bool:
     return exchange.purpose.endswith((" without a token", " with a wrong token"))
 
 
-def lacking_of(evidence: Evidence, rejected: list[Exchange]) -> Iterator[Judged]:
-    """Why nothing shows that an operation rejects such requests, those that failed first."""
-    found = []
+def lacks_of(evidence: Evidence, rejected: list[Exchange]) -> Iterator[Judged]:
+    """For each operation of which nothing shows that it rejects such requests."""
     for is_one in (is_list, is_creation, is_deployment):
         with_token = [each for each in evidence.of(is_one) if each.is_success]
         for is_missing in (True, False):
             asked = [each for each in rejected if is_one(each) and (not each.token) == is_missing]
             lack = lack_of(asked, bool(with_token))
             if lack:
-                found.append(lack)
-    yield from sorted(found, key=lambda each: not each.has_failed)
+                yield lack
 
 
 def lack_of(asked: list[Exchange], is_accepted: bool) -> Judged | None:
-    """Why these show nothing, None if they show it. `is_accepted` says whether a token helps."""
+    """That these show nothing, None if they show it. `is_accepted` says whether a token helps."""
     if not asked:
         return Judged()
     last = asked[-1]
@@ -246,10 +243,10 @@ def lack_of(asked: list[Exchange], is_accepted: bool) -> Judged | None:
     if status in NO_TOKEN:
         return None
     if last.failure or status == 429 or status >= 500:
-        return Judged(reason=last.reason, has_failed=True, exchange=last)
+        return Judged(reason=last.reason, exchange=last)
     is_of_body = last.method == "POST" and (status < 400 or status in OF_A_BODY)
     if is_of_body or not is_accepted:
-        return Judged(reason=f"{status} tells nothing of the token", exchange=last)
+        return Judged(exchange=last)
     return None
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from profiles.markers import CHOICE, Path, markers_in
-from profiles.times import OURS, TimeForm, time_form
+from profiles.times import OURS, time_form
 
 from .exchange import NOTHING
 from .guesses import (
@@ -19,9 +19,16 @@ from .guesses import (
     SHORTEST_NUMBER,
     STATUS_NAMES,
 )
-from .values import Known, are_same, is_number, is_of_deployment, is_same, last_name, words_of
-
-EXAMPLE = "2026-01-05"
+from .values import (
+    Known,
+    are_same,
+    is_number,
+    is_of_deployment,
+    is_same,
+    last_name,
+    time_like,
+    words_of,
+)
 
 
 @dataclass(frozen=True)
@@ -243,16 +250,7 @@ def time_in_each(readings: list[Reading], path: Path) -> str | None:
     most = max((form for form in forms if form), key=lambda form: form.digits, default=None)
     if most is None or len({form._replace(digits=0) for form in forms if form}) > 1:
         return None
-    example = example_of(most)
-    return f"{{{name}:{example}}}" if example else f"{{{name}}}"
-
-
-def example_of(form: TimeForm) -> str:
-    """A time of a form, "" for the form of times of the contract."""
-    if form == OURS:
-        return ""
-    fraction = f".{'0' * form.digits}" if form.digits else ""
-    return f"{EXAMPLE}{form.separator}09:00:00{fraction}{form.offset}"
+    return f"{{{name}}}" if most == OURS else f"{{{name}:{time_like(most)}}}"
 
 
 def has_markers(value: Any) -> bool:

@@ -9,7 +9,8 @@ from functools import lru_cache
 from typing import Any, TypeVar
 
 from profiles.markers import Path, markers_in, split, values_below
-from profiles.times import time_form
+from profiles.times import TimeForm, time_form
+from web.schemas import TYPES, is_of_type
 from web.times import parse_time
 
 from .exchange import NOTHING
@@ -80,6 +81,11 @@ def is_id(value: Any) -> bool:
     return type(value) in (str, int) and value != ""
 
 
+def type_of(value: Any) -> str:
+    """The name of the type of a JSON value, as a schema has it."""
+    return next(name for name in TYPES if is_of_type(value, name))
+
+
 def is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
@@ -108,6 +114,12 @@ def seconds_of(text: Any) -> float | None:
     end = len(text) - len(form.offset)
     moment = parse_time(f"{text[:10]}T{text[11:end]}{zone}")
     return moment.timestamp() if moment else None
+
+
+def time_like(form: TimeForm) -> str:
+    """A time of a form, as an example."""
+    fraction = f".{'0' * form.digits}" if form.digits else ""
+    return f"2026-01-05{form.separator}09:00:00{fraction}{form.offset}"
 
 
 # Names of members

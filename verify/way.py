@@ -60,7 +60,7 @@ class Way:
     request: Any = None  # its body, with the marker {project.name}
     created_id: Any = None
     created_name: str = ""
-    lists: tuple[Exchange, ...] = ()  # the successful ones of one query, that are JSON
+    lists: tuple[Exchange, ...] = ()  # the successful ones that are JSON
     items_path: Path | None = None  # of the array of the projects, in a list
     id_path: Path | None = None  # in an item
     followed: tuple[Exchange, ...] = ()
@@ -127,10 +127,10 @@ def find_way(log: Log, hints: Hints | None = None) -> Way:
     """Find where the service has what, by a known profile, or by what its values do."""
     hints = hints or Hints()
     kinds = kinds_of(log)
-    lists = lists_of([each for each, kind in kinds.items() if kind == LIST])
+    lists = [each for each, kind in kinds.items() if kind == LIST and is_json(each)]
     creations = [each for each in log.creations if kinds.get(each) == CREATE]
     reads = [each for each, kind in kinds.items() if kind == DEPLOYMENT and is_json(each)]
-    way = Way(lists=lists, creation=choose_creation(creations, reads))
+    way = Way(lists=tuple(lists), creation=choose_creation(creations, reads))
     way = with_name(way, hints)
     way = replace(way, items_path=find_items_path(way, hints))
     way = with_id(way, hints)
@@ -143,14 +143,6 @@ def is_json(exchange: Exchange) -> bool:
 
 
 # The list
-
-
-def lists_of(exchanges: list[Exchange]) -> tuple[Exchange, ...]:
-    """The successful lists that are JSON; of several queries those without one, or as the first."""
-    found = [each for each in exchanges if is_json(each)]
-    queries = [each.query for each in found]
-    query = "" if "" in queries else first_of(queries)
-    return tuple(each for each in found if each.query == query)
 
 
 def find_items_path(way: Way, hints: Hints) -> Path | None:
