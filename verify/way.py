@@ -427,7 +427,6 @@ def with_deployment(way: Way, reads: list[Exchange], hints: Hints) -> Way:
         return way
     followed = by_id[chosen]
     body = followed[-1].seen
-    same = [value for _, value in scalars(body) if is_id(value) and str(value) == chosen]
     owner_id, owner_name = owner_of(way, chosen, body)
     if chosen == created:
         owner_id, owner_name = way.created_id, way.created_name
@@ -435,10 +434,26 @@ def with_deployment(way: Way, reads: list[Exchange], hints: Hints) -> Way:
         way,
         followed=tuple(followed),
         is_own=chosen in (given, created),
-        deployment_id=same[0] if same else chosen,
+        deployment_id=id_in_bodies(chosen, [body, *bodies_of_created(way, chosen == created)]),
         owner_id=owner_id,
         owner_name=owner_name,
     )
+
+
+def bodies_of_created(way: Way, is_created: bool) -> list[Any]:
+    """What shows the created project: its listed form, and the response to its creation."""
+    return [latest_item(way), way.creation.seen] if is_created and way.creation else []
+
+
+def id_in_bodies(text: str, bodies: list[Any]) -> Any:
+    """An id as bodies have it: a number if one has it so, as another may have its text."""
+    found = [
+        value
+        for body in bodies
+        for path, value in scalars(body)
+        if is_id(value) and str(value) == text and (body is bodies[0] or is_called_id(path))
+    ]
+    return first_of(preferred(found, lambda value: isinstance(value, int))) or text
 
 
 def find_created_deployment(way: Way, by_id: dict[str, list[Exchange]], hints: Hints) -> str:

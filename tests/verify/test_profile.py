@@ -245,6 +245,18 @@ def test_the_observation_of_a_log_that_only_reads_has_no_values_of_others() -> N
     assert (item["id"], item["plan"], item["size"]) == ("{project.id}", "text", 1)
 
 
+def test_an_id_that_is_a_number_in_one_body_and_a_text_in_another_is_a_marker_in_both() -> None:
+    api = Api(
+        item=lambda each: {**plain_project(each), "latest_deployment_id": 8050 + each.number},
+        deployment=lambda each: {**plain_deployment(each), "id": str(8050 + each.number)},
+        path_of=lambda each: 8050 + each.number,
+    )
+    document = profile(api)
+    assert document["record"]["latest_deployment_id"] == "{deployment.id}"
+    assert document["deployment"]["body"]["id"] == "{deployment.id:text}"
+    assert document["ids"]["deployments"] == 7040
+
+
 # Secrets
 
 
