@@ -120,7 +120,7 @@ def test_its_commands_are_the_programs(start: Run, live_url: str, tmp_path: Path
     )
     assert (done.returncode, done.stderr) == (0, "")
     done = start("--like", str(profile), "--", "true")
-    assert f"responses are like {profile}; as the contract says" in done.stderr
+    assert f"responses are like {profile}\n" in done.stderr
     assert start("docs", "ci").stdout == (ROOT / "docs" / "ci.md").read_text("utf-8")
     advice = f'redis is not installed: run `"{sys.executable}" -m pip install redis`.\n'
     assert (
