@@ -128,9 +128,8 @@ def test_every_program_reaches_the_stub_and_needs_the_authority(site: Site, comm
 def test_a_host_of_the_page_is_served_and_no_other(site: Site) -> None:
     for host in TRUSTED_HOSTS:
         assert len(site.get("/v1/projects", host=host)["projects"]) == 3
-    (host,) = re.findall(r"`https://(10\.[\d.]+):8443`", TEXTS[NAME])
-    assert f"`--trusted-host {host}`" in TEXTS[NAME]
-    assert site.get("/v1/projects", "-H", f"Host: {host}:8443")["code"] == "host_not_allowed"
+    other = site.get("/v1/projects", "-H", "Host: 10.0.2.2:8443")
+    assert other["code"] == "host_not_allowed"
 
 
 def test_the_stub_gets_path_query_and_headers_as_they_were_sent(site: Site) -> None:
