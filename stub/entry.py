@@ -75,7 +75,6 @@ class Entry(NamedTuple):
     code: str | None  # of the problem, if it is one
     reason: str  # why the request was rejected, or nothing
     operation: Operation | None
-    is_accepted: bool  # by the bearer check
     is_requested: bool  # whether a fault or `Prefer` made the response
     applied: Applied
     status_read: str | None  # of a deployment

@@ -28,10 +28,11 @@ FILTERS = {
 class Journal:
     """The newest entries of a world, numbered from 1 on.
 
-    `count` adds an entry to the coverage: when that is read, or before the entry is forgotten.
+    `count_entry` adds an entry to the coverage: when the coverage is read, or before the entry is
+    forgotten.
     """
 
-    def __init__(self, memory: "JournalMemory", count: Callable[[int, Entry], None]) -> None:
+    def __init__(self, memory: "JournalMemory", count_entry: Callable[[int, Entry], None]) -> None:
         self.lock = RLock()
         self.entries: deque[tuple[int, Entry]] = deque()  # each with its number
         self.size = 0  # bytes that the entries keep
@@ -41,7 +42,7 @@ class Journal:
         self._counted = 0  # the highest number of an entry that was counted
         self._has_ended = False
         self._memory = memory
-        self._count = count
+        self._count_entry = count_entry
 
     def append(self, entry: Entry) -> int:
         """Keep an entry and return its number."""
@@ -62,7 +63,7 @@ class Journal:
         with self.lock:
             first = self.last - len(self.entries) + 1
             for number, entry in islice(self.entries, max(0, self._counted + 1 - first), None):
-                self._count(number, entry)
+                self._count_entry(number, entry)
             self._counted = self.last
 
     def end(self) -> None:
@@ -78,7 +79,7 @@ class Journal:
                 return 0
             number, entry = self.entries.popleft()
             if number > self._counted:
-                self._count(number, entry)
+                self._count_entry(number, entry)
                 self._counted = number
             self.size -= entry.size
             self.dropped += 1

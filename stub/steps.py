@@ -224,7 +224,6 @@ class Steps:
             problem["code"] if problem else None,
             reason,
             operation,
-            visit.is_accepted,
             outcome.response is not None,
             applied,
             visit.status_read if method == "GET" else None,

@@ -163,7 +163,6 @@ class Recorder:
             code=code_of(exchange),
             reason=exchange.failure,
             operation=operation_of(exchange),
-            is_accepted=True,
             is_requested=False,
             applied=Applied(exchange.status),
             status_read=None,
