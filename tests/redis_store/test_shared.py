@@ -11,6 +11,7 @@ from flask.testing import FlaskClient
 from records import Timeline
 from redis_store import RedisStores
 from store import NameTaken, StoreUnavailable, random_id, utc_now
+from stub.tokens import WorldName
 from tests.conftest import (
     SAMPLE_NAMES,
     SAMPLE_SEED,
@@ -26,6 +27,7 @@ from tests.redis_server import RedisServer
 from tests.redis_store.conftest import DAY, assert_unavailable, key_of
 from tests.stores import FAILED, MakeStore, make_shared
 from tests.stub.conftest import race
+from tests.stub.conftest import worlds_of as stub_worlds_of
 
 pytestmark = pytest.mark.process
 
@@ -178,14 +180,18 @@ def test_a_program_frees_the_worlds_that_others_left(
 
 
 def test_worlds_may_begin_while_others_are_freed(programs: list[Flask]) -> None:
-    def begin(start: str) -> None:
-        for number in range(20):
-            control_client_of(programs[0], f"plain.{start}-{number}").get("/_stub/clock")
+    worlds = stub_worlds_of(programs[0])
 
-    begin("first")
-    main = control_client_of(programs[0], "plain")
-    free = partial(main.delete, "/_stub/worlds?idle=0")
-    race([free, partial(begin, "second"), free, partial(begin, "third"), free])
+    def begin(start: str) -> None:
+        for number in range(200):
+            worlds.open(WorldName("", f"{start}-{number}"))
+
+    def free() -> None:
+        for _ in range(20):
+            worlds.free("", 0)
+
+    begin("first")  # which take a while to list
+    race([free, partial(begin, "second"), free, partial(begin, "third")])
 
 
 def test_a_world_that_makes_room_is_freed_unless_another_program_uses_it(
