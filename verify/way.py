@@ -57,7 +57,9 @@ class Way:
     """
 
     creation: Exchange | None = None
-    request: Any = None  # its body, with the marker {project.name}
+    created: Any = NOTHING  # what its response shows of the created project alone
+    created_path: Path | None = None  # there, of a list that had other projects, too
+    request: Any = None  # the body of the creation, with the marker {project.name}
     created_id: Any = None
     created_name: str = ""
     lists: tuple[Exchange, ...] = ()  # the successful ones that are JSON
@@ -81,10 +83,16 @@ class Way:
         found = at(exchange.json, self.items_path)
         return len(found) if isinstance(found, list) else 0
 
+    @property
+    def created_record(self) -> Any:
+        """The created project in the response to its creation."""
+        path = () if self.created_path is None else (*self.created_path, 0)
+        return at(self.created, path)
+
     @cached_property
     def created_items(self) -> dict[Exchange, Any]:
         """The created project in each of the lists, None if it is not there."""
-        return {each: find_created_item(self, each) for each in self.lists}
+        return {each: find_created_item(self, each, self.items_path) for each in self.lists}
 
     def created_item(self, exchange: Exchange) -> Any:
         return self.created_items.get(exchange)
@@ -133,6 +141,8 @@ def find_way(log: Log, hints: Hints | None = None) -> Way:
     way = Way(lists=tuple(lists), creation=choose_creation(creations, reads))
     way = with_name(way, hints)
     way = replace(way, items_path=find_items_path(way, hints))
+    way = with_id_path(way, hints)
+    way = with_created(way)
     way = with_id(way, hints)
     way = with_deployment(way, reads, hints)
     return with_status(way, hints)
@@ -204,15 +214,15 @@ def likeness_of(items: list[Any], name: str, known: set[str]) -> int:
     return 0
 
 
-def find_created_item(way: Way, exchange: Exchange) -> Any:
-    """The created project in a list, None if it is not there."""
-    if way.creation is None:
+def find_created_item(way: Way, exchange: Exchange, path: Path | None) -> Any:
+    """The created project in an array of a response, None if it is not there."""
+    seen = at(exchange.seen, path)
+    if way.creation is None or not isinstance(seen, list):
         return None
-    seen = way.items_of(exchange)
-    items = at(exchange.json, way.items_path)
     found = find_created(seen, way)
+    items = at(exchange.json, path)
     has_records = any(isinstance(each, dict) for each in seen)
-    if found is None and has_records and len(seen) < way.size_of(exchange):
+    if found is None and has_records and len(seen) < len(items):
         # Of a long list not all is looked at: there an item has the name itself.
         named = [
             each for each in items if isinstance(each, dict) and way.created_name in each.values()
@@ -236,7 +246,7 @@ def find_created(items: list[Any], way: Way) -> Any:
     return None
 
 
-def has_value(item: Any, text: str, members: set[str]) -> bool:
+def has_value(item: Any, text: str, members: Container[str] = ()) -> bool:
     for path, value in values_below(item):
         is_equal = value == text or (type(value) is int and str(value) == text)
         if is_equal and is_through_objects(path) and (not members or last_name(path) in members):
@@ -279,6 +289,7 @@ def with_name(way: Way, hints: Hints) -> Way:
             path = find_sent_name(sent, creation.seen, Counter(listed))
     if path is None:
         texts = {path: each for path, each in scalars(creation.seen) if isinstance(each, str)}
+        texts = {path: each for path, each in texts.items() if is_through_objects(path)}
         return replace(way, created_name=texts.get(called_name(texts) or ("",), ""))
     return replace(way, created_name=at(sent, path), request=with_value(sent, path, NAME))
 
@@ -309,9 +320,8 @@ def called_name(texts: dict[Path, str]) -> Path | None:
     return first_of(preferred(alike, lambda path: last_name(path) == "name"))
 
 
-def with_id(way: Way, hints: Hints) -> Way:
-    """The way with the id of the created project, and where a listed project has its id."""
-    body = way.creation.seen if way.creation else NOTHING
+def with_id_path(way: Way, hints: Hints) -> Way:
+    """The way with the place where a listed project has its id."""
     mine = latest_item(way)
     others = [each for each in last_items(way) if each is not mine][:MAX_OTHERS]
     known = known_path(hints, "list", "project.id")
@@ -320,21 +330,87 @@ def with_id(way: Way, hints: Hints) -> Way:
         id_path = known[len(way.items_path) + 1 :]
     sample = mine if mine is not None else first_of(others)
     if not is_id(at(sample, id_path)):
+        body = way.creation.seen if way.creation else NOTHING
         id_path = find_id_of_items(mine, others, body, way.created_name)
-    created_id = at(mine, id_path)
-    if not is_id(created_id):
-        path = known_path(hints, "create", "project.id")
-        created_id = at(body, path)
-        own_path = find_id(body, [], name=way.created_name)
+    return replace(way, id_path=id_path)
+
+
+def with_created(way: Way) -> Way:
+    """The way with what the response to the creation shows of the created project alone.
+
+    A service may respond with its whole list: of it the created project stays. If it is not there,
+    or another listed project stands elsewhere, the response shows nothing.
+    """
+    if way.creation is None:
+        return way
+    body = way.creation.seen
+    others = others_listed(way)
+    path = find_list(way, way.creation, others)
+    if path is not None:
+        mine = find_created_item(way, way.creation, path)
+        body = NOTHING if mine is None else with_value(body, path, [mine])
+    if has_one_of(body, others, way):
+        body = NOTHING
+    return replace(way, created=body, created_path=path)
+
+
+def others_listed(way: Way) -> set[tuple[str, str]]:
+    """The ids and the names of the listed projects, but for the created one."""
+    found = set()
+    for exchange in way.lists:
+        mine = way.created_item(exchange)
+        is_before = way.creation is not None and exchange.sent_at <= way.creation.sent_at
+        if mine is None and not is_before:
+            continue  # it may be one of them
+        for item in way.items_of(exchange):
+            if item is not mine and way.id_of(item) is not None:
+                found.add((str(way.id_of(item)), way.name_of(item)))
+    return found
+
+
+def has_one_of(body: Any, others: set[tuple[str, str]], way: Way) -> bool:
+    """Whether an object in a body is one of these projects."""
+    ids = {own_id for own_id, _ in others}
+    for _, value in values_below(body):
+        own_id = str(way.id_of(value))
+        if own_id in ids and (own_id, way.name_of(value)) in others:
+            return True
+    return False
+
+
+def find_list(way: Way, creation: Exchange, others: set[tuple[str, str]]) -> Path | None:
+    """The path of an array with projects of others in the response to the creation.
+
+    It has one that is listed, or beside the created one another object, with no name outside.
+    """
+    body = creation.seen
+    for path in arrays_in(body):
+        items = at(body, path)
+        if has_one_of(items, others, way):
+            return path
+        objects = [each for each in items if isinstance(each, dict)]
+        if len(objects) < 2 or find_created_item(way, creation, path) is None:
+            continue
+        if not has_value(with_value(body, path, []), way.created_name):
+            return path
+    return None
+
+
+def with_id(way: Way, hints: Hints) -> Way:
+    """The way with the id of the created project."""
+    created_id = way.id_of(latest_item(way))
+    if created_id is None:
+        created_id = at(way.created, known_path(hints, "create", "project.id"))
+        own_path = find_id(way.created_record, [], name=way.created_name)
         if not is_id(created_id) and own_path and is_called_id(own_path):
-            created_id = at(body, own_path)
-    return replace(way, id_path=id_path, created_id=created_id if is_id(created_id) else None)
+            created_id = at(way.created_record, own_path)
+    return replace(way, created_id=created_id if is_id(created_id) else None)
 
 
 def latest_item(way: Way) -> Any:
     """The created project as it was listed last, None if it was not."""
     for exchange in reversed(way.lists):
-        item = find_created_item(way, exchange)
+        item = way.created_item(exchange)
         if item is not None:
             return item
     return None
@@ -400,7 +476,7 @@ def find_candidates(
         own_id = way.id_of(first_of(items))
         return candidates_in(items, [], own_id, *known_places(hints, "list", way), among=among)
     mine = latest_item(way)
-    bodies = [way.creation.seen] if mine is None else [way.creation.seen, mine]
+    bodies = [way.created] if mine is None else [way.created, mine]
     places = [*known_places(hints, "create", way), *known_places(hints, "list", way)]
     return candidates_in(bodies, [way.creation], way.created_id, *places, among=among)
 
@@ -442,7 +518,7 @@ def with_deployment(way: Way, reads: list[Exchange], hints: Hints) -> Way:
 
 def bodies_of_created(way: Way, is_created: bool) -> list[Any]:
     """What shows the created project: its listed form, and the response to its creation."""
-    return [latest_item(way), way.creation.seen] if is_created and way.creation else []
+    return [latest_item(way), way.created] if is_created else []
 
 
 def id_in_bodies(text: str, bodies: list[Any]) -> Any:
