@@ -7,10 +7,21 @@ from typing import Any
 import pytest
 
 from profiles.profile import make_profile
-from tests.verify.apis import BASE, NAME, Api, Project, observed, plain_deployment, profile, sent
+from tests.verify.apis import (
+    BASE,
+    NAME,
+    TOKEN,
+    Api,
+    Project,
+    observed,
+    plain_deployment,
+    profile,
+    sent,
+)
 from verify.candidates import candidates_in
 from verify.exchange import Exchange, Log
 from verify.kinds import kinds_of
+from verify.script import Plan, Session
 from verify.status import find_status
 from verify.way import Hints, find_candidates, find_id, find_items, find_way
 
@@ -218,6 +229,46 @@ def recorded(log: Log) -> Log:
     """The log as somebody has recorded it."""
     exchanges = [replace(each, purpose="") for each in log.exchanges]
     return Log(log.base, tuple(exchanges))
+
+
+class Late:
+    """A service that lists a new project at once, and names its deployment seven seconds later."""
+
+    base = BASE
+
+    def __init__(self, before: dict[str, Any]) -> None:
+        self.before = before
+        self.seconds = 0.0
+        self.projects: list[dict[str, Any]] = []
+
+    def sleep(self, seconds: float) -> None:
+        self.seconds += seconds
+
+    def clock(self) -> float:
+        return self.seconds
+
+    def send(self, request: Exchange) -> Exchange:
+        request = replace(request, sent_at=self.seconds)
+        if request.token != TOKEN:
+            return sent(request, 401, {}, {})
+        if request.is_creation:
+            self.projects = [{"id": "p-1", "name": request.sent_json["name"], **self.before}]
+            return sent(request, 201, {}, self.projects[0])
+        if request.is_list:
+            if self.projects and self.seconds > 7:
+                self.projects[0]["deployment_id"] = "d-1"
+            return sent(request, 200, {}, {"projects": self.projects})
+        if request.deployment_id == "d-1" and self.seconds > 7:
+            return sent(request, 200, {}, {"id": "d-1", "status": "succeeded"})
+        return sent(request, 404, {}, {})
+
+
+@pytest.mark.parametrize("before", [{}, {"deployment_id": None}, {"deployment_id": ""}])
+def test_an_id_that_appears_late_is_found_by_polling_the_list(before: dict[str, Any]) -> None:
+    service = Late(before)
+    plan = Plan(TOKEN, writes=True, pause=0.0)
+    log = Session(service, plan, sleep=service.sleep, clock=service.clock).ask_all()
+    assert find_way(log).deployment_id == "d-1"
 
 
 KINDS: list[tuple[str, str, int, str, str]] = [
