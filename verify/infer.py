@@ -17,7 +17,6 @@ from .errors import common_form
 from .exchange import NOTHING, Exchange, Log
 from .guesses import COMPUTED, NEXT_WORDS, NO_COUNT_WORDS, PAGE_WORDS
 from .kinds import CREATE, DEPLOYMENT, LIST
-from .limits import Limited
 from .observation import NEWEST, OLDEST, Observation, Template
 from .observe import clock_of, without_data
 from .privacy import TEXT, Privacy
@@ -190,13 +189,8 @@ class Inference:
     def _reason_against(self, template: Template) -> str:
         """Why a profile cannot have the last body of a kind, "" if it can."""
         exchange = template.exchanges[-1]
-        body = exchange.json
-        path = self._way.items_path
-        if template.kind == CREATE and template.is_own:
-            body = self._way.created
-        if template.kind == LIST and path is not None and at(body, path) is not NOTHING:
-            body = with_value(body, path, [self._way.created_item(exchange)])
-        if Limited(body).is_cut:
+        paths = {LIST: self._way.items_path, CREATE: self._way.created_path}
+        if self._way.is_cut(exchange, paths.get(template.kind)):
             return "is too large"
         try:
             parse_json(exchange.content, DEPTH)

@@ -572,7 +572,7 @@ def test_what_a_profile_cannot_have_is_left_out() -> None:
 
 
 def with_sign(sign: str) -> Callable[[Project], Any]:
-    return lambda project: {"id": sign * project.number, "name": project.name}
+    return lambda project: {**plain_project(project), "id": sign * project.number}
 
 
 def test_names_of_members_that_are_data_and_our_own_member_are_left_out() -> None:
