@@ -1,8 +1,9 @@
 """What the stub responds to a large table of requests, as recorded: the files of `replayed/`.
 
-A file is a scenario. Its first line has the options of the app; each further line has a request and
-its response, or `advance`, the seconds by which the clock of the machine goes on. To add a request,
-write a line with its `send` alone. To record the responses anew, run
+A file is a scenario. Its first line has the options of the app, of which `like` is a profile or the
+name of one in `services/`; each further line has a request and its response, or `advance`, the
+seconds by which the clock of the machine goes on. To add a request, write a line with its `send`
+alone. To record the responses anew, run
 
     .venv/bin/python -m tests.replayed
 
@@ -35,7 +36,8 @@ USUAL = {"Cache-Control": "no-store", "Content-Type": "application/json"}
 def make_app(given: dict[str, Any], clock: Clock, **more: Any) -> Flask:
     """The app of a scenario; its responses depend on the requests alone."""
     options: dict[str, Any] = {"freeze": START, **given, **more}
-    profile = make_profile(DOCUMENTS[given["like"]]) if "like" in given else None
+    like = given.get("like")
+    profile = make_profile(DOCUMENTS[like] if isinstance(like, str) else like) if like else None
     seed = seed_of(given["seed"]) if "seed" in given else sample_of(profile)
     states = {name: seed_of(each) for name, each in given.get("states", {}).items()}
     options |= {"like": profile, "seed": seed, "states": states}
