@@ -348,8 +348,8 @@ def test_keys_reach_the_filter_the_pause_and_the_help(console: Console) -> None:
     expect(tip).to_be_hidden()
 
 
-def test_worlds_are_listed_chosen_and_apart(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
-    with serving(make_stub(seed=SAMPLE_SEED)) as port:
+def test_worlds_are_listed_chosen_and_apart(page: Page) -> None:
+    with serving(make_stub(seed=SAMPLE_SEED, max_worlds=1)) as port:
         console = Console(page, f"http://127.0.0.1:{port}")
         console.visit()
         expect(console.page.get_by_text(console.url, exact=True)).to_be_visible()
@@ -377,7 +377,6 @@ def test_worlds_are_listed_chosen_and_apart(page: Page, monkeypatch: pytest.Monk
             world.fill(name)
             world.press("Enter")
             expect(console.alert).to_contain_text("The world is invalid.")
-        monkeypatch.setattr("stub.worlds.MAX_WORLDS", 1)
         world.fill("more")
         world.press("Enter")
         expect(console.alert).to_contain_text("There is no room for another world.")

@@ -13,6 +13,7 @@ from redis_store import RedisStores
 from store import NameTaken, StoreUnavailable, random_id, utc_now
 from tests.conftest import (
     SAMPLE_NAMES,
+    SAMPLE_SEED,
     START,
     Clock,
     control_client_of,
@@ -24,7 +25,7 @@ from tests.contract import CREATED, assert_problem
 from tests.redis_server import RedisServer
 from tests.redis_store.conftest import DAY, assert_unavailable, key_of
 from tests.stores import FAILED, MakeStore, make_shared
-from tests.stub.conftest import in_thread, interrupted
+from tests.stub.conftest import race
 
 pytestmark = pytest.mark.process
 
@@ -177,31 +178,31 @@ def test_a_program_frees_the_worlds_that_others_left(
 
 
 def test_worlds_may_begin_while_others_are_freed(programs: list[Flask]) -> None:
+    def begin(start: str) -> None:
+        for number in range(20):
+            control_client_of(programs[0], f"plain.{start}-{number}").get("/_stub/clock")
+
+    begin("first")
     main = control_client_of(programs[0], "plain")
-    begun = []
-
-    def begin(line: int) -> None:
-        world = control_client_of(programs[0], f"plain.world-{line}")
-        begun.append(in_thread(lambda: world.get("/_stub/clock"), 0.01)[0])
-
-    with interrupted(begin, "tokens.py"):
-        assert main.delete("/_stub/worlds?idle=0").status_code == 204
-    for each in begun:
-        each.join()
+    free = partial(main.delete, "/_stub/worlds?idle=0")
+    race([free, partial(begin, "second"), free, partial(begin, "third"), free])
 
 
 def test_a_world_that_makes_room_is_freed_unless_another_program_uses_it(
-    programs: list[Flask], shared_redis: RedisServer, clock: Clock, monkeypatch: pytest.MonkeyPatch
+    shared_redis: RedisServer, clock: Clock
 ) -> None:
-    monkeypatch.setattr("stub.worlds.MAX_WORLDS", 1)
-    control_client_of(programs[0], "one.a").post("/v1/projects", json={"name": "a"})
-    full = control_client_of(programs[0], "one.b").get("/v1/projects")
+    shared_redis.clear()
+    stores = RedisStores(shared_redis.url)
+    options: dict[str, Any] = {"tokens": ["team-a=one"], "clock": clock, "seed": SAMPLE_SEED}
+    program = make_stub(**options, stores=stores, max_worlds=1)
+    control_client_of(program, "one.a").post("/v1/projects", json={"name": "a"})
+    full = control_client_of(program, "one.b").get("/v1/projects")
     assert_problem(full, 507, "too_many_worlds")
     for name, seconds, there in (("b", DAY, True), ("c", DAY - 3600, False)):
         clock.advance(3600)
         before = key_of("team-a/a" if name == "b" else "team-a/b")
         shared_redis.client.expire(before, seconds)
-        assert names(control_client_of(programs[0], f"one.{name}")) == SAMPLE_NAMES
+        assert names(control_client_of(program, f"one.{name}")) == SAMPLE_NAMES
         assert shared_redis.client.exists(before) == there
 
 
