@@ -25,18 +25,8 @@ from tests.contract import CREATED, assert_problem
 from tests.redis_server import RedisServer
 from tests.redis_store.conftest import DAY, assert_unavailable, key_of
 from tests.stores import FAILED, MakeStore, make_shared
-from tests.stub.conftest import race
 
 pytestmark = pytest.mark.process
-
-
-def test_tenants_share_nothing_and_programs_share_their_worlds(programs: list[Flask]) -> None:
-    tokens = ("one", "one.job", "two", "two.job", "plain", "plain.job")
-    for token in tokens:
-        created = control_client_of(programs[0], token).post("/v1/projects", json={"name": token})
-        assert created.status_code == CREATED
-    for token in tokens:
-        assert names(control_client_of(programs[1], token)) == [*SAMPLE_NAMES, token]
 
 
 def test_a_turned_clock_is_that_of_the_other_program(two: list[FlaskClient], clock: Clock) -> None:
@@ -87,7 +77,7 @@ def make_store(redis_stores: RedisStores) -> MakeStore:
     return partial(make_shared, redis_stores, world="", clock=utc_now, ids=ids)
 
 
-@pytest.mark.parametrize("times", [0, 3, 39, 40])
+@pytest.mark.parametrize("times", [39, 40])
 def test_a_change_is_repeated_up_to_40_times_with_the_same_ids(
     make_store: MakeStore, times: int, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -175,17 +165,6 @@ def test_a_program_frees_the_worlds_that_others_left(
     assert main.delete("/_stub/worlds?idle=0").status_code == 204
     assert worlds_of(programs[1], "one") == {"": 3, "used": 4}
     assert worlds_of(programs[1], "two") == {"": 3, "left": 4}
-
-
-def test_worlds_may_begin_while_others_are_freed(programs: list[Flask]) -> None:
-    def begin(start: str) -> None:
-        for number in range(20):
-            control_client_of(programs[0], f"plain.{start}-{number}").get("/_stub/clock")
-
-    begin("first")
-    main = control_client_of(programs[0], "plain")
-    free = partial(main.delete, "/_stub/worlds?idle=0")
-    race([free, partial(begin, "second"), free, partial(begin, "third"), free])
 
 
 def test_a_world_that_makes_room_is_freed_unless_another_program_uses_it(
