@@ -28,8 +28,6 @@ from .reports import Case, Failure, ReportFile, junit_xml
 from .stderr import say
 from .watch import Watch, stamps_of
 
-FEW_CONNECTIONS = 200  # of a team's tests, or of a browser and a few tools
-
 
 @dataclass(frozen=True)
 class Parts:
@@ -148,12 +146,6 @@ def notes(settings: Settings, port: int) -> Iterator[str]:
     options = settings.options
     for address in server.addresses_for_others(settings.host):
         yield f"for other machines: http://{server.in_brackets(address)}:{port}"
-    room = server.connection_limit()
-    if room < FEW_CONNECTIONS:
-        yield (
-            f"warning: more than {room} connections at once have to wait for each other: raise "
-            "the limit of open files (ulimit -n)"
-        )
     yield from token_warnings(settings)
     if settings.keep and settings.keep.exists():
         yield f"the records are those of {settings.keep}"

@@ -4,7 +4,6 @@ import errno
 import io
 import os
 import re
-import resource
 import select
 import signal
 import socket
@@ -81,14 +80,6 @@ def test_what_is_unusual_is_said_at_the_start(options: list[str], note: str) -> 
 def test_what_is_random_has_another_seed_in_each_run(options: list[str]) -> None:
     shown = run(*options).stderr + run(*options, "--", "true").stderr
     assert len({*re.findall(r"-seed (\d+)\n", shown)}) == 2
-
-
-def test_a_start_with_files_for_few_connections_is_warned_of(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(resource, "getrlimit", lambda kind: (64, 64))
-    warning = "warning: more than 48 connections at once have to wait for each other: raise "
-    assert warning in run().stderr
 
 
 def test_output_that_cannot_be_written_is_ignored() -> None:

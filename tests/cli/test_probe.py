@@ -46,7 +46,7 @@ def test_a_tolerant_client_depends_on_nothing(tmp_path: Path) -> None:
     assert [each["tier"] for each in report["probe"]["axes"]] == [*6 * [1], *7 * [2]]
     assert (done.status, report["findings"]) == (0, [])
     assert number_of_runs(done.stderr) == 1 + 13
-    assert done.stderr.splitlines()[1].endswith(" s; 13 axes, seed 7; 13 runs to come")
+    assert done.stderr.splitlines()[1].endswith(" s; seed 7, runs to come: 13")
     assert "no dependency was found with seed 7; others may find more\n" in done.stderr
 
 
@@ -349,7 +349,7 @@ def test_what_the_client_did_after_failures_is_told_and_what_was_wrong_is_found(
     done, report = probe(tmp_path, "--", *script(REPEATS), axes="failures")
     names = ["unavailable", "lost-response", "cut-body", "wrong-body", "stalled"]
     lines = done.stderr.splitlines()
-    assert lines[1].endswith(" s; 5 failures, seed 7; 5 runs to come")
+    assert lines[1].endswith(" s; seed 7, runs to come: 5")
     assert [line for line in lines if line.startswith("  | json.decoder.JSONDecodeError: ")]
     head, *rows = (line.strip() for line in lines if line.startswith("  ") and "|" not in line)
     assert head.split() == names
