@@ -52,7 +52,7 @@ def test_an_open_address_is_printed_for_this_machine_and_for_others(
     done = run("--host", host, "--token", "long-token", during=port_of)
     url = f"http://{loopback}:{done.result}"
     assert done.stdout == f"listening on {url}\n"
-    assert f'try: curl -H "Authorization: Bearer $STUB_TOKEN" {url}/v1/projects\n' in done.stderr
+    assert f'try: curl -H "Authorization: Bearer TOKEN" {url}/v1/projects\n' in done.stderr
     assert f"for other machines: http://203.0.113.7:{done.result}\n" in done.stderr
     assert "http://127.0.1.1" not in done.stderr
 

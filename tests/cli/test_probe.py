@@ -261,7 +261,7 @@ name != 'plain' and print('read:', sys.stdin.read())
 if name == {last!r} and (name != 'members' or not is_first(name)):
   os.kill(os.getppid(), {int(number)})
   signal.pause()
-sys.exit({last != 'headers'} and name.startswith('members'))
+sys.exit({last != "headers"} and name.startswith('members'))
 """
     axes = "members,headers,unavailable,cut-body"
     done, report = probe(tmp_path, "--", *script(code), axes=axes)
