@@ -151,7 +151,7 @@ def test_invalid_usage_is_one_line_with_the_reason(args: list[str], reason: str)
 
 
 INVALID_VARIABLES = [
-    ("STUB_PORT", "x", "'x' is not a valid integer"),
+    ("STUB_PORT", "x", "'x' is not a valid integer."),
     ("STUB_TOKEN", "s3cret!", "a token is made of"),
     ("STUB_TOKEN", ",", "a token is made of"),
     ("STUB_ENV", "A={url}\ns3cret", "give NAME=VALUE"),

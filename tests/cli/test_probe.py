@@ -227,6 +227,7 @@ if name != 'plain':
     )
     assert "  | *** hangs\n" in done.stderr
     (axis,) = report["probe"]["axes"]
+    assert axis["seconds"] < 30
     assert len(axis["output"]) == 16 * 1024
     assert axis["output"].endswith("*** hangs\n")
     for pid in (tmp_path / "pids").read_text().split():
