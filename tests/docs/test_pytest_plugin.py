@@ -117,8 +117,6 @@ def test_a_test_has_a_world_and_shows_its_requests(team: Path) -> None:
     assert "3 failed, 8 passed, 1 error" in done.stdout
     assert "#2 POST /v1/projects 422 invalid_body (/name must not be blank)" in done.stdout
     assert ".py:" not in done.stdout.replace("test_shop.py:", "")
-    seeded = run(team, "-n", "2", "-rP", "--stub-seed=seed.json", "test_state.py")
-    assert state_of(seeded).startswith("state: of-the-seed\n")
 
 
 def test_options_say_how_the_program_starts(team: Path) -> None:
