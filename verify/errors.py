@@ -12,7 +12,7 @@ from .guesses import CODE, LEAST_NAME, NONCE, PROSE_NAMES
 from .values import are_same, at, last_name, scalars, with_value, words_of
 
 DETAIL = "{error.detail}"
-IDENTIFIER = re.compile("[a-z0-9]+([_.:/-][a-z0-9]+)*|[A-Z0-9]+([_.:-][A-Z0-9]+)*")
+IDENTIFIER = re.compile("[A-Za-z0-9]+([_.:/-][A-Za-z0-9]+)*")
 
 
 def error_text(path: Path, value: Any, status: int, sent: Collection[str]) -> Any:
