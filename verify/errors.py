@@ -83,8 +83,10 @@ def common_value(values: list[Any], statuses: list[int]) -> Any:
         return "{error.status}"
     if values == [str(status) for status in statuses]:
         return "{error.status:text}"
-    if are_same(values) or not isinstance(first, str):
+    if are_same(values) or not isinstance(first, int | str):
         return first
+    if isinstance(first, int):
+        return first if isinstance(first, bool) else "{error.status}"
     is_title = all(value == "{error.title}" for value in values)
     if is_title or DETAIL in values:
         return "{error.title}" if is_title else DETAIL

@@ -7,7 +7,7 @@ STATUS_NAMES = {"status", "state", "phase", "readystate"}
 PROSE_NAMES = {"message", "detail", "details", "description", "reason", "text", "log", "title"}
 DEPLOYMENT_WORDS = {
     "deployment", "deploy", "build", "release", "operation", "job", "run", "task", "action",
-    "rollout", "revision",
+    "rollout", "revision", "pipeline", "workflow", "execution",
 }  # fmt: skip
 ID_WORDS = {"id", "uid", "uuid", "guid", "key", "ref", "slug"}
 COUNT_WORDS = {"count", "total", "length"}

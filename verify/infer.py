@@ -127,7 +127,7 @@ class Inference:
         if template is None or not self._is_usable(template):
             return None
         if not template.is_own:
-            self._notes.append("/create is left out: the response has projects of others")
+            self._notes.append("/create is left out: it has other projects, or a map of them")
             return None
         body = self._clean(template.body, self._way.created_path, "/create/body")
         form = self._form(template, body)

@@ -333,7 +333,7 @@ def with_created(way: Way) -> Way:
     if path is not None:
         mine = find_created_item(way, way.creation, path).value
         body = NOTHING if mine is None else with_value(body, path, [mine])
-    if has_one_of(body, others, way) or has_map_of(way.lists, way.creation):
+    if has_one_of(body, others, way) or has_map(way, way.creation):
         body = NOTHING
     return replace(way, created=body, created_path=path)
 
@@ -362,19 +362,26 @@ def has_one_of(body: Any, others: set[tuple[str, str]], way: Way) -> bool:
     return False
 
 
-def has_map_of(lists: Sequence[Exchange], creation: Exchange) -> bool:
-    """Whether the response to the creation is a map that has an object of an earlier list."""
-    mapped = objects_of_maps(creation.seen)
-    earlier = [each.seen for each in lists if each.sent_at <= creation.sent_at]
-    return any(each in mapped for body in earlier[-1:] for each in objects_of_maps(body))
+def has_map(way: Way, creation: Exchange) -> bool:
+    """Whether the response to the creation is a map of projects, as lists without an array are."""
+    if way.items_path is not None:
+        return False
+    created = objects_of_maps(creation.seen)
+    listed = [item for each in way.lists for item in objects_of_maps(each.seen).items()]
+    for key, value in listed:
+        own = created.get(key, {})
+        has_name = way.created_name in own.values() and way.created_name in value.values()
+        if has_name or (own and own == value):
+            return True
+    return False
 
 
-def objects_of_maps(body: Any) -> list[tuple[str, Any]]:
+def objects_of_maps(body: Any) -> dict[str, dict[str, Any]]:
     """The members of each object that has objects alone."""
-    found = []
+    found = {}
     for _, value in values_below(body):
         if isinstance(value, dict) and all(isinstance(each, dict) for each in value.values()):
-            found += list(value.items())
+            found.update(value)
     return found
 
 

@@ -225,8 +225,10 @@ def test_a_map_of_projects_is_no_list_and_is_told() -> None:
     found = inferred(log)
     assert found.document.keys() & {"list", "create"} == set()
     assert "/list is left out: it has no array of projects" in found.notes
-    assert "/create is left out: the response has projects of others" in found.notes
+    assert "/create is left out: it has other projects, or a map of them" in found.notes
     assert "prj_7041" not in json.dumps(found.document)
+    alone = Api(listed=mapped, created=lambda each: (201, {}, mapped([plain_project(each)])))
+    assert "prj_7044" not in json.dumps(profile(alone))
     assert "create" in profile(Api(listed=mapped))
 
 
@@ -241,7 +243,7 @@ def test_a_creation_that_shows_projects_of_others_is_left_out_and_told(key: str)
     found = inferred(Api(item=lambda each: {**plain_project(each), "latest_deployment_id": None},
                          created=created).log())  # fmt: skip
     assert "create" not in found.document
-    assert "/create is left out: the response has projects of others" in found.notes
+    assert "/create is left out: it has other projects, or a map of them" in found.notes
     assert "sample-1" not in json.dumps(found.document)
 
 
@@ -534,7 +536,8 @@ def test_codes_stay_in_an_error_and_prose_does_not() -> None:
             "error": {"code": f"E{status}", "type": "NotFoundError", "reason": "NoRoute"},
             "message": f"There is no {code}.", "title": HTTPStatus(status).phrase,
             "resource": "projects", "status": str(status), "docs": "https://acme.example/errors",
-            "description": "Unauthorized access", "path": "/v1/stub-verify-2", "retry": False,
+            "description": "Unauthorized access", "number": 2000 + len(code),
+            "path": "/v1/stub-verify-2", "retry": False,
         }  # fmt: skip
 
     errors = profile(Api(error=rejecting))["errors"]
@@ -542,7 +545,7 @@ def test_codes_stay_in_an_error_and_prose_does_not() -> None:
         "error": {"code": "E401", "type": "NotFoundError", "reason": "NoRoute"},
         "message": "{error.detail}", "title": "{error.title}", "resource": "projects",
         "status": "401", "docs": "https://acme.example/errors", "retry": False,
-        "description": "{error.detail}", "path": "{error.detail}",
+        "description": "{error.detail}", "path": "{error.detail}", "number": 2008,
     }  # fmt: skip
     default = errors["default"]["body"]
     assert default["error"] == {
@@ -551,6 +554,7 @@ def test_codes_stay_in_an_error_and_prose_does_not() -> None:
         "reason": "NoRoute",
     }
     assert (default["status"], default["title"]) == ("{error.status:text}", "{error.title}")
+    assert default["number"] == "{error.status}"
 
 
 def test_an_error_that_is_no_error_of_its_kind_is_not_in_a_profile() -> None:

@@ -84,6 +84,7 @@ CANDIDATES: list[tuple[Any, list[str]]] = [
     ({"taskUid": 9, "action_id": "a"}, ["9", "a"]),
     ({"batchUid": "b", "region": "fra"}, ["b"]),
     ({"name": "projects/7/operations/o-1"}, ["o-1"]),
+    ({"latest": "sites/shop/versions/v-1", "pipeline": {"id": 7}}, ["v-1", "7"]),
 ]
 
 
