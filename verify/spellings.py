@@ -25,7 +25,10 @@ SECRET_MEMBER = re.compile(
     "passw|passphrase|pwd|(^|_)pass(_|$)|credential|signature|(^|_)sig$|connection_?string"
     "|(^|_)key$|(^|_)dsn$"
 )
-NO_SECRET = re.compile("page|next|cursor|continuation|_(id|name|type|count|at|in)$")
+NO_SECRET = re.compile(
+    "page|next|cursor|continuation|_(id|name|type|count|at|in)$"
+    "|^(primary|partition|sort|foreign|public)_key$"
+)
 """Names of what is none: a page token, the id of a key."""
 SENT_SECRET = re.compile("code|otp|pin|assertion", re.IGNORECASE)  # whole names, in a request alone
 PLACEHOLDER = re.compile("redact|filter|saniti|mask|placeholder|removed|hidden", re.IGNORECASE)
