@@ -33,6 +33,7 @@ def test_each_request_is_safe_or_a_post_alone_and_its_token_in_one_header(
     (wrong,) = {str(each) for each in sent} - {f"Bearer {TOKEN}", "None"}
     assert re.fullmatch(f"Bearer [a-z0-9]{{{len(TOKEN)}}}", wrong)
     assert sent[wrong] == sent[None] == len(methods) + 1
+    assert {each.header("User-Agent") for each in requests} == {"stub-verify"}
     for each in requests:
         others = [value for name, value in each.headers if name != "Authorization"]
         assert TOKEN not in f"{each.target} {others} {each.body!r}"

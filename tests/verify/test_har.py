@@ -158,6 +158,7 @@ OTHER_WRITERS = [
     with_port_of_the_scheme,
     encoded("base64", base64_of),
     encoded("BASE64", base64_of),
+    encoded("base64", lambda data: base64.encodebytes(data).decode()),
     encoded("hex", bytes.hex),
     encoded("hex", chunks_of, **{"Content-Encoding": "gzip"}),
     encoded("", chunks_of, **{"Content-Encoding": "gzip"}),
@@ -198,9 +199,13 @@ def test_bodies_beside_the_file_are_read(tmp_path: Path) -> None:
     zipped = tmp_path / "har.gz"
     zipped.write_bytes(gzip.compress(written(tmp_path / "x", record(Service())).read_bytes()))
     assert shown(read_har(zipped)) == plain
-    entries[0]["response"]["content"]["_file"] = "../har"
-    failure = read_har(written(folder / "har.har", entries)).exchanges[0].failure
-    assert failure == "the file of its body is missing: ../har"
+    (folder / "large").write_bytes(b"x" * (4 << 20) + b"x")
+    for name, failure in (
+        ("../har", "the file of its body is missing: ../har"),
+        ("large", "its body is over 4 MiB"),
+    ):
+        entries[0]["response"]["content"]["_file"] = name
+        assert read_har(written(folder / "har.har", entries)).exchanges[0].failure == failure
 
 
 def test_some_tools_write_the_end_first(tmp_path: Path) -> None:
@@ -239,6 +244,7 @@ def test_an_entry_that_is_none_is_left_out(tmp_path: Path) -> None:
         ("request", {"url": "http://[::1"}),
         ("request", {"url": "ws://service.example/v1/projects"}),
         ("response", {"status": "later"}),
+        ("response", {"status": float("inf")}),
     ):
         broken.append(copy.deepcopy(entries[0]))
         broken[-1][part] |= members
@@ -324,7 +330,7 @@ def test_tokens_leak_and_other_secrets_are_masked(tmp_path: Path) -> None:
     entries = record(Service())
     entries[1]["request"]["url"] += "?api_key=q7f3a9c2e1&next_token=sample-1-x"
     entries[1]["request"]["postData"]["text"] = (
-        '{"name": "a", "code": "c0de-4711", "password": "p4ssw0rd"}'
+        '{"name": "a", "code": "c0de-4711", "password": "p4ssw0rd", "otp": "48 29 13", "pin": 7713}'
     )
     text = {"x": f"{TOKEN} and cookie-7f3a9", "apiKey": "ak-998877", "key": "shop-4711"}
     entries[3]["response"]["content"]["text"] = json.dumps(text)
@@ -333,7 +339,7 @@ def test_tokens_leak_and_other_secrets_are_masked(tmp_path: Path) -> None:
     leaks = [index for index, each in enumerate(log.exchanges) if secrets.leak_in(each)]
     assert leaks == [3]
     for secret in (TOKEN, "wrong-token-5", "cookie-7f3a9", "cookie-8b1c2", "q7f3a9c2e1",
-                   "c0de-4711", "p4ssw0rd", "ak-998877"):  # fmt: skip
+                   "c0de-4711", "p4ssw0rd", "48 29 13", "7713", "ak-998877"):  # fmt: skip
         assert secrets.mask(f"a {secret} b") == "a *** b"
         assert secrets.are_in(secret)
     for word in ("dark", "sample-1-x", "2026-02-03", "shop-4711"):
@@ -346,6 +352,7 @@ PLACEHOLDERS = [
     "***",
     "<removed by sanitizer>",
     "xxxxxxxxxxxxxxxxxxxx",
+    "XXXX-XXXX-XXXX-XXXX-XXXX",
     "projects",
 ]
 
@@ -413,6 +420,7 @@ def test_a_file_that_cannot_be_used_is_a_sentence(tmp_path: Path) -> None:
     for given, reason in (
         (data[: len(data) // 2], "no JSON, perhaps cut off"),
         (gzip.compress(data)[:-20], "it cannot be unpacked, perhaps cut off"),
+        (gzip.compress(b" " * (64 << 20) + data), "over 64 MiB"),
         (b"PK\3\4", "it cannot be unpacked, perhaps cut off"),
         (archive.getvalue(), "it has 0 files that end in .har, not one"),
         (b"[]", "there is no log with entries"),

@@ -139,6 +139,13 @@ def test_a_mistake_in_the_thread_of_a_request_is_no_timeout() -> None:
         within(1.0, lambda: 1 / 0, otherwise=0.0)
 
 
+def test_a_number_that_no_double_has_is_no_json() -> None:
+    for text in (b"1e400", b"-1e999", b"9" * 309, b"9" * 5000, b"NaN"):
+        assert not Exchange("GET", PROJECTS, content=b"[%s]" % text).has_json, text
+    for text in (b"1e300", b"9" * 308, b'"%s"' % (b"9" * 5000)):
+        assert Exchange("GET", PROJECTS, content=b"[%s]" % text).has_json, text
+
+
 # Proxies
 
 
