@@ -25,7 +25,10 @@ SECRET_MEMBER = re.compile(
     "passw|passphrase|pwd|(^|_)pass(_|$)|credential|signature|(^|_)sig$|connection_?string"
     "|(^|_)key$|(^|_)dsn$"
 )
-NO_SECRET = re.compile("page|next|cursor|continuation|_(id|name|type|count|at|in)$")
+NO_SECRET = re.compile(
+    "page|next|cursor|continuation|_(id|name|type|count|at|in)$"
+    "|(primary|partition|sort|foreign|public)_key$"
+)
 """Names of what is none: a page token, the id of a key."""
 SENT_SECRET = re.compile("code|otp|pin|assertion", re.IGNORECASE)  # whole names, in a request alone
 SENT_DIGITS = re.compile("[0-9 -]{4,}")  # of such a code
@@ -33,6 +36,10 @@ PLACEHOLDER = re.compile("redact|filter|saniti|mask|placeholder|removed|hidden",
 
 # A JSON Web Token of three parts, or of five (RFC 7519 §3.1); it begins with `{"` in base64.
 JWT = re.compile(r"(?<![\w-])eyJ[\w-]{4,}={0,2}\.[\w-]*={0,2}\.[\w-]*(\.[\w-]*\.[\w-]*)?")
+KNOWN = re.compile(  # how the tokens of well-known services begin
+    r"(?<![\w-])(whsec_|[rs]k_(live|test)_|gh[oprsu]_|github_pat_|gl[a-z]{2,4}-|xox[a-z]-|npm_|pypi-"
+    r"|dop_v1_|hf_|SG\.|AKIA|AIza)[\w.-]{16,}|-----BEGIN [A-Z ]*PRIVATE KEY-----[^-]*"
+)
 ASSIGNED = re.compile(r"(?<![\w.-])([\w.-]{1,64})(=|%3D)([^\s=&;\"'<>,%][^\s&;\"'<>,]*)", re.I)
 MEMBER = re.compile(r'"([^"\\]{1,64})"(\s*:\s*)"(?:[^"\\]|\\.)*"?')  # of JSON, perhaps cut off
 USER = re.compile(r"(?<=://)[^/\s@\"'<>]+(?=@)")  # of a URL, with a password
@@ -65,8 +72,8 @@ class Secrets:
         masked = self._all.text(text)
         if has(self._all, masked):  # in HTML entities
             masked = self._all.text(unescape(masked))
-        masked = JWT.sub(MASK, masked)
-        masked = USER.sub(MASK, masked)
+        for pattern in (JWT, KNOWN, USER):
+            masked = pattern.sub(MASK, masked)
         masked = MEMBER.sub(masked_member, masked)
         return ASSIGNED.sub(masked_value, masked)
 
@@ -162,7 +169,10 @@ def sent_members(exchange: Exchange) -> list[tuple[str, str]]:
 
 
 def members_of(value: Any) -> list[tuple[str, str]]:
-    """The texts and numbers in the objects of a value, with the names of their members."""
+    """The texts and numbers in the objects of a value, with the names of their members.
+
+    That of a variable has the variable's name, too.
+    """
     found = []
     left = [value]
     while left:
@@ -171,9 +181,18 @@ def members_of(value: Any) -> list[tuple[str, str]]:
             left += each
         elif isinstance(each, dict):
             left += each.values()
+            label = label_of(each)
+            if label and isinstance(each["value"], str):
+                found.append((label, each["value"]))
             plain = [(name, text) for name, text in each.items() if isinstance(text, str | int)]
             found += [(name, str(text)) for name, text in plain]
     return found
+
+
+def label_of(value: dict[str, Any]) -> str:
+    """The name of a variable that an object has with its value, "" if it has none."""
+    label = value.get("key", value.get("name"))
+    return label if "value" in value and isinstance(label, str) else ""
 
 
 def cookies_in(field: str) -> list[str]:
@@ -217,8 +236,8 @@ def is_key(name: str) -> bool:
 
 
 def has_credentials(text: str) -> bool:
-    """Whether a text has a JSON Web Token, a URL with a password, `Pwd=` or a signature."""
+    """Whether a text has a token of a known form, a URL with a password, `Pwd=` or the like."""
     text = unquote(text)
-    if JWT.search(text) or USER.search(text):
+    if any(pattern.search(text) for pattern in (JWT, KNOWN, USER)):
         return True
     return any(is_secret_name(name) for name, *_ in ASSIGNED.findall(text))

@@ -332,17 +332,22 @@ def test_tokens_leak_and_other_secrets_are_masked(tmp_path: Path) -> None:
     entries[1]["request"]["postData"]["text"] = (
         '{"name": "a", "code": "c0de-4711", "password": "p4ssw0rd", "otp": "48 29 13", "pin": 7713}'
     )
-    text = {"x": f"{TOKEN} and cookie-7f3a9", "apiKey": "ak-998877", "key": "shop-4711"}
+    text: Any = {"x": f"{TOKEN} and cookie-7f3a9", "apiKey": "ak-998877", "key": "shop-4711"}
+    text["vars"] = [
+        {"key": "DB_PASSWORD", "value": "db-5511"},
+        {"key": "REGION", "value": "eu-1101"},
+    ]
     entries[3]["response"]["content"]["text"] = json.dumps(text)
     log = read(tmp_path, entries)
     secrets = secrets_of(log)
     leaks = [index for index, each in enumerate(log.exchanges) if secrets.leak_in(each)]
     assert leaks == [3]
     for secret in (TOKEN, "wrong-token-5", "cookie-7f3a9", "cookie-8b1c2", "q7f3a9c2e1",
-                   "c0de-4711", "p4ssw0rd", "48 29 13", "7713", "ak-998877"):  # fmt: skip
+                   "c0de-4711", "p4ssw0rd", "48 29 13", "7713", "ak-998877",
+                   "db-5511"):  # fmt: skip
         assert secrets.mask(f"a {secret} b") == "a *** b"
         assert secrets.are_in(secret)
-    for word in ("dark", "sample-1-x", "2026-02-03", "shop-4711"):
+    for word in ("dark", "sample-1-x", "2026-02-03", "shop-4711", "eu-1101"):
         assert secrets.mask(word) == word
 
 

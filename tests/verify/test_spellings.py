@@ -73,6 +73,9 @@ def test_a_cookie_is_masked_and_no_leak() -> None:
 MASKED = {
     f'{{"note": "{JWT}"}}': '{"note": "***"}',
     f"see {JWE} there": "see *** there",
+    "whsec_CxZcE2pTzGQcQ5grVTbM": "***",
+    "a ghp_16C7e42F292c6912E7710c838347Ae17 b": "a *** b",
+    "-----BEGIN PRIVATE KEY-----\nMIIE\n-----END PRIVATE KEY-----": "***-----END PRIVATE KEY-----",
     "https://user:pw@host/path": "https://***@host/path",
     "https://host/p?X-Amz-Signature=ab12&x=1": "https://host/p?X-Amz-Signature=***&x=1",
     "https://host/p?sig=ab%2F12&se=2026": "https://host/p?sig=***&se=2026",
@@ -119,7 +122,7 @@ def test_names_of_secrets() -> None:
         assert is_secret_name(name), name
     for name in (
         "monkey", "keyboard", "key_id", "nextToken", "author", "design", "tokens_count",
-        "secretName", "passport", "resource",
+        "secretName", "passport", "resource", "primaryKey", "publicKey",
     ):  # fmt: skip
         assert not is_secret_name(name), name
 
