@@ -40,7 +40,7 @@ def candidates_in(
     bodies: Iterable[Any],
     exchanges: Iterable[Exchange],
     own_id: Any,
-    *known: Path,
+    *known: Path | None,
     among: Container[str] | None,
 ) -> list[Candidate]:
     """The candidates in bodies, and in header fields; those at known places come first."""

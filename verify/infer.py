@@ -17,7 +17,6 @@ from .errors import common_form
 from .exchange import NOTHING, Exchange, Log
 from .guesses import COMPUTED, NEXT_WORDS, NO_COUNT_WORDS, PAGE_WORDS
 from .kinds import CREATE, DEPLOYMENT, LIST
-from .limits import Limited
 from .observation import NEWEST, OLDEST, Observation, Template
 from .observe import clock_of, without_data
 from .privacy import TEXT, Privacy
@@ -55,7 +54,7 @@ class Inference:
         way = observation.way
         self._way = way
         own = [way.created_item(each) for each in way.lists]
-        own += [way.creation.seen if way.creation else None, way.request]
+        own += [way.created_record, way.request]
         others = [item for each in way.lists for item in others_in(way, each)]
         for exchange in log.exchanges:
             if exchange.is_deployment and exchange.is_success:
@@ -100,20 +99,31 @@ class Inference:
         if not self._is_usable(template):
             return None
         path = self._way.items_path or ()
-        (item,) = at(template.body, path)
+        items = at(template.body, path)
         around = self._on_one_page(with_value(template.body, path, []))
-        around = self._privacy.clean_around(around, "/list/body")
-        item = self._privacy.clean_record(item, "/list/body" + pointer(*path, 0))
-        form = self._form(template, with_value(around, path, [item]))
+        body = self._clean(with_value(around, path, items), path, "/list/body")
+        form = self._form(template, body)
         if self._observation.order in (OLDEST, NEWEST):
             form["order"] = self._observation.order
         return form
+
+    def _clean(self, body: Any, path: Path | None, place: str) -> Any:
+        """A body of the created record, which is the only item of a list at the path, if any."""
+        if path is None:
+            return self._privacy.clean_record(body, place)
+        (item,) = at(body, path)
+        around = self._privacy.clean_around(with_value(body, path, []), place)
+        item = self._privacy.clean_record(item, place + pointer(*path, 0))
+        return with_value(around, path, [item])
 
     def _create(self) -> Part | None:
         template = self._templates.get(CREATE)
         if template is None or not self._is_usable(template):
             return None
-        body = self._privacy.clean_record(template.body, "/create/body")
+        if not template.is_own:
+            self._notes.append("/create is left out: the response has projects of others")
+            return None
+        body = self._clean(template.body, self._way.created_path, "/create/body")
         form = self._form(template, body)
         status = template.status
         if status in STATUSES_OF_CREATION:
@@ -179,11 +189,8 @@ class Inference:
     def _reason_against(self, template: Template) -> str:
         """Why a profile cannot have the last body of a kind, "" if it can."""
         exchange = template.exchanges[-1]
-        body = exchange.json
-        path = self._way.items_path
-        if template.kind == LIST and path is not None and at(body, path) is not NOTHING:
-            body = with_value(body, path, [self._way.created_item(exchange)])
-        if Limited(body).is_cut:
+        paths = {LIST: self._way.items_path, CREATE: self._way.created_path}
+        if self._way.is_cut(exchange, paths.get(template.kind)):
             return "is too large"
         try:
             parse_json(exchange.content, DEPTH)

@@ -62,3 +62,10 @@ class Limited:
             found[name] = self._limit(value, level + 1)
         self.is_cut = self.is_cut or len(found) < len(members)
         return found
+
+
+def whole_index(index: int, length: int) -> int:
+    """The index in an array of this length, of an item with an index among those looked at."""
+    half = MAX_ITEMS // 2
+    is_of_last = length > MAX_ITEMS and index >= half
+    return length - MAX_ITEMS + index if is_of_last else index

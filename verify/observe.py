@@ -135,14 +135,15 @@ class Observer:
         headers = common_headers([creation], [known])
         if not creation.has_json:
             return Template(CREATE, (creation,), headers=headers)
-        unified = unify([self._reading(creation.seen, known, self._word_of_creation)])
+        if self._way.created is NOTHING:
+            return replace(self._plain(CREATE, [creation]), is_own=False)
+        unified = unify([self._reading(self._way.created, known, self._word_of_creation)])
         return Template(CREATE, (creation,), unified.body, unified.varying, headers)
 
     @cached_property
     def _word_of_creation(self) -> str:
         """The status that the response to the creation shows, else the first one that was read."""
-        creation = self._way.creation
-        shown = word_of(at(creation.seen, self._status_path)) if creation else ""
+        shown = word_of(at(self._way.created_record, self._status_path))
         return shown or first_of(self.words) or ""
 
     def _readings_of_items(self) -> list[Reading]:

@@ -183,13 +183,9 @@ class Session:
         return None
 
     def is_hopeful(self, started: float) -> bool:
-        """Whether the deployment of the created project may appear yet."""
-        if not self.creation or self.clock() - started >= self.plan.wait:
-            return False
-        way = self.look()
-        candidates = find_candidates(way, self.plan.hints)
-        is_named = bool(candidates) and candidates[0].rank <= 0
-        return is_named or way.created_item(self.last(LIST)) is None
+        """Whether the deployment of the created project may appear yet, or its id in the list."""
+        is_late = self.clock() - started >= self.plan.wait
+        return self.creation is not None and not is_late and self.last(LIST).status != 429
 
     def read_deployment(self, purpose: str, deployment_id: str) -> Exchange:
         segment = quote(deployment_id, "", errors="replace")

@@ -30,6 +30,11 @@ def scalars(value: Any) -> list[tuple[Path, Any]]:
     return sorted(found, key=lambda item: len(item[0]))
 
 
+def texts_in(value: Any) -> dict[Path, str]:
+    """The texts in a value that are not empty, by their paths, the outer ones first."""
+    return {path: each for path, each in scalars(value) if isinstance(each, str) and each}
+
+
 def is_scalar(value: Any) -> bool:
     return not isinstance(value, dict | list) and value is not NOTHING
 

@@ -17,16 +17,11 @@ from profiles.markers import (
 from .candidates import Candidate as Candidate
 from .candidates import candidates_in, names_deployment
 from .exchange import NOTHING, Exchange, Log
-from .guesses import (
-    MAX_CREATIONS,
-    MAX_ID,
-    MAX_OTHERS,
-    MINUTE,
-)
+from .guesses import MAX_CREATIONS, MAX_ID, MAX_OTHERS
 from .hints import Hints as Hints
 from .hints import known_path
 from .kinds import CREATE, DEPLOYMENT, LIST, is_own_member, kinds_of
-from .limits import Limited
+from .limits import Limited, whole_index
 from .status import find_status, word_of, words_at
 from .values import (
     arrays_in,
@@ -42,8 +37,8 @@ from .values import (
     says_deployment,
     scalars,
     seconds_of,
+    texts_in,
     with_value,
-    words_of,
 )
 
 
@@ -57,7 +52,9 @@ class Way:
     """
 
     creation: Exchange | None = None
-    request: Any = None  # its body, with the marker {project.name}
+    created: Any = NOTHING  # what its response shows of the created project alone
+    created_path: Path | None = None  # there, of a list that had other projects, too
+    request: Any = None  # the body of the creation, with the marker {project.name}
     created_id: Any = None
     created_name: str = ""
     lists: tuple[Exchange, ...] = ()  # the successful ones that are JSON
@@ -71,6 +68,8 @@ class Way:
     status_path: Path | None = None  # in a deployment
     is_sure: bool = False  # whether no other place of a deployment may be that of its status
 
+    # The list
+
     def items_of(self, exchange: Exchange) -> list[Any]:
         """The projects in a list, none if it has no array of them."""
         found = at(exchange.seen, self.items_path)
@@ -81,14 +80,6 @@ class Way:
         found = at(exchange.json, self.items_path)
         return len(found) if isinstance(found, list) else 0
 
-    @cached_property
-    def created_items(self) -> dict[Exchange, Any]:
-        """The created project in each of the lists, None if it is not there."""
-        return {each: find_created_item(self, each) for each in self.lists}
-
-    def created_item(self, exchange: Exchange) -> Any:
-        return self.created_items.get(exchange)
-
     def id_of(self, item: Any) -> Any:
         """The id of a listed project, None if it has none."""
         found = at(item, self.id_path)
@@ -96,11 +87,33 @@ class Way:
 
     def name_of(self, item: Any) -> str:
         """The name of a listed project, "" if it has none."""
-        texts = {path: each for path, each in scalars(item) if isinstance(each, str)}
+        texts = texts_in(item)
         for path, text in texts.items():
             if last_name(path) in self.members_of_name:
                 return text
         return texts.get(called_name(texts) or ("",), "")
+
+    # The created project
+
+    @property
+    def created_record(self) -> Any:
+        """The created project in the response to its creation."""
+        path = () if self.created_path is None else (*self.created_path, 0)
+        return at(self.created, path)
+
+    @cached_property
+    def created_items(self) -> dict[Exchange, Any]:
+        """The created project in each of the lists, None if it is not there."""
+        return {each: find_created_item(self, each, self.items_path).value for each in self.lists}
+
+    def created_item(self, exchange: Exchange) -> Any:
+        return self.created_items.get(exchange)
+
+    @property
+    def latest_item(self) -> Any:
+        """The created project as it was listed last, None if it was not."""
+        found = [item for item in self.created_items.values() if item is not None]
+        return found[-1] if found else None
 
     @cached_property
     def members_of_name(self) -> set[str]:
@@ -114,6 +127,15 @@ class Way:
     def _members_of(self, value: Any) -> set[str]:
         body = self.creation.seen if self.creation and is_id(value) else None
         return {last_name(path) for path, each in scalars(body) if str(each) == str(value)}
+
+    def is_cut(self, exchange: Exchange, path: Path | None) -> bool:
+        """Whether more was not looked at than other projects in the array at a path."""
+        if not isinstance(at(exchange.json, path), list):
+            return exchange.limited.is_cut
+        around = Limited(with_value(exchange.json, path or (), []))
+        return around.is_cut or find_created_item(self, exchange, path).is_cut
+
+    # The deployment
 
     def status_of(self, exchange: Exchange) -> str:
         """The status of a deployment as a word, "" if it has none."""
@@ -133,7 +155,9 @@ def find_way(log: Log, hints: Hints | None = None) -> Way:
     way = Way(lists=tuple(lists), creation=choose_creation(creations, reads))
     way = with_name(way, hints)
     way = replace(way, items_path=find_items_path(way, hints))
-    way = with_id(way, hints)
+    way = replace(way, id_path=find_id_path(way, hints))
+    way = with_created(way)
+    way = replace(way, created_id=find_created_id(way, hints))
     way = with_deployment(way, reads, hints)
     return with_status(way, hints)
 
@@ -149,21 +173,20 @@ def find_items_path(way: Way, hints: Hints) -> Path | None:
     """The path of the array of the projects in the lists."""
     if not way.lists:
         return None
+    body = way.lists[-1].seen
     known = hints.profile.form("list") if hints.profile else None
-    if known:
-        path = first_of(places_of_projects(known.body))
-        if path is not None and isinstance(at(way.lists[-1].seen, path), list):
-            return path
+    path = first_of(places_of_projects(known.body)) if known else None
+    if isinstance(at(body, path), list):
+        return path
     created = way.creation.seen if way.creation else NOTHING
-    return find_items(way.lists[-1].seen, way.lists[0].seen, way.created_name, created)
+    return find_items(body, way.created_name, created)
 
 
-def find_items(body: Any, earlier: Any, name: str, created: Any) -> Path | None:
+def find_items(body: Any, name: str, created: Any) -> Path | None:
     """The path of the array of the projects in the body of a list, None if there is no array.
 
     It is the one with an item that has the new name, and of several the one whose item is most like
-    the response to the creation; else the one that has grown since an earlier list; else the
-    outermost array of objects, first of those with ids, then of those with the contract's name.
+    the response to the creation; else the outermost array of objects, of several one with ids.
     """
     paths = arrays_in(body)
     known = {str(value) for _, value in scalars(created)}
@@ -174,54 +197,40 @@ def find_items(body: Any, earlier: Any, name: str, created: Any) -> Path | None:
     def has_records(path: Path) -> bool:
         return any(isinstance(each, dict) for each in at(body, path))
 
-    def has_grown(path: Path) -> bool:
-        before = at(earlier, path)
-        return isinstance(before, list) and len(at(body, path)) > len(before)
-
     def has_ids(path: Path) -> bool:
-        inner = scalars(at(body, (*path, 0)))
-        return any(is_called_id(each) for each, _ in inner)
+        return any(is_called_id(each) for each, _ in scalars(at(body, (*path, 0))))
 
     paths = [path for path in paths if is_through_objects(path)]
-    paths = preferred(paths, has_records)
-    paths = preferred(paths, has_grown)
-    paths = preferred(paths, has_ids)
-    paths = [path for path in paths if len(path) == len(paths[0])]
-    return first_of(preferred(paths, lambda path: last_name(path) == "projects"))
+    return first_of(preferred(preferred(paths, has_records), has_ids))
 
 
 def likeness_of(items: list[Any], name: str, known: set[str]) -> int:
     """How many values an item with the new name has that the creation has; 0 without such one."""
-    if not name:
-        return 0
     for item in items:
-        if not isinstance(item, dict):
-            continue
-        found = scalars(item)
-        own = [value for path, value in found if is_through_objects(path)]
-        if name in own:
-            return 1 + len([value for _, value in found if str(value) in known])
+        if name and isinstance(item, dict) and has_value(item, name):
+            return 1 + len([value for _, value in scalars(item) if str(value) in known])
     return 0
 
 
-def find_created_item(way: Way, exchange: Exchange) -> Any:
-    """The created project in a list, None if it is not there."""
-    if way.creation is None:
-        return None
-    seen = way.items_of(exchange)
-    items = at(exchange.json, way.items_path)
-    found = find_created(seen, way)
-    has_records = any(isinstance(each, dict) for each in seen)
-    if found is None and has_records and len(seen) < way.size_of(exchange):
-        # Of a long list not all is looked at: there an item has the name itself.
-        named = [
-            each for each in items if isinstance(each, dict) and way.created_name in each.values()
-        ]
-        found = find_created([Limited(each).value for each in named[:1]], way)
-    return found
+def find_created_item(way: Way, exchange: Exchange, path: Path | None) -> Limited:
+    """The created project in an array of a response, as much of it as is looked at, or None."""
+    seen = at(exchange.seen, path)
+    items = at(exchange.json, path)
+    if way.creation is None or not isinstance(seen, list) or not isinstance(items, list):
+        return Limited(None)
+    index = index_of_created(seen, way)
+    if index is not None:
+        return Limited(items[whole_index(index, len(items))])
+    # Of a long list not all is looked at: there an item has the name itself.
+    is_long = len(seen) < len(items)
+    for item in items:
+        if is_long and isinstance(item, dict) and way.created_name in item.values():
+            found = Limited(item)
+            return found if index_of_created([found.value], way) == 0 else Limited(None)
+    return Limited(None)
 
 
-def find_created(items: list[Any], way: Way) -> Any:
+def index_of_created(items: list[Any], way: Way) -> int | None:
     """The first item with the name of the created project, or else with its id; None without it.
 
     Name and id count in members of the names that they have in the response to the creation, as
@@ -229,14 +238,14 @@ def find_created(items: list[Any], way: Way) -> Any:
     """
     known = ((way.created_name, way.members_of_name), (way.created_id, way.members_of_id))
     for value, members in known:
-        if is_id(value):
-            for item in items:
-                if has_value(item, str(value), members):
-                    return item
+        for index, item in enumerate(items):
+            if is_id(value) and has_value(item, str(value), members):
+                return index
     return None
 
 
-def has_value(item: Any, text: str, members: set[str]) -> bool:
+def has_value(item: Any, text: str, members: Container[str] = ()) -> bool:
+    """Whether a value has a text, or an integer that is written so, in one of these members."""
     for path, value in values_below(item):
         is_equal = value == text or (type(value) is int and str(value) == text)
         if is_equal and is_through_objects(path) and (not members or last_name(path) in members):
@@ -271,36 +280,35 @@ def with_name(way: Way, hints: Hints) -> Way:
     sent = creation.sent_json
     path = None
     if isinstance(sent, dict):
-        if hints.request is not None:
-            path = first_of(places_of_name(hints.request))
-        if not isinstance(at(sent, path), str):
-            before = [each for each in way.lists if each.sent_at <= creation.sent_at]
-            listed = [value for each in (*before[-1:], *way.lists[-1:]) for value in texts_in(each)]
-            path = find_sent_name(sent, creation.seen, Counter(listed))
+        known = first_of(places_of_name(hints.request)) if hints.request is not None else None
+        is_known = isinstance(at(sent, known), str)
+        path = known if is_known else find_sent_name(sent, creation.seen, way.lists)
     if path is None:
-        texts = {path: each for path, each in scalars(creation.seen) if isinstance(each, str)}
+        texts = through_objects(texts_in(creation.seen))
         return replace(way, created_name=texts.get(called_name(texts) or ("",), ""))
     return replace(way, created_name=at(sent, path), request=with_value(sent, path, NAME))
 
 
-def texts_in(exchange: Exchange) -> list[str]:
-    return [value for _, value in scalars(exchange.seen) if isinstance(value, str)]
-
-
-def find_sent_name(sent: Any, response: Any, listed: Counter[str]) -> Path | None:
+def find_sent_name(sent: Any, response: Any, lists: Sequence[Exchange]) -> Path | None:
     """The path of the name in a request: of a text whose member is called so.
 
-    Without one it is a text that the response has, and of several the one that the lists have least
-    often: the others may be words of the service.
+    Without one it is a text that the response or a list has, and of several the one that the first
+    and the last list have least often: the others may be words of the service.
     """
-    texts = {path: each for path, each in scalars(sent) if isinstance(each, str) and each}
-    texts = {path: each for path, each in texts.items() if is_through_objects(path)}
+    texts = through_objects(texts_in(sent))
     named = called_name(texts)
     if named is not None:
         return named
-    returned = {value for _, value in scalars(response) if isinstance(value, str)}
+    listed = Counter[str]()
+    for exchange in {*lists[:1], *lists[-1:]}:
+        listed.update(texts_in(exchange.seen).values())
+    returned = set(texts_in(response).values())
     shared = [path for path, text in texts.items() if text in returned or listed[text]]
     return min(shared, key=lambda path: listed[texts[path]], default=None)
+
+
+def through_objects(texts: dict[Path, str]) -> dict[Path, str]:
+    return {path: text for path, text in texts.items() if is_through_objects(path)}
 
 
 def called_name(texts: dict[Path, str]) -> Path | None:
@@ -309,46 +317,104 @@ def called_name(texts: dict[Path, str]) -> Path | None:
     return first_of(preferred(alike, lambda path: last_name(path) == "name"))
 
 
-def with_id(way: Way, hints: Hints) -> Way:
-    """The way with the id of the created project, and where a listed project has its id."""
-    body = way.creation.seen if way.creation else NOTHING
-    mine = latest_item(way)
-    others = [each for each in last_items(way) if each is not mine][:MAX_OTHERS]
-    known = known_path(hints, "list", "project.id")
-    id_path = None
-    if known is not None and way.items_path is not None:
-        id_path = known[len(way.items_path) + 1 :]
-    sample = mine if mine is not None else first_of(others)
-    if not is_id(at(sample, id_path)):
-        id_path = find_id_of_items(mine, others, body, way.created_name)
-    created_id = at(mine, id_path)
-    if not is_id(created_id):
-        path = known_path(hints, "create", "project.id")
-        created_id = at(body, path)
-        own_path = find_id(body, [], name=way.created_name)
-        if not is_id(created_id) and own_path and is_called_id(own_path):
-            created_id = at(body, own_path)
-    return replace(way, id_path=id_path, created_id=created_id if is_id(created_id) else None)
+def with_created(way: Way) -> Way:
+    """The way with what the response to the creation shows of the created project alone.
+
+    A service may respond with its whole list: of it the created project stays. If it is not there,
+    or another listed project stands elsewhere, the response shows nothing.
+    """
+    if way.creation is None:
+        return way
+    body = way.creation.seen
+    others = others_listed(way, way.creation)
+    path = find_list(way, way.creation, others)
+    if path is not None:
+        mine = find_created_item(way, way.creation, path).value
+        body = NOTHING if mine is None else with_value(body, path, [mine])
+    if has_one_of(body, others, way):
+        body = NOTHING
+    return replace(way, created=body, created_path=path)
 
 
-def latest_item(way: Way) -> Any:
-    """The created project as it was listed last, None if it was not."""
-    for exchange in reversed(way.lists):
-        item = find_created_item(way, exchange)
-        if item is not None:
-            return item
+def others_listed(way: Way, creation: Exchange) -> set[tuple[str, str]]:
+    """The ids and the names of the listed projects, but for the created one."""
+    found = set()
+    for exchange in way.lists:
+        mine = way.created_item(exchange)
+        if mine is None and exchange.sent_at > creation.sent_at:
+            continue  # it may be one of them
+        for item in way.items_of(exchange):
+            own_id = way.id_of(item)
+            if own_id is not None and own_id != way.id_of(mine):
+                found.add((str(own_id), way.name_of(item)))
+    return found
+
+
+def has_one_of(body: Any, others: set[tuple[str, str]], way: Way) -> bool:
+    """Whether an object in a body is one of these projects."""
+    ids = {own_id for own_id, _ in others}
+    for _, value in values_below(body):
+        own_id = str(way.id_of(value))
+        if own_id in ids and (own_id, way.name_of(value)) in others:
+            return True
+    return False
+
+
+def find_list(way: Way, creation: Exchange, others: set[tuple[str, str]]) -> Path | None:
+    """The path of an array with projects of others in the response to the creation.
+
+    It has one that is listed, or beside the created one another object, with no name outside.
+    """
+    body = creation.seen
+    for path in arrays_in(body):
+        items = at(body, path)
+        if has_one_of(items, others, way):
+            return path
+        objects = [each for each in items if isinstance(each, dict)]
+        if len(objects) < 2 or find_created_item(way, creation, path).value is None:
+            continue
+        if not has_value(with_value(body, path, []), way.created_name):
+            return path
     return None
+
+
+# Ids of projects
+
+
+def find_id_path(way: Way, hints: Hints) -> Path | None:
+    """The path of the id in a listed project: in the created one, or else in any."""
+    mine = way.latest_item
+    others = [each for each in last_items(way) if each != mine][:MAX_OTHERS]
+    known = known_in_items(way, hints, "project.id")
+    if is_id(at(mine if mine is not None else first_of(others), known)):
+        return known
+    if mine is None:
+        return find_id(others[0], others[1:]) if others else None
+    body = way.creation.seen if way.creation else NOTHING
+    found = find_id(mine, others, body, way.created_name)
+    return found or find_id(mine, others, name=way.created_name)
+
+
+def known_in_items(way: Way, hints: Hints, marker: str) -> Path | None:
+    """Where a known profile has a marker in a listed project."""
+    path = known_path(hints, "list", marker)
+    return path if path is None else path[len(way.items_path or ()) + 1 :]
+
+
+def find_created_id(way: Way, hints: Hints) -> Any:
+    """The id of the created project, None if it is not found."""
+    found = way.id_of(way.latest_item)
+    if found is not None:
+        return found
+    found = at(way.created, known_path(hints, "create", "project.id"))
+    path = find_id(way.created_record, [], name=way.created_name)
+    if not is_id(found) and path is not None and is_called_id(path):
+        found = at(way.created_record, path)
+    return found if is_id(found) else None
 
 
 def last_items(way: Way) -> list[Any]:
     return way.items_of(way.lists[-1]) if way.lists else []
-
-
-def find_id_of_items(mine: Any, others: list[Any], created: Any, name: str) -> Path | None:
-    if mine is not None:
-        found = find_id(mine, others, created, name)
-        return found or find_id(mine, others, name=name)
-    return find_id(others[0], others[1:]) if others else None
 
 
 def find_id(item: Any, others: Sequence[Any], shared: Any = NOTHING, name: str = "") -> Path | None:
@@ -395,24 +461,13 @@ def find_candidates(
     comes last, which some services have for its deployment. `among` are the only ids that count.
     """
     hints = hints or Hints()
+    in_items = known_in_items(way, hints, "deployment.id")
     if way.creation is None:
         items = last_items(way)
-        own_id = way.id_of(first_of(items))
-        return candidates_in(items, [], own_id, *known_places(hints, "list", way), among=among)
-    mine = latest_item(way)
-    bodies = [way.creation.seen] if mine is None else [way.creation.seen, mine]
-    places = [*known_places(hints, "create", way), *known_places(hints, "list", way)]
-    return candidates_in(bodies, [way.creation], way.created_id, *places, among=among)
-
-
-def known_places(hints: Hints, part: str, way: Way) -> list[Path]:
-    """Where a known profile has the id of the deployment, in a body or in an item of the list."""
-    path = known_path(hints, part, "deployment.id")
-    if path is None:
-        return []
-    if part == "list":
-        path = path[len(way.items_path or ()) + 1 :]
-    return [path]
+        return candidates_in(items, [], way.id_of(first_of(items)), in_items, among=among)
+    known = [known_path(hints, "create", "deployment.id"), in_items]
+    bodies = [way.created, way.latest_item]
+    return candidates_in(bodies, [way.creation], way.created_id, *known, among=among)
 
 
 def with_deployment(way: Way, reads: list[Exchange], hints: Hints) -> Way:
@@ -428,38 +483,33 @@ def with_deployment(way: Way, reads: list[Exchange], hints: Hints) -> Way:
     followed = by_id[chosen]
     body = followed[-1].seen
     owner_id, owner_name = owner_of(way, chosen, body)
+    bodies = []
     if chosen == created:
         owner_id, owner_name = way.created_id, way.created_name
+        bodies = [way.latest_item, way.created]
     return replace(
         way,
         followed=tuple(followed),
         is_own=chosen in (given, created),
-        deployment_id=id_in_bodies(chosen, [body, *bodies_of_created(way, chosen == created)]),
+        deployment_id=typed_id(chosen, body, bodies),
         owner_id=owner_id,
         owner_name=owner_name,
     )
 
 
-def bodies_of_created(way: Way, is_created: bool) -> list[Any]:
-    """What shows the created project: its listed form, and the response to its creation."""
-    return [latest_item(way), way.creation.seen] if is_created and way.creation else []
-
-
-def id_in_bodies(text: str, bodies: list[Any]) -> Any:
-    """An id as bodies have it: a number if one has it so, as another may have its text."""
-    found = [
-        value
-        for body in bodies
-        for path, value in scalars(body)
-        if is_id(value) and str(value) == text and (body is bodies[0] or is_called_id(path))
-    ]
-    return first_of(preferred(found, lambda value: isinstance(value, int))) or text
+def typed_id(text: str, body: Any, others: list[Any]) -> Any:
+    """The id of a deployment as bodies have it: a number if one has it so, or else a text."""
+    values = [value for _, value in scalars(body)]
+    for other in others:
+        values += [value for path, value in scalars(other) if is_called_id(path)]
+    is_integer = any(type(value) is int and str(value) == text for value in values)
+    return int(text) if is_integer else text
 
 
 def find_created_deployment(way: Way, by_id: dict[str, list[Exchange]], hints: Hints) -> str:
     """The id of the created deployment, of those that were read; "" if none of them is it.
 
-    Without a candidate it is one that tells of the created project, or was created after it.
+    Without a candidate it is one that tells of the created project.
     """
     for candidate in find_candidates(way, hints, by_id):
         if candidate.id in by_id:
@@ -469,18 +519,7 @@ def find_created_deployment(way: Way, by_id: dict[str, list[Exchange]], hints: H
         values = {str(value) for _, value in scalars(exchanges[-1].seen)}
         if own & values:
             return deployment_id
-    new = [name for name, exchanges in by_id.items() if is_new(exchanges[-1].seen, way)]
-    return new[0] if len(new) == 1 else ""
-
-
-def is_new(body: Any, way: Way) -> bool:
-    """Whether a record says that it was created with the project, or later."""
-    since = way.creation.sent_at - MINUTE if way.creation else 0.0
-    times = {path: seconds_of(value) for path, value in scalars(body)}
-    return any(
-        "created" in words_of(last_name(path)) and time and time >= since
-        for path, time in times.items()
-    )
+    return ""
 
 
 def owner_of(way: Way, deployment_id: str, body: Any) -> tuple[Any, str]:

@@ -1,7 +1,6 @@
 """`app.py -- COMMAND`: the program serves for a command, and exits with its status."""
 
 import os
-import pty
 import signal
 import socket
 import subprocess
@@ -154,20 +153,11 @@ def test_a_command_that_a_signal_ends_has_the_status_of_a_shell(capfd: Capture) 
 @pytest.mark.parametrize("word", ["", "ignore"])  # which has a while to end
 def test_the_command_is_ended_when_the_server_fails(word: str) -> None:
     words = ("--quiet", "--", sys.executable, "-c", CALLS_IT, word)
-    a_while = "import cli.command; cli.command.COMMAND_GRACE = 0.5"
+    a_while = "from cli.command import Command; Command.grace = 0.5"
     done = finished("-c", f"{a_while}\n{FAILING}", *words)
     assert done.status == 1
     assert "error: the server failed: " in done.stderr
     assert not Path(f"/proc/{int(done.stdout)}").exists()
-
-
-def test_the_command_runs_in_a_terminal_that_is_not_the_controlling_one() -> None:
-    terminal, stdin = pty.openpty()
-    words = ("app.py", "--quiet", "--", "sh", "-c", "test -t 0 && exit 7")
-    done = finished(*words, stdin=stdin, start_new_session=True)
-    os.close(stdin)
-    os.close(terminal)
-    assert done.status == 7
 
 
 @pytest.mark.parametrize(("command", "status"), [("exit 7", 7), ("exit 0", 126)])

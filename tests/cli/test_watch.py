@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from flask import Flask
 
+from cli.watch import Watch
 from stub import Options, create_stub
 from tests.conftest import ROOT, eventually
 from tests.program import finished, run
@@ -92,7 +93,7 @@ def has_said(said: list[str], times: int) -> bool:
 def test_a_file_is_read_once_it_stays_as_it_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("cli.watch.PAUSE", 0.15)  # a busy machine may stop the writer for a while
+    monkeypatch.setattr(Watch, "pause", 0.15)  # a busy machine may stop the writer for a while
     seed = tmp_path / "seed.json"
     seed.write_text("{}")
 

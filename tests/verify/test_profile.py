@@ -189,6 +189,44 @@ def test_no_value_of_another_record_is_in_a_profile() -> None:
     }  # fmt: skip
 
 
+@pytest.mark.parametrize(("more", "place"), [(0, 0), (0, 3), (1000, 500), (1000, 1003)])
+def test_of_a_list_that_a_creation_responds_with_the_created_project_stays(
+    more: int, place: int
+) -> None:
+    others = [Project(number, f"sample-{number}") for number in (1, 2, 3, *range(10, 10 + more))]
+
+    def created(project: Project) -> Any:
+        items = [plain_project(each) for each in others]
+        items.insert(place, plain_project(project))
+        return 201, {}, {"projects": items, "first": items[-1]["id"], "total": len(items)}
+
+    log = Api(created=created).log()
+    assert {each.deployment_id for each in observed(log).way.followed} == {"dpl_8054"}
+    document = inferred(log).document
+    body = document["create"]["body"]
+    assert (body["projects"], body["total"]) == (["{record}"], 4 + more)
+    text = json.dumps(document)
+    for value in ("sample-", "prj_7041", "prj_7043"):
+        assert value not in text
+    without_lists = Log(BASE, tuple(each for each in log.exchanges if not each.is_list))
+    assert "sample-" not in json.dumps(inferred(without_lists).document)
+
+
+@pytest.mark.parametrize("key", ["", "siblings", "previous"])
+def test_a_creation_that_shows_projects_of_others_is_left_out_and_told(key: str) -> None:
+    first = plain_project(Project(1, "sample-1"))
+
+    def created(project: Project) -> Any:
+        record = {**plain_project(project), "siblings": [first], "previous": first}
+        return 201, {}, {**plain_project(project), key: record[key]} if key else [first]
+
+    found = inferred(Api(item=lambda each: {**plain_project(each), "latest_deployment_id": None},
+                         created=created).log())  # fmt: skip
+    assert "create" not in found.document
+    assert "/create is left out: the response has projects of others" in found.notes
+    assert "sample-1" not in json.dumps(found.document)
+
+
 def test_a_word_that_others_have_too_does_no_harm() -> None:
     words = {"state": "created", "kind": "project", "app": "application", "by": "created_at"}
     api = Api(listed=lambda items: {"projects": [{**items[0], **words}, *items[1:]]})
@@ -534,7 +572,7 @@ def test_what_a_profile_cannot_have_is_left_out() -> None:
 
 
 def with_sign(sign: str) -> Callable[[Project], Any]:
-    return lambda project: {"id": sign * project.number, "name": project.name}
+    return lambda project: {**plain_project(project), "id": sign * project.number}
 
 
 def test_names_of_members_that_are_data_and_our_own_member_are_left_out() -> None:

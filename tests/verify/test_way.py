@@ -7,36 +7,45 @@ from typing import Any
 import pytest
 
 from profiles.profile import make_profile
-from tests.verify.apis import BASE, NAME, Api, Project, observed, plain_deployment, profile, sent
+from tests.verify.apis import (
+    BASE,
+    NAME,
+    TOKEN,
+    Api,
+    Project,
+    observed,
+    plain_deployment,
+    profile,
+    sent,
+)
 from verify.candidates import candidates_in
 from verify.exchange import Exchange, Log
 from verify.kinds import kinds_of
+from verify.script import Plan, Session
 from verify.status import find_status
 from verify.way import Hints, find_candidates, find_id, find_items, find_way
 
 TIME = "2026-01-01T00:00:00Z"
 OLD, NEW = {"id": 1, "name": "a"}, {"id": 2, "name": "new"}
 
-LISTS: list[tuple[Any, Any, Any]] = [
-    ({"a": [OLD], "b": [OLD]}, {"a": [OLD], "b": [OLD, NEW]}, ("b",)),
-    # Without the name, the one that has grown.
-    ({"a": [OLD, OLD], "b": [OLD]}, {"a": [OLD, OLD], "b": [OLD, {"id": 2}]}, ("b",)),
-    # Nothing has grown, as on a first page: the outermost array of objects.
-    ({}, {"x": {"y": [OLD]}, "z": [OLD]}, ("z",)),
-    ({}, {"tags": ["a"], "y": [OLD]}, ("y",)),
-    ({}, {"all": [OLD], "projects": [OLD]}, ("projects",)),
-    ({}, {"items": [OLD], "meta": {"projects": [OLD]}}, ("items",)),
-    ({}, {"count": 0}, None),
+LISTS: list[tuple[Any, Any]] = [
+    ({"a": [OLD], "b": [OLD, NEW]}, ("b",)),
+    # Without the name, as on a first page: the outermost array of objects, of several with ids.
+    ({"x": {"y": [OLD]}, "z": [OLD]}, ("z",)),
+    ({"tags": ["a"], "y": [OLD]}, ("y",)),
+    ({"links": [{"rel": "up"}], "projects": [OLD]}, ("projects",)),
+    ({"items": [OLD], "meta": {"projects": [OLD]}}, ("items",)),
+    ({"count": 0}, None),
     # Of several with the name, the one whose item is most like the creation.
-    ({}, {"log": [{"of": "new"}], "projects": [OLD, NEW]}, ("projects",)),
-    ({}, {"teams": [{"id": 9, "of": [OLD, NEW]}]}, ("teams", 0, "of")),
-    ([OLD], [OLD, {**NEW, "runs": [{"name": "new"}]}], ()),
+    ({"log": [{"of": "new"}], "projects": [OLD, NEW]}, ("projects",)),
+    ({"teams": [{"id": 9, "of": [OLD, NEW]}]}, ("teams", 0, "of")),
+    ([OLD, {**NEW, "runs": [{"name": "new"}]}], ()),
 ]
 
 
-@pytest.mark.parametrize(("before", "after", "path"), LISTS)
-def test_the_list_is_the_array_with_the_created_project(before: Any, after: Any, path: Any) -> None:
-    assert find_items(after, before, "new", NEW) == path
+@pytest.mark.parametrize(("body", "path"), LISTS)
+def test_the_list_is_the_array_with_the_created_project(body: Any, path: Any) -> None:
+    assert find_items(body, "new", NEW) == path
 
 
 IDS: list[tuple[Any, Any, Any, Any]] = [
@@ -205,19 +214,50 @@ def test_in_a_recording_the_name_is_what_the_response_and_one_record_have() -> N
     assert way.request == {"kind": "web", "meta": {"label": "{project.name}", "plan": "free"}}
 
 
-def test_a_deployment_that_no_response_names_is_the_one_that_is_new() -> None:
-    api = Api(item=lambda project: {"id": project.id, "name": project.name},
-              deployment=lambda each: {"id": each.deployment_id, "status": each.status,
-                                       "created_at": each.time})  # fmt: skip
-    assert find_way(recorded(api.log())).deployment_id == "dpl_8054"
-    old = replace(api, deployment=lambda each: {"id": "x", "status": "s", "created_at": TIME})
-    assert not find_way(recorded(old.log())).is_own
-
-
 def recorded(log: Log) -> Log:
     """The log as somebody has recorded it."""
     exchanges = [replace(each, purpose="") for each in log.exchanges]
     return Log(log.base, tuple(exchanges))
+
+
+class Late:
+    """A service that lists a new project at once, and names its deployment seven seconds later."""
+
+    base = BASE
+
+    def __init__(self, before: dict[str, Any]) -> None:
+        self.before = before
+        self.seconds = 0.0
+        self.projects: list[dict[str, Any]] = []
+
+    def sleep(self, seconds: float) -> None:
+        self.seconds += seconds
+
+    def clock(self) -> float:
+        return self.seconds
+
+    def send(self, request: Exchange) -> Exchange:
+        request = replace(request, sent_at=self.seconds)
+        if request.token != TOKEN:
+            return sent(request, 401, {}, {})
+        if request.is_creation:
+            self.projects = [{"id": "p-1", "name": request.sent_json["name"], **self.before}]
+            return sent(request, 201, {}, self.projects[0])
+        if request.is_list:
+            if self.projects and self.seconds > 7:
+                self.projects[0]["deployment_id"] = "d-1"
+            return sent(request, 200, {}, {"projects": self.projects})
+        if request.deployment_id == "d-1" and self.seconds > 7:
+            return sent(request, 200, {}, {"id": "d-1", "status": "succeeded"})
+        return sent(request, 404, {}, {})
+
+
+@pytest.mark.parametrize("before", [{}, {"deployment_id": None}, {"deployment_id": ""}])
+def test_an_id_that_appears_late_is_found_by_polling_the_list(before: dict[str, Any]) -> None:
+    service = Late(before)
+    plan = Plan(TOKEN, writes=True, pause=0.0)
+    log = Session(service, plan, sleep=service.sleep, clock=service.clock).ask_all()
+    assert find_way(log).deployment_id == "d-1"
 
 
 KINDS: list[tuple[str, str, int, str, str]] = [
