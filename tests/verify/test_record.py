@@ -128,6 +128,7 @@ def test_a_fixture_of_tests_can_reset_a_world_and_page_through_its_requests() ->
     for path in (PROJECTS, "/v1/deployments/none", PROJECTS):
         proxy.call("GET", path)
     assert proxy.requests("?after=1&limit=1") == ["GET /v1/deployments/none 404"]
+    assert proxy.requests("?operation=getDeployment") == ["GET /v1/deployments/none 404"]
     entry = proxy.call("GET", "/_stub/requests?after=1&limit=1").json
     assert entry
     assert entry["last"] == 3
