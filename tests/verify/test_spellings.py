@@ -129,7 +129,8 @@ def test_names_of_secrets() -> None:
 
 def test_a_long_text_takes_no_long_time() -> None:
     for piece in ("x", "%41", "tok-9f2", "&#43;", "eyJ", "eyJaaaa.a", "a=b&", "://a", "a."):
-        text = piece * (1_000_000 // len(piece))
+        text = piece * (300_000 // len(piece))
         started = time.process_time()
         SECRETS.leak_in(Exchange("GET", "/", content=text.encode()))
+        SECRETS.mask(text[:100_000])
         assert time.process_time() - started < 2, piece  # a quadratic one takes minutes
