@@ -18,7 +18,6 @@ from .stderr import say_error
 SIGNALS = [*server.STOP_SIGNALS, *(each for each in signal.Signals if each.name == "SIGQUIT")]
 KILL = getattr(signal, "SIGKILL", signal.SIGTERM)
 REPEAT_WINDOW = 0.2  # seconds; `timeout` sends its signal twice, to the process and to its group
-COMMAND_GRACE = 5.0  # seconds that the command has to end when the server has failed
 COULD_NOT_RUN = 126
 NOT_FOUND = 127
 
@@ -27,8 +26,11 @@ class Command:
     """A command, which is run once, or several times by --probe.
 
     `status` is the exit status, in the terms of a shell, and a failure until the command has ended.
-    `signal` is the first one that came.
+    `signal` is the first one that came. `grace` is the number of seconds that the command has to
+    end when the server has failed.
     """
+
+    grace = 5.0
 
     def __init__(self, words: Sequence[str], environ: Mapping[str, str]) -> None:
         self._words = words
@@ -37,6 +39,8 @@ class Command:
         self._shares_terminal = False
         self._thread: threading.Thread | None = None
         self._signalled_at = 0.0  # monotonic
+        # Of `_process` and `signal`: else both sides send a signal that comes during a start.
+        self._lock = threading.RLock()
         self.signal: int | None = None
         self.status = COULD_NOT_RUN
 
@@ -73,7 +77,7 @@ class Command:
         self._process = None
         self._shares_terminal = not output and has_terminal()
         try:
-            self._process = process = subprocess.Popen(
+            process = subprocess.Popen(
                 self._words,
                 env={**self.environ, **more},
                 start_new_session=not self._shares_terminal,
@@ -84,8 +88,11 @@ class Command:
         except OSError as error:
             say_error(f"{self._words[0]}: {error.strerror}")
             return NOT_FOUND if isinstance(error, FileNotFoundError) else COULD_NOT_RUN
-        if self.signal is not None:  # it came while the run was started
-            self._send(self.signal)
+        with self._lock:
+            self._process = process
+            missed = self.signal  # it came while the run was started
+        if missed is not None:
+            self._send(missed)
         timer = threading.Timer(limit or 0, self.kill_group)  # `wait(limit)` would poll
         timer.daemon = True
         if limit is not None:
@@ -110,19 +117,23 @@ class Command:
             if process and process.poll() is None:
                 self._send(number)
             if self._thread:
-                self._thread.join(COMMAND_GRACE)
+                self._thread.join(self.grace)
 
     def _forward(self, number: int, frame: FrameType | None) -> None:
         """Pass the first signal on. A second one ends the command and this process."""
         now = time.monotonic()
-        if self.signal is None:
-            self.signal = number
-            self._signalled_at = now
+        with self._lock:
+            is_first = self.signal is None
+            has_process = self._process is not None
+            if is_first:
+                self.signal = number
+                self._signalled_at = now
+        if is_first:
             # A terminal has sent its Ctrl-C to the command, too.
             is_known = self._shares_terminal and number != signal.SIGTERM
-            if self._process and not is_known:
+            if has_process and not is_known:
                 self._send(number)
-        elif self._process and now - self._signalled_at > REPEAT_WINDOW:
+        elif has_process and now - self._signalled_at > REPEAT_WINDOW:
             self._send(KILL)
             signal.signal(number, signal.SIG_DFL)
             signal.raise_signal(number)

@@ -1,6 +1,5 @@
 """The options of the program, one row each: `--help` is their reference."""
 
-import math
 import random
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -83,12 +82,11 @@ class Settings:
 
 # The variables of options
 
-# What Kubernetes sets for a Service, and Docker for a link, of the name `stub` or `stub-…`. Their
-# PORT differs from an option, or from a typing error, in its value alone.
+# What Kubernetes sets for a Service of the name `stub` or `stub-…`. Its PORT differs from an
+# option, or from a typing error, in its value alone.
 LINK = re.compile(
-    r"STUB_(?:\w+_)?(?:SERVICE_(?:HOST|PORT(?:_\w+)?)"
-    r"|PORT_[0-9]+_(?:TCP|UDP|SCTP)(?:_(?:PROTO|PORT|ADDR|START|END))*)=.*"
-    r"|STUB_(?:\w+_)?(?:PORT=(?:tcp|udp|sctp)://.*|NAME=/.*|ENV_\w+=.*)",
+    r"STUB_(\w+_)?(SERVICE_(HOST|PORT(_\w+)?)|PORT_[0-9]+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)=.*"
+    r"|STUB_(\w+_)?PORT=(tcp|udp|sctp)://.*",
     re.DOTALL,
 )
 BLANKS = " \t\r\n\ufeff"  # a byte order mark, too
@@ -123,12 +121,6 @@ class Integer(click.IntRange):
 class Number(click.FloatRange):
     name = "number"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        number = super().convert(value, param, ctx)
-        if math.isnan(number):  # which is neither below the least nor above the most
-            self.fail(f"{value!r} is not a valid number.", param, ctx)
-        return number
-
 
 class Several(click.types.StringParamType):
     """A text, of which a variable may have several, whatever an editor has put around them."""
@@ -159,10 +151,10 @@ def parse_lines(texts: Sequence[str]) -> tuple[str, ...]:
 
 
 def parse_delay(text: str) -> tuple[float, float]:
-    parts = re.split("(?<!e)-", text.lower(), maxsplit=1)  # the `-` of 1e-3 is no dash
+    first, _, last = text.partition("-")
     with suppress(ValueError):
-        least = float(parts[0])
-        most = float(parts[-1])
+        least = float(first)
+        most = float(last) if "-" in text else least
         if 0 <= least <= most <= stub.MAX_DELAY:
             return least, most
     raise ValueError(f"give seconds from 0 to {stub.MAX_DELAY}, or two such as 0.2-1.5")

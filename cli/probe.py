@@ -19,11 +19,8 @@ from .log import Log
 from .options import Settings
 from .stderr import say
 
-# A varied run may take this long, or HANG_FACTOR times as long as the plain one.
-HANG_SECONDS = 30.0
-HANG_FACTOR = 5
+HANG_FACTOR = 5  # of the plain run's seconds
 STILL = 5.0  # seconds in which the server sees that the clients have closed
-SETTLE = 0.1  # seconds in which the last requests of an ended run arrive
 SHOWN_LINES = 20  # of a run's output on the terminal
 
 PASSES, BREAKS, HANGS = "passes", "breaks", "hangs"
@@ -133,8 +130,12 @@ class Probe:
     """Runs the command plain, then with each axis of grease, then with each failure.
 
     `new_app` makes the app of a run with other options of the stub. `worlds` are those of the plain
-    run.
+    run. In seconds: `hang` is the least time after which a varied run hangs, and `pause` the time
+    in which the last requests of an ended run arrive.
     """
+
+    hang = 30.0
+    pause = 0.1
 
     def __init__(self, command: Command, settings: Settings, log: Log, new_app: NewApp) -> None:
         self._plain_failures = Failures()
@@ -183,11 +184,19 @@ class Probe:
         run = self._run(name, self._new_app(failures=failures))
         run.failures = failures
         show(run)
-        wait_for_end(failures)
+        self._wait_for_end(failures)
         operations = self.worlds.common.contract.operation_ids
         failures.settle(operations, is_broken=run.end != PASSES)
         self.failures.append(run)
         show_reason(run)
+
+    def _wait_for_end(self, failures: Failures) -> None:
+        """Wait for the requests that failed: the server sees late that a client has closed."""
+        latest = time.monotonic() + STILL
+        while time.monotonic() < latest:
+            if all(attempt.ended for attempt in failures.met.values()):
+                return
+            time.sleep(self.pause)
 
     def _try_axis(self, name: str) -> None:
         """Run the command with an axis; repeat a break, and find the parts that break."""
@@ -246,7 +255,8 @@ class Probe:
             raise Signalled
         sentence = run.sentence()
         if not self.plain and run.status == 0:
-            sentence += plan(self.settings)
+            seed = self.settings.options.grease_seed
+            sentence += f"; seed {seed}, runs to come: {len(self.settings.probe)}"
         say(f"probe: {label or name}: {sentence}\n")
         return run
 
@@ -263,7 +273,7 @@ class Probe:
             self._command.kill_group()
             self.served.app = None
             self._late = self.served.late
-            time.sleep(SETTLE)
+            time.sleep(self.pause)
             written = b""
             if file:
                 file.seek(0)
@@ -289,7 +299,7 @@ class Probe:
         """The seconds after which a run hangs; the plain one has as many as it takes."""
         if not self.plain:
             return None
-        limit = max(HANG_SECONDS, HANG_FACTOR * self.plain.seconds)
+        limit = max(self.hang, HANG_FACTOR * self.plain.seconds)
         if name == STALLED:
             limit += Failures.stall * len(self.worlds.common.contract.operation_ids)
         return limit
@@ -301,32 +311,7 @@ def varied_by(axis: str, worlds: stub.Worlds) -> Varied:
     return Varied(*worlds.coverage().varied(axis), worlds.common.parts.varied_by(axis))
 
 
-def wait_for_end(failures: Failures) -> None:
-    """Wait for the requests that failed: the server sees late that a client has closed."""
-    latest = time.monotonic() + STILL
-    while time.monotonic() < latest:
-        if all(attempt.ended for attempt in failures.met.values()):
-            return
-        time.sleep(SETTLE)
-
-
 # What a run says
-
-
-def plan(settings: Settings) -> str:
-    """The runs that follow the plain one."""
-    failures = [name for name in settings.probe if name in FAILURES]
-    kinds = []
-    if axes := len(settings.probe) - len(failures):
-        kinds.append(counted(axes, "axis", "axes"))
-    if failures:
-        kinds.append(counted(len(failures), "failure", "failures"))
-    runs = counted(len(settings.probe), "run", "runs")
-    return f"; {', '.join(kinds)}, seed {settings.options.grease_seed}; {runs} to come"
-
-
-def counted(number: int, one: str, many: str) -> str:
-    return f"{number} {one if number == 1 else many}"
 
 
 def show(run: Run) -> None:

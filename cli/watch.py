@@ -16,8 +16,6 @@ from .files import warnings_of_mode, watched, with_files, with_tokens
 from .options import Settings
 from .stderr import say, say_error
 
-PAUSE = 0.2  # seconds between two looks at the files
-
 Stamp = tuple[int, int, int]  # the time of a change, the size, and the number of the file
 Stamps = dict[Path, Stamp | None]
 
@@ -27,8 +25,10 @@ class Watch:
 
     `given` are the settings without what is in the files, and `stamps` those of the files before
     they were read for the app. `new_app` makes an app of settings. `failure` is what has ended the
-    watch, and the server with it.
+    watch, and the server with it. `pause` is the number of seconds between two looks at the files.
     """
+
+    pause = 0.2
 
     def __init__(
         self,
@@ -64,7 +64,7 @@ class Watch:
     def _run(self) -> None:
         """Read what has changed once it stays as it is: before, it may not be written whole."""
         previous = self._read
-        while not self._has_ended.wait(PAUSE):
+        while not self._has_ended.wait(self.pause):
             current = stamps_of(self._given)
             if current == previous != self._read:
                 changed = [path for path in current if current[path] != self._read[path]]

@@ -1,8 +1,9 @@
 """What the stub responds to a large table of requests, as recorded: the files of `replayed/`.
 
-A file is a scenario. Its first line has the options of the app; each further line has a request and
-its response, or `advance`, the seconds by which the clock of the machine goes on. To add a request,
-write a line with its `send` alone. To record the responses anew, run
+A file is a scenario. Its first line has the options of the app, of which `like` is a profile or the
+name of one in `services/`; each further line has a request and its response, or `advance`, the
+seconds by which the clock of the machine goes on. To add a request, write a line with its `send`
+alone. To record the responses anew, run
 
     .venv/bin/python -m tests.replayed
 
@@ -12,16 +13,17 @@ and read the difference.
 import hashlib
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from flask import Flask
+from werkzeug.test import create_environ, run_wsgi_app
 
 from profiles.profile import make_profile
 from stub.grease.axes import parse_axes
 from stub.seed import sample_of
-from tests.conftest import START, Clock, make_stub, seed_of
-from tests.replay import Sent, respond
+from tests.conftest import BEARER, START, Clock, make_stub, seed_of
 from tests.services import DOCUMENTS
 from tests.stores import ids_counted_by_prefix
 
@@ -34,7 +36,8 @@ USUAL = {"Cache-Control": "no-store", "Content-Type": "application/json"}
 def make_app(given: dict[str, Any], clock: Clock, **more: Any) -> Flask:
     """The app of a scenario; its responses depend on the requests alone."""
     options: dict[str, Any] = {"freeze": START, **given, **more}
-    profile = make_profile(DOCUMENTS[given["like"]]) if "like" in given else None
+    like = given.get("like")
+    profile = make_profile(DOCUMENTS[like] if isinstance(like, str) else like) if like else None
     seed = seed_of(given["seed"]) if "seed" in given else sample_of(profile)
     states = {name: seed_of(each) for name, each in given.get("states", {}).items()}
     options |= {"like": profile, "seed": seed, "states": states}
@@ -47,11 +50,13 @@ def make_app(given: dict[str, Any], clock: Clock, **more: Any) -> Flask:
     return make_stub(clock=clock, new_id=new_id, sleep=lambda seconds: None, **options)
 
 
-def play(lines: list[dict[str, Any]], **more: Any) -> list[dict[str, Any]]:
-    """The lines of a scenario, with the responses of a new app."""
+def play(
+    lines: list[dict[str, Any]], change: Callable[[Flask], Flask] = lambda app: app, **more: Any
+) -> list[dict[str, Any]]:
+    """The lines of a scenario, with the responses of a new app, which `change` may change."""
     given, *steps = lines
     clock = Clock()
-    app = make_app(given, clock, **more)
+    app = change(make_app(given, clock, **more))
     played = [given]
     for step in steps:
         if "advance" in step:
@@ -67,8 +72,12 @@ def response_to(app: Flask, send: list[Any]) -> list[Any]:
     method, target, *rest = send
     body = rest[0] if rest else ""
     headers = rest[1] if len(rest) > 1 else {}
-    raw = body.encode("latin-1") if isinstance(body, str) else body
-    status, fields, data = respond(app, Sent(method, target, raw, headers))
+    raw = body.encode("latin-1") if isinstance(body, str) else json.dumps(body).encode()
+    headers = {**BEARER, **({"Content-Type": "application/json"} if raw else {}), **headers}
+    environ = create_environ(target, method=method, data=raw, headers=headers)
+    chunks, status, sent = run_wsgi_app(app, environ)  # no client stands between
+    fields = sent.to_wsgi_list()
+    data = re.sub(rb'"instance": "\w+"', b'"instance": "random"', b"".join(chunks))
     unusual = [[name, value] for name, value in fields if USUAL.get(name) != value]
     if ["Content-Length", str(len(data))] in unusual:
         unusual.remove(["Content-Length", str(len(data))])

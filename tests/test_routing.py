@@ -1,81 +1,18 @@
-"""Routing by the path as it was sent, under this server and others."""
+"""Routing by the path as it was sent, under this server and others.
+
+The scenarios `paths` and `methods` of tests/replayed have the paths and methods.
+"""
 
 from typing import Any
 from wsgiref.validate import validator
 
-from flask import Flask
 from flask.testing import FlaskClient
 from werkzeug.test import create_environ, run_wsgi_app
 
-from tests.conftest import BEARER, make_stub, unchanged
-from tests.contract import assert_problem
+from tests.conftest import BEARER, make_stub
 from web.routing import raw_target
 
-UNKNOWN = (
-    "/v1 /v1/ /v1/projects/ /v1//projects /V1/projects /projects /v1/deployments/ "
-    "/v1/deployments/dpl_failed/ /v1/deployments//dpl_failed /v1%2Fprojects "
-    "/v1/deployments%2Fdpl_failed /_stub%2Fhealth /%2Fopenapi.json /v1/../v1/projects "
-    "/v1/projects%00 /v1/projects%20 /static/app.py /_stub /_stub/"
-)
-
-
-def test_any_other_path_is_404_and_never_a_redirect(
-    app: Flask, client: FlaskClient, stub: FlaskClient
-) -> None:
-    for path in UNKNOWN.split():
-        for method in ("GET", "POST", "OPTIONS"):
-            assert_problem(client.open(path, method=method), 404, "not_found")
-    for path in ("//v1/projects", "///v1/projects", "//", "//openapi.json"):
-        # The test client itself would take the slashes for those of an authority.
-        for key in ("REQUEST_URI", "PATH_INFO"):
-            environ = {"REQUEST_URI": "", "RAW_URI": "", key: path}
-            sent = {"headers": BEARER, "environ_overrides": environ}
-            response = app.test_client().get("/v1/projects", **sent)
-            assert_problem(response, 404, "not_found")
-            recorded = stub.get("/_stub/requests?limit=1&before=9999").json["requests"]
-            assert [each["path"] for each in recorded] == [path]
-
-
-METHODS = [
-    ("/v1/projects", "GET, HEAD, POST", "PUT PATCH DELETE OPTIONS TRACE CONNECT PROPFIND X"),
-    ("/v1/deployments/x", "GET, HEAD", "POST PUT PATCH DELETE OPTIONS TRACE CONNECT LINK X"),
-    ("/openapi.json", "GET, HEAD", "POST PUT DELETE OPTIONS"),
-    ("/_stub/health", "GET, HEAD", "POST PUT DELETE OPTIONS"),
-]
-
-
-def test_any_other_method_is_405_with_a_sorted_allow(client: FlaskClient) -> None:
-    for path, allow, methods in METHODS:
-        with unchanged(client):
-            for method in methods.split():
-                response = client.open(path, method=method, json={"name": "a"})
-                assert_problem(response, 405, "method_not_allowed")
-                assert response.headers["Allow"] == allow
-
-
-def test_an_encoded_slash_or_percent_is_part_of_an_id(
-    app: Flask, client: FlaskClient, stub: FlaskClient
-) -> None:
-    for path in ("%2F", "dpl%2ffailed", "a%2fb%20c%25", "%2F..%2Fprojects"):
-        response = client.get(f"/v1/deployments/{path}")
-        assert_problem(response, 404, "deployment_not_found")
-        response = client.post(f"/v1/deployments/{path}")
-        assert_problem(response, 405, "method_not_allowed")
-    assert stub.get("/v1/%64eployments/dpl%5Ffailed?a=%2F").json["status"] == "failed"
-    for path, status, made in (("a%2Fb", "failed", "a/b"), ("a%252Fb", "canceled", "a%2Fb")):
-        response = stub.put(f"/_stub/deployments/{path}", json={"status": status})
-        assert (response.status_code, response.json["id"]) == (201, made)
-    assert stub.get("/v1/deployments/a%2fb").json["status"] == "failed"
-    assert stub.get("/v1/deployments/a%252Fb").json["status"] == "canceled"
-    path = stub.get("/_stub/requests").json["requests"][-1]["path"]
-    assert path == "/v1/deployments/a%252Fb"
-
-
-def test_an_unknown_path_names_the_contract_that_lists_the_known_ones(stub: FlaskClient) -> None:
-    for path, contract in (("/_stub/nope", " /_stub/openapi.json "), ("/v1/x", " /openapi.json ")):
-        assert contract in assert_problem(stub.get(path), 404, "not_found")["detail"]
-
-
+# Of what a server has, and the target that was sent.
 TARGETS: list[tuple[dict[str, Any], str]] = [
     ({"REQUEST_URI": "/a%2Fb?c", "PATH_INFO": "/x"}, "/a%2Fb?c"),
     ({"RAW_URI": "//a%2fb", "PATH_INFO": "/x"}, "//a%2fb"),
@@ -93,6 +30,7 @@ def test_the_target_is_what_the_server_has_of_it() -> None:
         assert raw_target({"wsgi.url_scheme": "http", "HTTP_HOST": "h", **environ}) == target
 
 
+# Of the path /v1/deployments/a/b
 KEYS: list[tuple[dict[str, str], str]] = [
     ({}, "not_found"),
     ({"RAW_URI": "/v1/deployments/a%2Fb?c"}, "deployment_not_found"),

@@ -89,6 +89,7 @@ class Inference:
         if not run:
             found = without_status(found)
         self._remove_invalid(found)
+        self._remove_invalid(found)  # what the schema cannot say comes after what it rejects
         return with_record(with_one_content_type(found))
 
     # The parts

@@ -12,7 +12,7 @@ from web.validation import pointer
 
 from .forms import is_code
 from .guesses import CODE_WORDS, LEAST_NUMBER, SHORTEST_PART
-from .spellings import Secrets, is_secret_name
+from .spellings import Secrets, is_secret_name, label_of
 from .values import is_number, last_name, pattern_of, scalars, words_of
 
 TEXT = "text"  # stands for a secret
@@ -144,12 +144,6 @@ class Privacy:
             return True
         inside = [each for each in self._long if each in text]
         return any(pattern_of(each).search(text) for each in inside)
-
-
-def label_of(value: dict[str, Any]) -> str:
-    """The name of a variable that an object has with its value, "" if it has none."""
-    label = value.get("key", value.get("name"))
-    return label if "value" in value and isinstance(label, str) else ""
 
 
 def literals(text: str) -> list[str]:

@@ -1,5 +1,6 @@
 """What a COMMAND does, and what a run with --probe leaves."""
 
+import io
 import json
 import sys
 from pathlib import Path
@@ -7,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from cli.probe import Probe
+from cli.watch import Watch
 from tests.program import run
 
 # A client that starts quickly: http.client would take three times as long as the rest.
@@ -36,8 +39,9 @@ def is_first(what):
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Look at files that are watched more often."""
-    monkeypatch.setattr("cli.watch.PAUSE", 0.03)
+    """Look at watched files more often; no command but one sends a late request."""
+    monkeypatch.setattr(Watch, "pause", 0.03)
+    monkeypatch.setattr(Probe, "pause", 0.01)
 
 
 def script(code: str) -> list[str]:
@@ -53,4 +57,13 @@ def probe(folder: Path, *args: str, axes: str = "all", seed: int = 7) -> tuple[A
 
 
 def results(report: Any) -> dict[str, str]:
-    return {axis["axis"]: axis["result"] for axis in report["probe"]["axes"]}
+    """The results of the axes and the failures by their names."""
+    found = {each["axis"]: each["result"] for each in report["probe"]["axes"]}
+    found |= {each["failure"]: each["result"] for each in report["probe"]["failures"]}
+    return found
+
+
+def said() -> str:
+    """What the program that runs in this process has written to its stderr so far."""
+    assert isinstance(sys.stderr, io.StringIO)
+    return sys.stderr.getvalue()

@@ -25,7 +25,7 @@ from tests.clients.commands import link_node_modules
 from tests.conftest import JARS, ROOT, needs
 from tests.contract import STUB
 from tests.docs.documents import TEXTS, blocks_of, execute, files_of, freed_worlds
-from tests.program import environment, process, program
+from tests.program import environment, program
 from tests.wire import call, port_of
 
 pytestmark = pytest.mark.process
@@ -37,30 +37,9 @@ IN_PARALLEL = [
     "--config=junit.jupiter.execution.parallel.config.strategy=fixed",
     "--config=junit.jupiter.execution.parallel.config.fixed.parallelism=2",
 ]
-PYTEST = ["-m", "pytest", "-p", "no:cacheprovider", "-q"]
+PYTEST = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-q"]
 # The origin of a page in happy-dom, whose fetch sends a preflight.
 CORS = ("--cors-origin", "http://localhost:3000")
-NODE_ALONE = """
-test("a subtest has the world of its test", async (t) => {
-  await stub.reset({ projects: [] });
-  await t.test("part", async () => {
-    assert.equal(JSON.stringify(await call("/v1/projects")), '[200,{"projects":[]}]');
-  });
-});
-"""
-VITEST_ALONE = """
-import { vi } from "vitest";
-test.each([["row"], ["other row"]])("each %s", async () => {
-  vi.stubGlobal("fetch", undefined);
-  await stub.freeze();
-});
-"""
-TEST_OF_NODE = """
-import test, { afterEach, beforeEach } from "node:test";
-const { useStub } = await import("./stub_fixture.mjs");
-const stub = useStub({ beforeEach, afterEach });
-test("own", () => console.log(`token: ${stub.token}`));
-"""
 ALONE = {"PYTHONUTF8": "1", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
 
 
@@ -80,22 +59,18 @@ def append(path: Path, tests: str) -> None:
         file.write(f"\n{tests}\n")
 
 
-def add(folder: Path, tests: str) -> None:
-    append(folder / "test_shop.py", tests)
-
-
 def in_pytest(folder: Path) -> Team:
     shutil.copy(FIXTURES / "stub_fixture.py", folder)
     shutil.copy(TEAMS / "shop.py", folder / "test_shop.py")
     (of_the_readme,) = (text for kind, text in blocks_of("README.md") if kind == "python")
-    add(folder, of_the_readme)
-    words = [sys.executable, *PYTEST, "-p", "stub_fixture", "--show-capture=no", "--tb=short"]
+    append(folder / "test_shop.py", of_the_readme)
+    words = [*PYTEST, "-p", "stub_fixture", "--show-capture=no", "--tb=short"]
     shown = '#2 POST /v1/projects 422 invalid_body (/name must not be blank)\n   > {"name": ""}\n'
     left = hashlib.sha256(b"test_shop.py::test_records").hexdigest()[:12]
     return Team(words, shown, 11, f"test_records-{left}")
 
 
-def team_of_node(folder: Path) -> Team:
+def node(folder: Path) -> Team:
     needs("node")
     shutil.copy(FIXTURES / "stub_fixture.mjs", folder)
     shutil.copy(TEAMS / "shop.test.mjs", folder)
@@ -104,21 +79,9 @@ def team_of_node(folder: Path) -> Team:
     return Team(["node", "--test", "--test-reporter=spec"], shown, 6)
 
 
-def with_a_copy(team: Team, folder: Path) -> Team:
-    """A team with two files of the same tests, which run in parallel or in one process."""
-    shutil.copy(folder / "shop.test.mjs", folder / "other.test.mjs")
-    return team._replace(worlds=2 * team.worlds, programs=2 * team.programs)
-
-
-def node(folder: Path) -> Team:
-    team = team_of_node(folder)
-    append(folder / "shop.test.mjs", NODE_ALONE)
-    return with_a_copy(team._replace(worlds=7), folder)
-
-
 def vitest(folder: Path) -> Team:
-    """A team whose runner is in the table of ci.md, where others are like it."""
-    team = team_of_node(folder)
+    """A team whose runner is in the table of ci.md, with two files that run in parallel."""
+    team = node(folder)
     link_node_modules(folder)
     (folder / "package.json").write_text("{}", "utf-8")
     row = r"^\| Vitest \| `(.*)` \| `-- (.*)` \|$"
@@ -126,10 +89,10 @@ def vitest(folder: Path) -> Team:
     test = folder / "shop.test.mjs"
     _, _, rest = test.read_text("utf-8").partition("\n")
     test.write_text(f"{line}\n{rest}", "utf-8")
-    append(test, VITEST_ALONE)
+    shutil.copy(test, folder / "other.test.mjs")
     words = command.replace("npx ", "node_modules/.bin/").split()
     words += ["--environment", "happy-dom"]
-    return with_a_copy(team._replace(command=words, worlds=8), folder)
+    return team._replace(command=words, worlds=2 * team.worlds, programs=2)
 
 
 def go(folder: Path) -> Team:
@@ -157,10 +120,31 @@ def junit(folder: Path) -> Team:
     return Team(words, shown, 7)
 
 
-TEAMS_ELSEWHERE = [pytest.param(each, marks=pytest.mark.slow) for each in (node, vitest, go, junit)]
+SHOWN_BY_PYTEST = {
+    "test_rejected": "#1 GET /v1/projects?page=1 200"
+    " (unpromised listProjects: query parameter page)\n"
+    '#2 POST /v1/projects 422 invalid_body (/name must not be blank)\n   > {"name": ""}\n',
+    "test_unauthorized": "no request with the token of this test\n"
+    "main world meanwhile, with the requests that have no token of a test:\n"
+    "#1 GET /v1/projects 401 token_missing (listProjects: no Authorization header)\n",
+    "test_many": "1 earlier requests are not shown\n"
+    + "".join(f"#{n + 1} GET /v1/deployments/{n} 404 deployment_not_found\n" for n in range(1, 20))
+    + "#21 GET /v1/projects 503 injected_fault (fault flt_1)\n",
+    "test_torn_down": "#1 GET /v2/projects 404 not_found (no operation: GET /v2/projects)\n",
+}
 
 
-@pytest.mark.parametrize("make", [in_pytest, *TEAMS_ELSEWHERE])
+def sections_of(output: str) -> dict[str, str]:
+    """What is shown of the requests, by the test; without the responses' bodies."""
+    pattern = r"^-+ requests to the stub -+\nworld (\w+)-[0-9a-f]{12}:\n((?:(?![_=]{3}).*\n)*)"
+    sections = dict(re.findall(pattern, output, re.MULTILINE))
+    return {name: re.sub(r"^   < .*\n", "", text, flags=re.M) for name, text in sections.items()}
+
+
+ELSEWHERE = [pytest.param(each, marks=pytest.mark.slow) for each in (node, vitest, go, junit)]
+
+
+@pytest.mark.parametrize("make", [in_pytest, *ELSEWHERE])
 def test_a_fixture_gives_each_test_a_world_and_shows_the_requests_of_one_that_fails(
     make: Callable[[Path], Team], tmp_path: Path
 ) -> None:
@@ -190,14 +174,6 @@ def test_a_fixture_gives_each_test_a_world_and_shows_the_requests_of_one_that_fa
         reason = "422 invalid_body: /status must be an integer from 200 to 599"
         assert f"StubError: POST /_stub/faults: {reason}" in output
         assert not {"urllib", "stub_fixture.py:"} & set(re.findall(r"[\w.]+:?", output))
-    # Vitest has the fixture of Node; that of pytest says its reasons below.
-    if make in (node, go, junit):
-        assert nowhere in run(STUB_URL=nowhere, **named)[1]
-        # Without a stub the reason is all that one reads.
-        output = run()[1]
-        sentence = "deployment-stub was not found: install .*, or copy stub.pyz, which tools/"
-        assert re.search(sentence, output)
-        assert not re.search("does not respond|scheme|spawn|stub_fixture.mjs:", output)
 
 
 # It tells that it is started, and is then the program.
@@ -242,34 +218,33 @@ def test_a_fixture_starts_the_program_it_finds(
         "STUB_FAIL_ON": "idle",
         "STUB_REPORT": "report.json",
         "STUB_LOG": str(logs / "stub.log"),
-        "STUB_CORS_ORIGIN": CORS[1],
         "PATH": os.pathsep.join([str(installed.parent), os.environ["PATH"]]),
     }
 
-    def started(**more: str) -> list[str]:
+    def started() -> list[str]:
         """The programs, each of which has a log of its own, named after the process."""
         logs.mkdir()
-        done = execute(team.command, tmp_path, **variables, **more)
+        done = execute(team.command, tmp_path, **variables)
         assert done.returncode == 0, done.stdout + done.stderr
         assert not (tmp_path / "report.json").exists()
-        programs = started_in(tmp_path)
         names = [path.name for path in logs.iterdir()]
-        assert len(names) == len(programs)
         assert all(re.fullmatch(r"stub\.\d+\.log", name) for name in names), names
         shutil.rmtree(logs)
-        return programs
+        return started_in(tmp_path)
 
-    assert started() == team.programs * ["deployment-stub"]
+    assert started() == ["deployment-stub"]
     for folder in team.folders:
         path = add_program(tmp_path, f"{folder}/stub.pyz")
-        assert started() == team.programs * ["stub.pyz"]
+        assert started() == ["stub.pyz"]
         path.unlink()
-    done = execute(team.command, tmp_path, STUB_PROGRAM="no.pyz")
-    assert "no.pyz was not found: install" in done.stdout + done.stderr
-    wrong = {"STUB_PROGRAM": str(installed), "STUB_LIKE": "no.json"}
-    done = execute(team.command, tmp_path, **wrong)
-    assert "did not start the stub:" in done.stdout
-    assert "error: no.json: No such file" in done.stdout
+    reasons = {
+        "http://127.0.0.1:1": {"STUB_URL": "http://127.0.0.1:1"},
+        "no.pyz was not found: install": {"STUB_PROGRAM": "no.pyz"},
+        "error: no.json: No such file": {"STUB_PROGRAM": str(installed), "STUB_LIKE": "no.json"},
+    }
+    for reason, wrong in reasons.items():
+        done = execute(team.command, tmp_path, **wrong)
+        assert reason in done.stdout + done.stderr
 
 
 @pytest.mark.slow
@@ -288,7 +263,7 @@ def test_the_processes_of_a_runner_of_node_share_the_program_of_its_global_setup
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("make", [team_of_node, go, junit])
+@pytest.mark.parametrize("make", [node, go, junit])
 def test_the_program_ends_with_killed_tests(make: Callable[[Path], Team], tmp_path: Path) -> None:
     """It is the one that a variable names, and like a service that a variable names."""
     team = make(tmp_path)
@@ -322,15 +297,6 @@ def test_the_program_ends_with_killed_tests(make: Callable[[Path], Team], tmp_pa
             with suppress(ProcessLookupError):
                 os.killpg(runner.pid, signal.SIGKILL)
     assert started_in(tmp_path) == ["named.pyz"]
-
-
-@pytest.mark.slow
-def test_go_caches_no_result_of_a_run_of_a_probe(tmp_path: Path) -> None:
-    go(tmp_path)
-    probed = [sys.executable, str(ROOT / "app.py"), "--probe=members", "--quiet"]
-    done = execute([*probed, "--", "go", "test", "./..."], tmp_path)
-    assert "probe: members: passes" in done.stderr, done.stdout + done.stderr
-    assert "not met" not in done.stderr.partition("coverage:")[0]
 
 
 GO_ALONE = """package client
@@ -380,31 +346,6 @@ def test_the_fixture_of_go_knows_each_variable_and_each_member_of_a_fault() -> N
     assert {*re.findall(r'json:"(\w+),omitempty"', body)} == {*members}
 
 
-def run_node(folder: Path, text: str, **variables: str) -> str:
-    """What Node's test runner prints for a file with this text."""
-    needs("node")
-    shutil.copy(FIXTURES / "stub_fixture.mjs", folder)
-    (folder / "own.test.mjs").write_text(text, "utf-8")
-    done = execute(["node", "--test", "--test-reporter=spec"], folder, **variables)
-    return f"{done.stdout}{done.stderr}"
-
-
-def test_node_has_the_documented_token_and_rejects_parallel_tests(
-    live_url: str, tmp_path: Path
-) -> None:
-    text = f"""process.argv.length = 1;  // as with --test-isolation=none
-{TEST_OF_NODE}
-test.describe("both", {{ concurrency: true }}, () => {{
-  test("first", () => stub.freeze());
-  test("second", () => stub.freeze());
-}});
-"""
-    error = '"second" began before "first" ended: run one test at a time'
-    output = run_node(tmp_path, text, STUB_URL=live_url, STUB_TOKEN="")
-    assert error in output
-    assert "token: dev-token.own-" in output
-
-
 # Calls the hooks as Bun, Jasmine and AVA do: they tell no name.
 NAMELESS = """
 import { useStub } from "./stub_fixture.mjs";
@@ -433,7 +374,7 @@ def run_module(folder: Path, text: str, **variables: str) -> "subprocess.Complet
 
 
 def test_a_runner_of_node_need_not_tell_the_name_of_a_test(live_url: str, tmp_path: Path) -> None:
-    done = run_module(tmp_path, NAMELESS, STUB_URL=live_url)
+    done = run_module(tmp_path, NAMELESS, STUB_URL=live_url, STUB_TOKEN="")
     first, second, error = done.stdout.splitlines()
     assert re.fullmatch(r"dev-token\.a-test-[0-9a-f]{12} 0", first)
     assert re.fullmatch(r"dev-token\.a-test-[0-9a-f]{12} 0", second)
@@ -462,32 +403,6 @@ def test_the_global_setup_of_node_has_options(live_url: str, tmp_path: Path) -> 
     done = run_module(tmp_path, WITH_OPTIONS, STUB_URL=live_url)
     reason = "--empty --ids-seed=5 --cors-origin=http://a --cors-origin=http://b"
     assert f"the program at STUB_URL runs already: start it with {reason}" in done.stderr
-    done = run_module(tmp_path, WITH_OPTIONS.replace("idsSeed", "idSeed"), **program)
-    assert "did not start the stub:\nerror: No such option '--id-seed'." in done.stderr
-
-
-NOCK = 'import nock from "nock"; nock.disableNetConnect();'
-MSW = 'import { setupServer } from "msw/node"; setupServer().listen({ %s });'
-# By the option that lets the stub through: the mock without and with it.
-MOCKS = {
-    (option := 'nock.enableNetConnect("127.0.0.1")'): (NOCK, f"{NOCK} {option};"),
-    (option := 'onUnhandledRequest: "bypass"'): (MSW % 'onUnhandledRequest: "error"', MSW % option),
-}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("option", MOCKS)
-def test_a_mock_lets_the_stub_through_by_the_named_option(
-    option: str, live_url: str, tmp_path: Path
-) -> None:
-    link_node_modules(tmp_path)
-    mock, lenient = MOCKS[option]
-    output = run_node(tmp_path, mock + TEST_OF_NODE, STUB_URL=live_url)
-    assert re.search(r"does not respond: (Nock: Disallowed|\[MSW\] Cannot bypass)", output)
-    assert "[cause]: " in output
-    assert option in output
-    assert f"`{option}`" in TEXTS["docs/ci.md"]
-    assert "token: dev-token.own-" in run_node(tmp_path, lenient + TEST_OF_NODE, STUB_URL=live_url)
 
 
 @pytest.mark.slow
@@ -505,52 +420,27 @@ def test_the_types_of_node_are_those_of_its_runners_and_of_the_contract(tmp_path
         assert {*re.findall(r"^  (\w+):", body, re.MULTILINE)} == {*schema["required"]}, name
 
 
-SHOWN_BY_PYTEST = {
-    "test_rejected": "#1 GET /v1/projects?page=1 200"
-    " (unpromised listProjects: query parameter page)\n"
-    '#2 POST /v1/projects 422 invalid_body (/name must not be blank)\n   > {"name": ""}\n',
-    "test_unauthorized": "no request with the token of this test\n"
-    "main world meanwhile, with the requests that have no token of a test:\n"
-    "#1 GET /v1/projects 401 token_missing (listProjects: no Authorization header)\n",
-    "test_many": "1 earlier requests are not shown\n"
-    + "".join(f"#{n + 1} GET /v1/deployments/{n} 404 deployment_not_found\n" for n in range(1, 20))
-    + "#21 GET /v1/projects 503 injected_fault (fault flt_1)\n",
-    "test_torn_down": "#1 GET /v2/projects 404 not_found (no operation: GET /v2/projects)\n",
-}
-
-
 @pytest.fixture
 def team(tmp_path: Path) -> Path:
     """The folder of a client team, with a module that has the name of one of the program's."""
     in_pytest(tmp_path)
     (tmp_path / "stub.pyz").symlink_to(ROOT / "app.py")
     (tmp_path / "store.py").write_text("raise RuntimeError('of the team')")
+    lines = 'from stub_fixture import Stub\npytest_plugins = ["stub_fixture"]\n'
+    (tmp_path / "conftest.py").write_text(lines, "utf-8")
     return tmp_path
 
 
-def run(team: Path, *arguments: str, **variables: str) -> "subprocess.CompletedProcess[str]":
-    """Run the tests of a team; its conftest.py may name the plugin."""
-    plugin = () if (team / "conftest.py").exists() else ("-p", "stub_fixture")
-    return execute([sys.executable, *PYTEST, *plugin, *arguments], team, **ALONE, **variables)
-
-
-def sections_of(output: str) -> dict[str, str]:
-    """What is shown of the requests, by the test; without the responses' bodies."""
-    pattern = r"^-+ requests to the stub -+\nworld (\w+)-[0-9a-f]{12}:\n((?:(?![_=]{3}).*\n)*)"
-    sections = dict(re.findall(pattern, output, re.MULTILINE))
-    return {name: re.sub(r"^   < .*\n", "", text, flags=re.M) for name, text in sections.items()}
-
-
 def test_a_failure_looks_as_ci_md_prints_it_and_what_fail_on_finds_is_an_error(team: Path) -> None:
-    lines = 'from stub_fixture import Stub\npytest_plugins = ["stub_fixture"]\n'
-    (team / "conftest.py").write_text(lines, "utf-8")
     (printed,) = [text for kind, text in blocks_of("docs/ci.md") if "requests to the stub" in text]
     (name,) = re.findall(r"world (\w+)-", printed)
     unpromised = 'call(stub, "GET", "/v1/projects?page=1")'
     invalid = 'assert call(stub, "POST", "/v1/projects", {"name": ""}) == 1'
-    add(team, f"def {name}(stub):\n    {invalid}\n\ndef test_passing(stub):\n    {unpromised}")
+    tests = f"def {name}(stub):\n    {invalid}\n\ndef test_passing(stub):\n    {unpromised}"
+    append(team / "test_shop.py", tests)
     elsewhere = {"STUB_TOKEN": "s3cret", "STUB_HOST": "192.0.2.1", "STUB_PORT": "x"}
-    done = run(team, "-k", f"{name} or passing", STUB_FAIL_ON="unpromised", **elsewhere)
+    words = [*PYTEST, "-k", f"{name} or passing"]
+    done = execute(words, team, **ALONE, STUB_FAIL_ON="unpromised", **elsewhere)
     assert f"\n{printed}\n" in done.stdout
     assert "1 failed, 1 passed, 7 deselected, 1 error" in done.stdout
     assert "\nfinding: unpromised: listProjects: query parameter page " in done.stdout
@@ -559,7 +449,6 @@ def test_a_failure_looks_as_ci_md_prints_it_and_what_fail_on_finds_is_an_error(t
 
 REASONS = {
     "STUB_PROGRAM=no.pyz": r"there is no stub at /.+/no\.pyz: install .*, or set STUB_PROGRAM .*",
-    "STUB_PROGRAM=store.py": r"`.*store\.py` did not start: its status is 1\n[\s\S]*of the team",
     "STUB_TOKEN=wrong": r"STUB_URL and STUB_TOKEN are not .*: 401 token_invalid: .*",
     "STUB_URL=http://127.0.0.1:1": r"STUB_URL and .*: the stub at http://127.0.0.1:1 does not .*",
 }
@@ -570,19 +459,7 @@ REASONS = {
 def test_what_cannot_be_used_is_a_sentence(setting: str, team: Path, live_url: str) -> None:
     name, _, value = setting.partition("=")
     variables = {"STUB_URL": live_url} if name == "STUB_TOKEN" else {}
-    done = run(team, "-k", "test_time", **variables, **{name: value})
+    done = execute([*PYTEST, "-k", "test_time"], team, **ALONE, **variables, **{name: value})
     _, _, shown = done.stdout.partition(" ERROR at setup of test_time ")
     reason, _, _ = shown.partition("=== short test summary info")
     assert re.fullmatch(rf"_+\n{REASONS[setting]}\n=+ *", reason), done.stdout
-    assert len(reason.splitlines()) < 10
-
-
-def test_the_program_ends_with_the_process_of_pytest(team: Path) -> None:
-    add(team, "def test_it(stub):\n    print(stub.url, flush=True)\n    input()")
-    words = [*PYTEST, "-s", "-p", "stub_fixture", "-k", "test_it"]
-    pipe = subprocess.PIPE
-    with process(*words, cwd=team, env=ALONE, stdin=pipe, start_new_session=True) as started:
-        url = started.stdout.readline().strip()
-        with socket.create_connection(("127.0.0.1", port_of(url)), timeout=30) as connection:
-            os.killpg(started.pid, signal.SIGKILL)
-            assert connection.recv(1) == b""

@@ -41,10 +41,6 @@ def request_of(profile: Profile, name: str) -> Any:
     return json.loads(json.dumps(profile.request).replace(NAME, name))
 
 
-def state_of(client: FlaskClient) -> Any:
-    return client.get("/_stub/state").json
-
-
 def deployment_of(client: FlaskClient, name: str) -> str:
     """The id of the latest deployment of a project, whatever the responses show."""
     projects = client.get("/_stub/console").json["projects"]["newest"]

@@ -13,7 +13,7 @@ from waitress.task import hop_by_hop
 from profiles.check import MAX_BYTES, errors_in, schemas
 from profiles.profile import DEPTH, Profile, read_profile
 from tests.contract import V1
-from tests.profiles.conftest import DATE, NAME, STATUS, client_of, like
+from tests.profiles.conftest import DATE, NAME, STATUS, client_of, deployment_of, like
 from tests.program import not_started, run
 from tests.services import DOCUMENTS
 from web.strict_json import parse_json
@@ -46,7 +46,6 @@ INVALID: list[tuple[dict[str, Any], str]] = [
     ({"list": {}, "create": {"status": 204, "optional": "yes", "unique": 0}},
      "/list/body /create/status /create/body /create/optional /create/unique"),
     (in_list({"projects": []}), "/list/body"),
-    (in_list(None), "/list/body"),
     (in_list({"projects": [ITEM, ITEM]}), "/list/body/projects"),
     (in_list({"a": [ITEM], "b": [ITEM]}), "/list/body/b"),
     (in_list({"a": [{"id": "{project.nope}"}], "b": NAME}), "/list/body/a/0/id /list/body/b"),
@@ -57,16 +56,13 @@ INVALID: list[tuple[dict[str, Any], str]] = [
      f"/deployment/body/0/{STATUS}/queued/0/{STATUS} "
      f"/deployment/body/0/{STATUS}/queued/0/{STATUS}/other"),
     (in_deployment({STATUS: {"": 1}, "x": 1}), f"/deployment/body/{STATUS}"),
-    (in_deployment({STATUS: 1}), f"/deployment/body/{STATUS}"),
     (in_deployment([{STATUS: {"": "{error.code}", "ready": 2}}]),
      f"/deployment/body/0/{STATUS}/ready /deployment/body/0/{STATUS}/"),
-    (in_deployment(1, headers={"Content-Length": "1", "X": "a\nb", "x": "{count}"}),
-     "/deployment/headers/Content-Length /deployment/headers/X /deployment/headers/x"),
-    (in_deployment(1, headers={"Y-a": "1", "y-A": "1", "access-control-max-age": "1"}),
-     "/deployment/headers/y-A /deployment/headers/access-control-max-age"),
-    (in_deployment(1, content_type="json"), "/deployment/content_type"),
+    (in_deployment(1, headers={"Content-Length": "1", "X": "a\nb", "access-control-max-age": "1"}),
+     "/deployment/headers/Content-Length /deployment/headers/X "
+     "/deployment/headers/access-control-max-age"),
+    (in_deployment(1, headers={"X": "{count}"}), "/deployment/headers/X"),
     (in_deployment(1, content_type="text/plain\n"), "/deployment/content_type"),
-    ({"content_type": "json"}, "/content_type"),
     (in_deployment(["{project.created_at:2026-02-30T09:00:00Z}", "{project.created_at:text}",
                     "{deployment.created_at:2026-01-05}", "{project.created_at:"
                     "2026-01-05T09:00:00.1234567890Z}", "{project.created_at:5}"]),
@@ -80,19 +76,18 @@ INVALID: list[tuple[dict[str, Any], str]] = [
     (in_deployment("{record}"), "/deployment/body"),
     ({"record": 1, "create": {"body": ["a {record}"], "headers": {"X": "{record}"}}},
      "/create/body/0 /create/headers/X"),
-    ({"record": "x" * 2**19, "create": {"body": ["{record}"] * 3}}, "/record"),
     (request({"a": [NAME]}), "/create/request /create/request/a/0"),
     (request({"a": NAME, "b": {"c": NAME}}), "/create/request/b/c"),
     (request({"a": NAME, "b": "{project.id}", "{count}": 1, "c": "{base}", "d": "{record}"}),
      "/create/request/b /create/request/{count} /create/request/c /create/request/d"),
     ({"errors": {"teapot": {"body": 1}, "default": {"body": 1, "status": 400}}},
      "/errors/teapot /errors/default/status"),
-    ({"errors": {"not_found": {"body": [NAME, {STATUS: {"": 1}}], "status": 200}}},
-     f"/errors/not_found/status /errors/not_found/body/0 /errors/not_found/body/1/{STATUS}"),
+    ({"errors": {"not_found": {"body": 1, "status": 200}}}, "/errors/not_found/status"),
+    ({"errors": {"not_found": {"body": [NAME, {STATUS: {"": 1}}]}}},
+     f"/errors/not_found/body/0 /errors/not_found/body/1/{STATUS}"),
     ({"errors": {"not_found": {"status": 410}}}, "/errors/not_found/body"),
     ({"statuses": {"run": []}, "deployment": {"body": {STATUS: {"": 1, "x": 2}}}},
      "/statuses/run"),
-    ({"statuses": {"run": ["a", "a"]}}, "/statuses/run"),
     ({"statuses": {"run": ["a"], "others": ["a"]}}, "/statuses/others/0"),
     ({"statuses": {"run": ["a\u0007", "b" * 65, ""]}},
      "/statuses/run/0 /statuses/run/1 /statuses/run/2"),
@@ -100,15 +95,11 @@ INVALID: list[tuple[dict[str, Any], str]] = [
                    "others": [str(number) for number in range(60, 120)]}}, "/statuses"),
     ({"deployment": {"body": {STATUS: {"a\u0007": 1}}}},
      "/deployment/body"),
-    (ids("prj_", ""), "/ids/projects /ids/deployments"),
-    (ids("é1", {"slug": True}), "/ids/projects /ids/deployments"),
+    (ids("prj_"), "/ids/projects"),
+    (ids(1, ""), "/ids/deployments"),
     (ids("{project.name}-{project.name}", "{project.id}{project.name}"),
      "/ids/projects /ids/deployments"),
-    (ids("{base}1", "{project.x}"), "/ids/projects /ids/deployments"),
     (ids("{project.id}", "{record}{count}"), "/ids/projects /ids/deployments"),
-    (ids(True, 1.5), "/ids/projects /ids/deployments"),
-    ({"times": {"digits": 3}, "statuses": {"run": ["a"], "ended": "a"},
-      "create": {"body": 1, "any_type": True}}, "/times /statuses/ended /create/any_type"),
 ]  # fmt: skip
 
 
@@ -178,37 +169,21 @@ def numbered(count: int, value: Any = 1) -> dict[str, Any]:
     return {f"m{number}": value for number in range(count)}
 
 
-WRONG_CHOICES = [{STATUS: {"": 1, "wrong": 2}}] * 10_000
 HUNDRED = [str(number) for number in range(100)]
 CODES = [*schemas()["profile"]["properties"]["errors"]["properties"]]
-# Large profiles, and the number of the errors that are told.
+# Large profiles that a service may have, and the number of the errors that are told.
 LARGE: dict[str, tuple[Callable[[], Any], int]] = {
-    "items": (lambda: in_deployment([1] * 500_000), 0),
-    "objects": (lambda: in_deployment([{f"m{number}": number} for number in range(60_000)]), 0),
+    "items": (lambda: in_deployment([NAME, *[1] * 500_000]), 0),
     "levels": (lambda: in_deployment(json.loads("[" * 30 + "1," * 400_000 + "1" + "]" * 30)), 0),
-    "nested": (lambda: in_deployment(json.loads("[" * 32 + "]" * 32)), 0),
-    "markers": (lambda: in_deployment(["{project.id:7f3c}"] * 50_000), 0),
     "names": (lambda: in_list([numbered(40_000, NAME)]), 0),
     "braces": (lambda: in_deployment("{project." * 100_000), 0),
     "request": (lambda: request({"a": NAME, **numbered(40_000, [{"b": {}}])}), 0),
-    "statuses": (lambda: {"statuses": {"run": [str(number) for number in range(60_000)]}}, 1),
     "words": (lambda: in_deployment([{STATUS: {"": 1, "wrong": 2}}] * 20_000), 100),
-    "words of a choice": (lambda: {"deployment": {"body": {STATUS: numbered(60_000)}}}, 1),
     "choices": (lambda: {"statuses": {"run": HUNDRED},
                          "deployment": {"body": numbered(25_000, {STATUS: {"1": 1}})}}, 0),
-    "members": (lambda: numbered(60_000), 100),
-    "errors": (lambda: in_deployment(["{count}"] * 90_000), 100),
     "named errors": (lambda: {"errors": {code: {"body": [numbered(4_500)]} for code in CODES}}, 0),
-    "an error": (lambda: {"errors": {"default": {"body": [1] * 500_000}}}, 1),
-    "records": (lambda: {"record": "x" * 500_000, "create": {"body": ["{record}"] * 40_000}}, 1),
     "marker": (lambda: in_deployment([f"{{project.{'x' * 1_000_000}}}"]), 1),
-    "second id": (lambda: in_deployment([f"{{project.id:{'x' * 1_000_000}_}}"]), 1),
-    "long markers": (lambda: in_deployment([f"{{project.{'x' * 10_000}}}"] * 100), 100),
-    "status": (lambda: {"deployment":
-                        {"body": [{STATUS: {"x" * 500_000: 1}}, *WRONG_CHOICES]}}, 100),
-    "header": (lambda: in_deployment(1, headers={"X": "a" * 1_000_000}), 1),
     "media type": (lambda: {"content_type": "a/b" + ";a=b" * 250_000 + "!\n"}, 1),
-    "id": (lambda: ids("a" * 1_000_000), 1),
 }  # fmt: skip
 
 
@@ -223,7 +198,9 @@ def test_a_large_profile_is_read_in_time_and_has_its_first_errors(name: str) -> 
     parse_json(data, DEPTH)
     errors = errors_in(document)
     if not errors:
-        client_of(like(Profile(document)))
+        client = client_of(like(Profile(document)))
+        assert client.get("/v1/projects").status_code == 200
+        client.get(f"/v1/deployments/{deployment_of(client, 'website')}")
     spent = time.process_time() - started
     assert len(errors) == count
     assert sum(len(error.detail) for error in errors) < 100_000
@@ -277,8 +254,10 @@ def test_the_program_starts_with_a_file_or_says_what_is_wrong_in_it(tmp_path: Pa
     ):
         assert f"warning: {file}: {place}" in told
     for text, reasons in (
-        ('{"observed_at": "x", "list": {"body": [{"a": "{project.x}"}]}}',
-         ["/observed_at: must be a date", "/list/body/0/a: {project.x} is no marker"]),
+        ('{"observed_at": "x", "list": {}}',
+         ["/observed_at: must be a date", "/list/body: is required"]),
+        ('{"observed_at": "2026-11-25", "list": {"body": [{"a": "{project.x}"}]}}',
+         ["/list/body/0/a: {project.x} is no marker"]),
         ("[" * 10_000 + "]" * 10_000, ["levels deep"]),
         ("[]", ["the document: must be a JSON object"]),
         ("{", ["line 1, column 2"]),

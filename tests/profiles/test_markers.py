@@ -5,9 +5,7 @@ from typing import Any
 
 import pytest
 
-from stub.seed import Seed
-from tests.conftest import Clock
-from tests.profiles.conftest import NAME, STATUS, client_of, deployment_of, like, profile
+from tests.profiles.conftest import STATUS, client_of, deployment_of, like, profile
 
 STATUSES = {"run": ["new", "done"], "others": ["gone"]}
 
@@ -79,7 +77,8 @@ IDS: list[tuple[Any, str]] = [
 def test_an_id_is_like_its_example(example: Any, pattern: str) -> None:
     body = {"id": "{project.id}", "text": "{project.id:text}", "of": "{deployment.id}"}
     ids = {"projects": example, "deployments": example}
-    client = client_of(like(profile(ids=ids, create={"body": body, "unique": False})))
+    service = profile(ids=ids, create={"body": body, "unique": False})
+    client = client_of(like(service, ids_seed=1))
     seen = set()
     for _ in range(8):
         created = client.post("/v1/projects", json={"name": "x"}).json
@@ -88,62 +87,3 @@ def test_an_id_is_like_its_example(example: Any, pattern: str) -> None:
             assert re.fullmatch(pattern, text)
             seen.add(text)
     assert len(seen) == 16
-
-
-def test_a_second_id_is_of_another_form_and_always_the_same() -> None:
-    second = {"number": "{project.id:415104041262}", "uid": "{{deployment.id:pod-7f3c}}"}
-    service = profile(
-        record=second,
-        list={"body": [{**second, "id": "{project.id}"}]},
-        create={"body": "{record}"},
-        deployment={"body": {**second, "number": "{project.id:999999999999}"}},
-    )
-    client = client_of(like(service))
-    created = client.post("/v1/projects", json={"name": "shop"}).json
-    assert re.fullmatch("[1-9][0-9]{11}", created["number"])
-    assert re.fullmatch(r"\{pod-[0-9a-f]{4}\}", created["uid"])
-    listed: Any = client.get("/v1/projects").json
-    assert {"number": listed[-1]["number"], "uid": listed[-1]["uid"]} == created
-    assert len({each["number"] for each in listed}) == 4
-    path = f"/v1/deployments/{deployment_of(client, 'shop')}"
-    assert client.get(path).json == created
-    client.put("/_stub/deployments/alone", json={"status": "queued"})
-    assert client.get("/v1/deployments/alone").json["number"] is None
-
-
-def test_a_number_is_a_text_where_the_marker_says_so() -> None:
-    errors = {"default": {"body": ["{error.status}", "{error.status:text}", "{error.code:text}"]}}
-    around = {"n": "{count:text}", "first": "{first.id:text}", "last": "{last.id}", "x": [NAME]}
-    ids = {"projects": 1}
-    client = client_of(like(profile(errors=errors, list={"body": around}, ids=ids, create={
-        "body": ["{project.id}", "{project.id:text}"]})))  # fmt: skip
-    assert client.get("/v1/none").json == [404, "404", "not_found"]
-    listed = client.get("/v1/projects").json
-    assert (listed["n"], type(listed["first"]), type(listed["last"])) == ("3", str, int)
-    created: Any = client.post("/v1/projects", json={"name": "x"}).json
-    number, text = created
-    assert text == str(number)
-    empty = client_of(like(profile(list={"body": around}, ids=ids), seed=Seed()))
-    assert empty.get("/v1/projects").json == {"n": "0", "first": None, "last": None, "x": []}
-
-
-def test_a_record_stands_for_itself_in_each_body() -> None:
-    ended = {"done": True, "of": "{record}"}
-    service = profile(
-        statuses=STATUSES,
-        record={"name": NAME, "is": {STATUS: {"done": "{deployment.status}"}}},
-        list={"body": {"x": ["{record}"]}},
-        create={"body": {"done": False, "metadata": "{record}"}},
-        deployment={"body": {STATUS: {"new": {"done": False}, "": ended}}},
-    )
-    clock = Clock()
-    client = client_of(like(service, clock))
-    new = {"name": "shop"}
-    done = {"name": "shop", "is": "done"}
-    assert client.post("/v1/projects", json=new).json == {"done": False, "metadata": new}
-    path = f"/v1/deployments/{deployment_of(client, 'shop')}"
-    assert client.get(path).json == {"done": False}
-    assert client.get("/v1/projects").json["x"][-1] == new
-    clock.advance(1000)
-    assert client.get(path).json == {"done": True, "of": done}
-    assert client.get("/v1/projects").json["x"][-1] == done
