@@ -558,6 +558,13 @@ def test_codes_stay_in_an_error_and_prose_does_not() -> None:
     assert default["number"] == "{error.status}"
 
 
+def test_the_error_of_a_wrong_token_is_that_of_a_missing_one_if_it_was_not_seen() -> None:
+    log = Api().log()
+    seen = [each for each in log.exchanges if not each.purpose.endswith("with a wrong token")]
+    errors = inferred(Log(BASE, tuple(seen))).document["errors"]
+    assert errors["token_invalid"] == errors["token_missing"]
+
+
 def test_an_error_that_is_no_error_of_its_kind_is_not_in_a_profile() -> None:
     """As an unknown path that is 200; of one without JSON the status stays."""
     log = Api().log()
