@@ -204,8 +204,8 @@ def test_a_deployment_that_a_header_field_names_is_found() -> None:
 
 LARGE = {
     "deep": json.loads('{"a": ' * 450 + "1" + "}" * 450),
-    "long": "x" * 1_000_000,
-    "wide": [{"id": f"p-{n}", "name": "x" * 20, "in": {"a": [1, 2]}} for n in range(25_000)],
+    "long": "x" * 3_500_000,
+    "wide": [{"id": f"p-{n}", "name": "x" * 20, "in": {"a": [1, 2]}} for n in range(5_000)],
 }
 
 
