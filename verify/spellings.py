@@ -27,7 +27,7 @@ SECRET_MEMBER = re.compile(
 )
 NO_SECRET = re.compile(
     "page|next|cursor|continuation|_(id|name|type|count|at|in)$"
-    "|(primary|partition|sort|foreign|public)_key$"
+    "|^(primary|partition|sort|foreign|public)_key$"
 )
 """Names of what is none: a page token, the id of a key."""
 SENT_SECRET = re.compile("code|otp|pin|assertion", re.IGNORECASE)  # whole names, in a request alone
