@@ -173,6 +173,12 @@ def test_the_urls_of_the_service_lead_to_the_proxy() -> None:
     assert proxy.call("GET", PROJECTS).json == {"url": "http://localhost/v1/deployments/d-4"}
 
 
+def test_a_location_is_passed_on_also_if_it_is_no_url() -> None:
+    proxy = Proxy(on("list", headers={"Location": "http://[::1/ü"}))
+    done = proxy.call("GET", PROJECTS)
+    assert (done.status_code, done.headers["Location"]) == (200, "http://[::1/ü")
+
+
 def test_a_service_that_does_not_respond_is_told() -> None:
     proxy = Proxy(on("list", status=504))
     done = proxy.call("GET", PROJECTS)
