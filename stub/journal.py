@@ -86,7 +86,6 @@ class Journal:
             number, entry = self.entries.popleft()
             if number > self._counted:
                 self._count_entry(number, entry)
-                self._counted = number
             self.size -= entry.size
             self.dropped += 1
             return entry.size

@@ -11,6 +11,7 @@ from flask.testing import FlaskClient
 from records import Timeline
 from redis_store import RedisStores
 from store import NameTaken, StoreUnavailable, random_id, utc_now
+from stub.tokens import WorldName
 from tests.conftest import (
     SAMPLE_NAMES,
     SAMPLE_SEED,
@@ -25,6 +26,8 @@ from tests.contract import CREATED, assert_problem
 from tests.redis_server import RedisServer
 from tests.redis_store.conftest import DAY, assert_unavailable, key_of
 from tests.stores import FAILED, MakeStore, make_shared
+from tests.stub.conftest import race
+from tests.stub.conftest import worlds_of as stub_worlds_of
 
 pytestmark = pytest.mark.process
 
@@ -165,6 +168,21 @@ def test_a_program_frees_the_worlds_that_others_left(
     assert main.delete("/_stub/worlds?idle=0").status_code == 204
     assert worlds_of(programs[1], "one") == {"": 3, "used": 4}
     assert worlds_of(programs[1], "two") == {"": 3, "left": 4}
+
+
+def test_worlds_may_begin_while_others_are_freed(programs: list[Flask]) -> None:
+    worlds = stub_worlds_of(programs[0])
+
+    def begin(start: str) -> None:
+        for number in range(200):
+            worlds.open(WorldName("", f"{start}-{number}"))
+
+    def free() -> None:
+        for _ in range(20):
+            worlds.free("", 0)
+
+    begin("first")  # which take a while to list
+    race([free, partial(begin, "second"), free, partial(begin, "third")])
 
 
 def test_a_world_that_makes_room_is_freed_unless_another_program_uses_it(
