@@ -210,7 +210,7 @@ def conclude(run: Run, log: "Log", status: int) -> int:
         return status
     say = sayer([run.token], result)
     say(text_of_result(result))
-    chosen = [each for each in result.findings if each.kind in options.fail_on]
+    chosen = result.findings_of(options.fail_on)
     findings = unknown_of(chosen, run.inputs.known)
     is_written = write_files(run, result, findings, say)
     unused = unused_of(result.findings, run.inputs.known)

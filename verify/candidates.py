@@ -24,7 +24,8 @@ from .values import (
     words_of,
 )
 
-IN_A_URL = re.compile(rf"(?:^|/)({'|'.join(DEPLOYMENT_WORDS)})s/([^/?#>\s]+)")
+COLLECTIONS = "|".join({*DEPLOYMENT_WORDS, "version"})
+IN_A_URL = re.compile(rf"(?:^|/)({COLLECTIONS})s/([^/?#>\s]+)")
 
 
 @dataclass(frozen=True)

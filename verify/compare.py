@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum, auto
+from itertools import pairwise
 from typing import Any
 
 from profiles.markers import Path, markers_below, resolve, whole_marker
@@ -57,8 +58,7 @@ class Aspect(Enum):
     ORDER = auto()  # of the list
     LISTED = auto()  # whether the list has the created project
     CODE = auto()  # of an error, or what else programs read of it
-    WORD = auto()  # a status that was not expected
-    UNSEEN_WORD = auto()
+    WORD = auto()  # a status that was not expected, or not at this place of the run
 
 
 @dataclass(frozen=True)
@@ -125,10 +125,15 @@ def compare_lists(expected: Observation, seen: Observation) -> Iterator[Compared
         last = way.lists[-1]
         yield Compared(LIST, "/list/order", Aspect.ORDER, expected.order, seen.order, "", last)
     later = [each for each in way.lists if is_after(each, way.creation)]
-    if later and before.is_own and isinstance(at(later[-1].seen, way.items_path), list):
+    if later and before.is_own and has_records(at(later[-1].seen, way.items_path)):
         listed = "a created project is listed"
         observed = listed if now.is_own else "it is not"
         yield Compared(LIST, place, Aspect.LISTED, listed, observed, "", later[-1])
+
+
+def has_records(items: Any) -> bool:
+    """Whether it is an array of objects, which may be empty."""
+    return isinstance(items, list) and all(isinstance(each, dict) for each in items)
 
 
 def is_after(exchange: Exchange, creation: Exchange | None) -> bool:
@@ -136,17 +141,22 @@ def is_after(exchange: Exchange, creation: Exchange | None) -> bool:
 
 
 def compare_runs(expected: Observation, seen: Observation) -> Iterator[Compared]:
+    """Compare the statuses; which of them were seen is a matter of time."""
     if not expected.run or not seen.run:
         return
     last = seen.templates[DEPLOYMENT].exchanges[-1] if DEPLOYMENT in seen.templates else None
-    place = "/statuses/run"
+
+    def differ(before: str, now: str, word: str = "") -> Compared:
+        return Compared(DEPLOYMENT, "/statuses/run", Aspect.WORD, before, now, word, last)
+
     for word in seen.run:
-        known = shown(word)
-        observed = known if word in expected.run else f"{known} is new"
-        yield Compared(DEPLOYMENT, place, Aspect.WORD, known, observed, word, last)
-    for word in expected.run:
-        observed = shown(word) if word in seen.run else "not seen"
-        yield Compared(DEPLOYMENT, place, Aspect.UNSEEN_WORD, shown(word), observed, word, last)
+        if word not in expected.run:
+            yield differ(f"no {shown(word)}", shown(word), word)
+    known = [word for word in seen.run if word in expected.run]
+    for first, second in pairwise(known):
+        if expected.run.index(first) > expected.run.index(second):
+            before = f"{shown(second)} before {shown(first)}"
+            yield differ(before, f"{shown(first)} before {shown(second)}")
 
 
 def compare_ids(expected: Observation, seen: Observation) -> Iterator[Compared]:

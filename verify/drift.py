@@ -6,13 +6,14 @@ from profiles.profile import Profile, ResponseForm
 from web.documents import path_of
 
 from .compare import Aspect, Compared
-from .exchange import Exchange
+from .exchange import NOTHING, Exchange
 from .kinds import CREATE, DEPLOYMENT, LIST
 from .observation import Observation
+from .values import at
 
-NO_FINDING = {Aspect.NEW, Aspect.NULL, Aspect.UNSEEN_WORD}
-OF_OWN_RECORDS = {Aspect.MEMBER, Aspect.TIME, Aspect.TIME_FORM, Aspect.VALUE}
-"""In what a record of others may differ."""
+MAY_VARY = {Aspect.NEW, Aspect.NULL}
+OF_RECORDS = {Aspect.MEMBER, Aspect.TIME, Aspect.TIME_FORM, Aspect.VALUE}
+"""In what the records of others may differ."""
 OF_CONTENT = {Aspect.JSON, Aspect.MEDIA_TYPE, Aspect.PARAMETER}
 OF_FIELDS = {Aspect.FIELD, Aspect.FIELD_FORM}
 
@@ -23,6 +24,7 @@ class Drift:
 
     line: str
     is_finding: bool
+    kind: str
     exchange: Exchange | None
 
 
@@ -33,62 +35,60 @@ def find_drift(like: Profile, compared: list[Compared]) -> list[Drift]:
     """
     found: dict[str, Drift] = {}
     for each in compared:
-        if each.holds or not is_said(like, each):
-            continue
-        line = f"{each.place}: {each.expected} in the profile, {each.observed} there"
-        if each.aspect == Aspect.WORD:
-            line = f"{each.place}: {each.observed}"
-        found.setdefault(line, Drift(line, is_finding(each), each.exchange))
+        if not each.holds and is_said(like, each):
+            line = f"{each.place}: {each.expected} in the profile, {each.observed} there"
+            found.setdefault(line, Drift(line, is_finding(each), each.kind, each.exchange))
     return list(found.values())
 
 
 def is_finding(compared: Compared) -> bool:
-    if compared.aspect in NO_FINDING:
+    if compared.aspect in MAY_VARY:
         return False
-    return compared.is_own or compared.aspect not in OF_OWN_RECORDS or is_around(compared)
+    return compared.is_own or compared.aspect not in OF_RECORDS or not is_in_record(compared)
 
 
-def is_around(compared: Compared) -> bool:
-    """Whether it is around the projects of a list."""
-    names = path_of(compared.place)
-    return compared.kind == LIST and not any(name.isdecimal() for name in names)
+def is_in_record(compared: Compared) -> bool:
+    """Whether it is a record, or in one: all of a list but what is around its items."""
+    is_of_item = any(name.isdecimal() for name in path_of(compared.place))
+    return compared.kind != LIST or is_of_item
+
+
+# What a profile says; what it leaves out is the contract's own
 
 
 def is_said(like: Profile, compared: Compared) -> bool:
-    """Whether the profile says something of a place; what it leaves out is the contract's own."""
-    kind = compared.kind
-    names = path_of(compared.place)
-    if compared.aspect in (Aspect.WORD, Aspect.UNSEEN_WORD):
-        is_known = compared.aspect == Aspect.WORD and compared.value in like.words
-        return bool(like.words) and not is_known
-    if compared.aspect == Aspect.ID_FORM:
-        return names[-1] in like.document.get("ids", {})
-    if compared.aspect == Aspect.ORDER:
-        return "order" in like.document.get(LIST, {})
-    if kind.startswith("errors/"):
+    aspect = compared.aspect
+    if aspect == Aspect.WORD:
+        return bool(like.words) and compared.value not in like.words
+    if aspect in (Aspect.ID_FORM, Aspect.ORDER):
+        path = tuple(path_of(compared.place))
+        return at(like.document, path) is not NOTHING
+    if compared.kind.startswith("errors/"):
         return is_said_of_error(like, compared)
-    form = like.form(kind)
+    form = like.form(compared.kind)
     if form is None:
         return False
-    if compared.aspect == Aspect.STATUS and kind == CREATE:
+    if aspect == Aspect.STATUS and compared.kind == CREATE:
         # Without one the service had a status that a profile cannot have, or nobody has said it.
         return form.status is not None or not has_succeeded(compared)
-    return compared.aspect not in OF_FIELDS or has_field(form, names[-1])
+    return aspect not in OF_FIELDS or has_field(form, compared)
 
 
 def is_said_of_error(like: Profile, compared: Compared) -> bool:
-    """Whether the profile says something of an error; that of all others has a form alone."""
     code = compared.kind.removeprefix("errors/")
     form = like.error_form(code)
-    if form is None or (code not in like.error_forms and compared.aspect in OF_CONTENT):
+    if form is None:
         return False
+    if compared.aspect in OF_CONTENT:
+        return code in like.error_forms  # that of all others says nothing of it
     if compared.aspect == Aspect.STATUS:
         return form.status is not None
-    return compared.aspect not in OF_FIELDS or has_field(form, path_of(compared.place)[-1])
+    return compared.aspect not in OF_FIELDS or has_field(form, compared)
 
 
-def has_field(form: ResponseForm, name: str) -> bool:
-    return name.lower() in {each.lower() for each in form.headers}
+def has_field(form: ResponseForm, compared: Compared) -> bool:
+    *_, name = path_of(compared.place)
+    return name.lower() in [each.lower() for each in form.headers]
 
 
 def has_succeeded(compared: Compared) -> bool:

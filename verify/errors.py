@@ -12,7 +12,7 @@ from .guesses import CODE, LEAST_NAME, NONCE, PROSE_NAMES
 from .values import are_same, at, last_name, scalars, with_value, words_of
 
 DETAIL = "{error.detail}"
-IDENTIFIER = re.compile("[a-z0-9]+([_.:/-][a-z0-9]+)*|[A-Z0-9]+([_.:-][A-Z0-9]+)*")
+IDENTIFIER = re.compile("[A-Za-z0-9]+([_.:/-][A-Za-z0-9]+)*")
 
 
 def error_text(path: Path, value: Any, status: int, sent: Collection[str]) -> Any:
@@ -83,8 +83,10 @@ def common_value(values: list[Any], statuses: list[int]) -> Any:
         return "{error.status}"
     if values == [str(status) for status in statuses]:
         return "{error.status:text}"
-    if are_same(values) or not isinstance(first, str):
+    if are_same(values) or not isinstance(first, int | str):
         return first
+    if isinstance(first, int):
+        return first if isinstance(first, bool) else "{error.status}"
     is_title = all(value == "{error.title}" for value in values)
     if is_title or DETAIL in values:
         return "{error.title}" if is_title else DETAIL

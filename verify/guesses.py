@@ -7,7 +7,7 @@ STATUS_NAMES = {"status", "state", "phase", "readystate"}
 PROSE_NAMES = {"message", "detail", "details", "description", "reason", "text", "log", "title"}
 DEPLOYMENT_WORDS = {
     "deployment", "deploy", "build", "release", "operation", "job", "run", "task", "action",
-    "rollout", "revision",
+    "rollout", "revision", "pipeline", "workflow", "execution",
 }  # fmt: skip
 ID_WORDS = {"id", "uid", "uuid", "guid", "key", "ref", "slug"}
 COUNT_WORDS = {"count", "total", "length"}
@@ -18,6 +18,7 @@ CODE_WORDS = {"code", "type", "kind", "error", "errors", "status", "reason", "re
 # Signs of another page.
 NEXT_WORDS = {"next", "more", "cursor", "cursors", "continuation"}
 PAGE_WORDS = {"pages", "page"}
+SIZE_WORDS = {"per", "size", "limit", "max"}  # of a page
 
 LOCATIONS = (
     "location",
@@ -29,11 +30,11 @@ LOCATIONS = (
 """Header fields that may name a deployment."""
 
 COMPUTED = re.compile(
-    "etag|last-modified|age|expires|date|warning|via|retry-after|set-cookie2?|server-timing"
-    "|(content-|repr-)?digest|content-md5|.*checksum.*|.*signature.*|traceparent|tracestate|b3"
-    "|.*(request|correlation|trace|transaction|span|invocation|session)-?id.*|x-b3-.*|x-amz.*"
-    "|.*rate-?limit.*|x-(runtime|response-time|served-by|timer|cache.*|process-time|duration)"
-    "|cf-.*|x-vercel-id|fly-request-id|x-github-request-id|nel|report-to|alt-svc",
+    "etag|last-modified|age|expires|date|warning|via|retry-after|set-cookie2?|server-timing|b3"
+    "|.*(digest|md5|hash|checksum|signature|trace|rate-?limit|quota).*|x-b3-.*|x-amz.*|cf-.*"
+    "|.*(request|correlation|transaction|span|invocation|session|audit)-?id.*|x-vercel-id"
+    "|x-(runtime|response-time|served-by|timer|cache.*|process-time|duration)"
+    "|nel|report-to|alt-svc",
     re.IGNORECASE,
 )
 """Header fields that are computed for each response."""

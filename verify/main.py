@@ -1,7 +1,7 @@
 """Judges the log of a service: what it shows, how it differs, and what of that is a finding."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -35,7 +35,9 @@ from .spellings import Secrets, secrets_of
 from .values import scalars
 from .way import Hints, Way, find_way
 
+DRIFT = "drift"
 LEAK = "the response contains the token"
+NAMES = {LIST: "list", CREATE: "project", DEPLOYMENT: "deployment"}  # of what was not seen
 
 
 @dataclass(frozen=True)
@@ -71,9 +73,7 @@ class Result:
         """All of them; where a profile has the choices of the service, drift stands for those that
         differ from the contract.
         """
-        found = []
-        if self.drift is not None:
-            found += [Finding("drift", each.line, each.exchange) for each in self.drift_found]
+        found = [Finding(DRIFT, each.line, each.exchange) for each in self.drift_found]
         found += [Finding("unseen", f"{what}: {why}") for what, why in self.unseen.items()]
         leaks = {purpose_of(each): each for each in reversed(self.leaks)}
         for purpose, exchange in reversed(leaks.items()):
@@ -81,6 +81,16 @@ class Result:
         for part in self.differences:
             found.append(Finding(part.verdict, part.sentence, part.exchange))
         return found
+
+    def findings_of(self, kinds: Collection[str]) -> list[Finding]:
+        """Those of some kinds: where a response has drifted, what it breaks is no other finding."""
+        chosen = [each for each in self.findings if each.kind in kinds]
+        drifted = {purpose_of(each.exchange) for each in chosen if each.kind == DRIFT}
+        return [
+            each
+            for each in chosen
+            if each.kind != BROKEN or purpose_of(each.exchange) not in drifted
+        ]
 
     @property
     def drift_found(self) -> list[Drift]:
@@ -109,6 +119,8 @@ def judge(log: Log, options: Options, inputs: Inputs, token: str) -> Result:
         told = [each for each in compared if not has_failed(case, each.kind)]
         drift = find_drift(hints.profile, told)
         lacking = unseen_kinds(hints.profile, seen)
+    drifted = {each.kind for each in drift or () if each.is_finding}
+    unseen = unseen_of(case, options, hints)
     return Result(
         log=log,
         seen=seen,
@@ -118,7 +130,7 @@ def judge(log: Log, options: Options, inputs: Inputs, token: str) -> Result:
         drift=drift,
         lacking=lacking,
         leaks=[each for each in log.exchanges if secrets.leak_in(each)],
-        unseen=dict(unseen_of(case, options, hints)),
+        unseen={NAMES[kind]: why for kind, why in unseen if kind not in drifted},
         inferred=profile_of(seen, log, secrets) if options.save else None,
     )
 
@@ -159,49 +171,69 @@ def sends_more(way: Way) -> bool:
     return way.creation is not None and OWN_MEMBER.encode() in way.creation.body
 
 
-def unseen_of(case: Case, options: Options, hints: Hints) -> Iterator[tuple[str, str]]:
-    """What a run should have seen and has not, with the reason.
+# What was not seen
 
-    A recording has what it has: what failed in it counts if the profile has it.
+
+def unseen_of(case: Case, options: Options, hints: Hints) -> Iterator[tuple[str, str]]:
+    """The kinds of response that a run should have seen and has not, with the reason.
+
+    A recording has what it has: what failed in it counts if the profile has it. Without a created
+    project its deployment is not missed.
     """
     way = case.seen.way
-    followed = way.followed if way.is_own else ()
-    is_seen = {
-        LIST: bool(way.lists),
-        CREATE: way.creation is not None,
-        DEPLOYMENT: any(hints.deployment in ("", each.deployment_id) for each in followed),
-    }
-    known = {kind for kind in is_seen if hints.profile and hints.profile.form(kind)}
-    asked = set()
-    if options.level == WRITE:
-        asked = {CREATE, DEPLOYMENT}
-    if options.level != RECORDED:
-        asked |= known & {LIST}
-    if hints.deployment:
-        asked.add(DEPLOYMENT)
-    for kind in (LIST, CREATE, DEPLOYMENT):
-        is_lacking = kind in asked or (kind in known and has_failed(case, kind))
-        if not is_seen[kind] and is_lacking:
-            yield why_unseen(case, kind, hints)
+
+    def is_known(kind: str) -> bool:
+        return hints.profile is not None and hints.profile.form(kind) is not None
+
+    def is_missed(kind: str) -> bool:
+        return is_known(kind) and has_failed(case, kind)
+
+    is_asked = is_known(LIST) and options.level != RECORDED
+    if not way.lists and (is_asked or is_missed(LIST)):
+        yield LIST, reason_of(case, LIST) or "no list was read"
+    if not way.creation and (options.level == WRITE or is_missed(CREATE)):
+        yield CREATE, why_no_creation(case)
+    has_created = options.level == WRITE and way.creation is not None
+    may_be_read = not hints.profile or is_known(DEPLOYMENT) or bool(asked_of(case, DEPLOYMENT))
+    is_asked = hints.deployment != "" or (has_created and may_be_read)
+    if not has_read_deployment(way, hints) and (is_asked or is_missed(DEPLOYMENT)):
+        yield DEPLOYMENT, why_no_deployment(case, hints)
 
 
-def why_unseen(case: Case, kind: str, hints: Hints) -> tuple[str, str]:
-    """What was not seen, and a sentence on why."""
-    asked = [each for each in case.log.exchanges if each.purpose == kind]
-    reason = (why_nothing(asked[-1]) or asked[-1].reason) if asked else ""
-    if kind == LIST:
-        return "list", reason or "no list was read"
-    if kind == CREATE:
-        advice = ""
-        if asked and asked[-1].status in (400, 422):
-            advice = "; give --body FILE with what the service asks for"
-        return "project", f"no project was created: {reason or 'none was asked for'}{advice}"
+def has_read_deployment(way: Way, hints: Hints) -> bool:
+    """Whether the named deployment was read, or else that of the created project."""
+    read = [each.deployment_id for each in way.followed if way.is_own]
+    return hints.deployment in read if hints.deployment else bool(read)
+
+
+def why_no_creation(case: Case) -> str:
+    asked = asked_of(case, CREATE)
+    advice = ""
+    if asked and asked[-1].status in (400, 422):
+        advice = "; give --body FILE with what the service asks for"
+    return f"no project was created: {reason_of(case, CREATE) or 'none was asked for'}{advice}"
+
+
+def why_no_deployment(case: Case, hints: Hints) -> str:
+    reason = reason_of(case, DEPLOYMENT)
     if hints.deployment:
-        return "deployment", f"{hints.deployment} was not read: {reason or 'it was not asked for'}"
+        return f"{hints.deployment} was not read: {reason or 'it was not asked for'}"
     if case.seen.way.followed:
-        return "deployment", "that of the created project was not read"
-    advice = "no response names one; give --deployment ID"
-    return "deployment", f"no deployment was read: {reason or advice}"
+        return "that of the created project was not read"
+    return f"no deployment was read: {reason or 'no response names one; give --deployment ID'}"
+
+
+def reason_of(case: Case, kind: str) -> str:
+    """Why the last response of a kind says nothing, "" if nothing was asked."""
+    asked = asked_of(case, kind)
+    return why_nothing(asked[-1]) or asked[-1].reason if asked else ""
+
+
+def asked_of(case: Case, purpose: str) -> list[Exchange]:
+    return [each for each in case.log.exchanges if each.purpose == purpose]
+
+
+# What a team accepts, and what a run leaves
 
 
 def unknown_of(findings: Sequence[Finding], known: Sequence[str]) -> list[Finding]:

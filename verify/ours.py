@@ -61,7 +61,7 @@ class Ours:
 def expected_log(like: Profile | None, *, sends_more: bool) -> Log:
     """What the script sees of the stub; with what it sends beside the name, if so."""
     ours = Ours(like)
-    request = like.request if like else None
+    request = like.request if like and like.has_own_request else None
     hints = Hints(request=request, profile=like)
     words = like.run if like else ()
     plan = Plan(

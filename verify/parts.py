@@ -84,7 +84,6 @@ ACCEPTED = {
 
 UNSTATED = {
     Aspect.PARAMETER, Aspect.NEW, Aspect.TIME_FORM, Aspect.ID_FORM, Aspect.CODE, Aspect.WORD,
-    Aspect.UNSEEN_WORD,
 }  # fmt: skip
 """What the contract does not state."""
 

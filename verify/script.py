@@ -48,7 +48,7 @@ class Plan:
     """What a session asks for. Times are in seconds.
 
     `repeats` sends each GET twice, which shows what varies. `sends_more` sends a member of our own
-    beside the name, where nobody has given a body.
+    beside the name, where neither a person nor a profile has given a body.
     """
 
     token: str
@@ -113,7 +113,7 @@ class Session:
         """Create a project: with the name alone, or another media type, if that is asked for."""
         body = json.dumps(self.plan.request)
         with_more = body
-        if self.plan.sends_more and self.plan.request == DEFAULT_REQUEST:
+        if self.plan.sends_more and self.plan.hints.request is None:
             with_more = json.dumps({**DEFAULT_REQUEST, OWN_MEMBER: "sent"})
         last = self.post(with_more)
         if last.status in (400, 422) and with_more != body:
@@ -267,7 +267,7 @@ class Session:
         started = self.clock()
         last = self.last(LIST)
         way = self.look()
-        while way.created_item(last) is None:
+        while way.created_item(last) is None and not has_no_array(way):
             waited = self.clock() - started
             if last.status == 429 or last.is_redirect or waited >= self.plan.wait:
                 return
@@ -326,6 +326,11 @@ class Session:
         if outcome != self._told:
             self.tell(f"{exchange.purpose:34} {exchange.reason}")
         self._told = outcome
+
+
+def has_no_array(way: Way) -> bool:
+    """Whether the list shows that its projects stand in no array, but in a map, for example."""
+    return bool(way.lists) and way.items_path is None
 
 
 def known_statuses(like: Profile | None) -> tuple[set[str], set[str]]:

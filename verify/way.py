@@ -117,8 +117,10 @@ class Way:
 
     @cached_property
     def members_of_name(self) -> set[str]:
-        """The names of the members in which the response to the creation has the new name."""
-        return self._members_of(self.created_name)
+        """The names of the members in which the creation, or its response, has the new name."""
+        sent = {last_name(path) for path, text in texts_in(self.request).items() if text == NAME}
+        found = self._members_of(self.created_name)
+        return found | sent if found else found
 
     @cached_property
     def members_of_id(self) -> set[str]:
@@ -331,7 +333,7 @@ def with_created(way: Way) -> Way:
     if path is not None:
         mine = find_created_item(way, way.creation, path).value
         body = NOTHING if mine is None else with_value(body, path, [mine])
-    if has_one_of(body, others, way):
+    if has_one_of(body, others, way) or has_map(way, way.creation):
         body = NOTHING
     return replace(way, created=body, created_path=path)
 
@@ -358,6 +360,29 @@ def has_one_of(body: Any, others: set[tuple[str, str]], way: Way) -> bool:
         if own_id in ids and (own_id, way.name_of(value)) in others:
             return True
     return False
+
+
+def has_map(way: Way, creation: Exchange) -> bool:
+    """Whether the response to the creation is a map of projects, as lists without an array are."""
+    if way.items_path is not None:
+        return False
+    created = objects_of_maps(creation.seen)
+    listed = [item for each in way.lists for item in objects_of_maps(each.seen).items()]
+    for key, value in listed:
+        own = created.get(key, {})
+        has_name = way.created_name in own.values() and way.created_name in value.values()
+        if has_name or (own and own == value):
+            return True
+    return False
+
+
+def objects_of_maps(body: Any) -> dict[str, dict[str, Any]]:
+    """The members of each object that has objects alone."""
+    found = {}
+    for _, value in values_below(body):
+        if isinstance(value, dict) and all(isinstance(each, dict) for each in value.values()):
+            found.update(value)
+    return found
 
 
 def find_list(way: Way, creation: Exchange, others: set[tuple[str, str]]) -> Path | None:
@@ -423,7 +448,7 @@ def find_id(item: Any, others: Sequence[Any], shared: Any = NOTHING, name: str =
     With `shared`, which is another form of the record, the id stands there, too. `name` is the name
     of the record, "" if it is not known.
     """
-    known = {str(value) for _, value in scalars(shared)}
+    known = {name, *(str(value) for _, value in scalars(shared))}
     found = []
     for path, value in scalars(item):
         is_other = any(at(other, path) == value for other in others)
@@ -431,10 +456,10 @@ def find_id(item: Any, others: Sequence[Any], shared: Any = NOTHING, name: str =
         if may_be_own_id(path, value, name) and is_shared and not is_other:
             found.append(path)
     found = preferred(found, lambda path: not is_of_deployment(path))
-    found = preferred(found, lambda path: last_name(path) == "id")
+    found = preferred(found, is_called_id)
+    found = preferred(found, lambda path: last_name(path).lower() == "id")
     found = preferred(found, lambda path: at(item, path) != name)
-    found = [path for path in found if len(path) == len(found[0])]
-    return first_of(preferred(found, is_called_id))
+    return first_of(found)
 
 
 def may_be_own_id(path: Path, value: Any, name: str) -> bool:

@@ -14,15 +14,23 @@ import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from email.message import Message
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 from profiles.markers import replaced
+from profiles.profile import make_profile
 from tests.contract import CREATED
 from tests.program import run
+from verify.exchange import Exchange
+from verify.inputs import Inputs
+from verify.main import Result, judge
+from verify.options import Options
+from verify.script import Plan, Session
+from verify.way import Hints
 
 TOKEN = "tok-9f27/Kc+abc~x.y=="
 ENDED = ("succeeded", "failed", "canceled")
@@ -259,6 +267,60 @@ class Server(ThreadingHTTPServer):
         """Clients may go away."""
         if not isinstance(sys.exc_info()[1], OSError):
             super().handle_error(request, client_address)
+
+
+class Direct:
+    """A client that asks a service in the process; its clock goes on by requests and pauses."""
+
+    def __init__(self, service: Service) -> None:
+        self.service = service
+        self.base = f"http://127.0.0.1{service.base}"
+        self.now = time.time()
+
+    def clock(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+
+    def send(self, request: Exchange) -> Exchange:
+        sent_at = self.now
+        self.now += 0.01
+        target = self.service.base + request.target
+        received = Request(request.method, target, [*request.sent], request.body, sent_at)
+        self.service.requests.append(received)
+        response = self.service.respond(received)
+        headers = Message()
+        for name, value in response.headers.items():
+            if value is not None:
+                headers[name] = value
+        return replace(
+            request,
+            sent_at=sent_at,
+            status=response.status,
+            headers=headers,
+            content=response.data(),
+        )
+
+
+def judged(
+    service: Service, level: str = "read", like: Any = None, *, saves: bool = False
+) -> Result:
+    """What a session with a service shows, with a profile if there is one."""
+    client = Direct(service)
+    profile = make_profile(like) if like else None
+    hints = Hints(request=profile.request if profile else None, profile=profile)
+    plan = Plan(
+        token=TOKEN,
+        writes=level == "write",
+        wait=5.0,
+        pause=0.0,
+        repeats=saves or like is not None,
+        hints=hints,
+    )
+    session = Session(client, plan, sleep=client.sleep, clock=client.clock)
+    options = Options(write=level == "write", save=Path("profile.json") if saves else None)
+    return judge(session.ask_all(), options, Inputs(hints), TOKEN)
 
 
 class Verified(NamedTuple):

@@ -1,15 +1,15 @@
 """verify --like finds what has changed since a profile was saved, and nothing else."""
 
-import json
 import time
 from functools import cache
+from typing import Any
 
 import pytest
 
 from profiles.profile import make_profile
 from tests.services import DOCUMENTS
 from tests.verify.apis import inferred
-from tests.verify.conftest import Change, Service, Verified, save, verify
+from tests.verify.conftest import Change, Service, judged
 from tests.verify.differences import (
     Edit,
     on,
@@ -22,28 +22,28 @@ from tests.verify.differences import (
 )
 from verify.forms import is_same_ids
 from verify.inputs import Inputs
-from verify.main import judge
+from verify.main import Result, judge
 from verify.options import Options
 from verify.ours import expected_log
+from verify.report import text_of_result
 from verify.way import Hints
 
-pytestmark = pytest.mark.process
+KINDS = ("broken", "differs", "drift", "unseen")  # with a profile nothing differs: it drifts
 
 
 @cache
-def profile_of(service: tuple[Change, ...]) -> str:
+def profile_of(service: tuple[Change, ...]) -> Any:
     """The profile of a service as `verify` saves it."""
-    return json.dumps(save(Service(*service)).profile)
+    inferred = judged(Service(*service), "write", saves=True).inferred
+    assert inferred
+    return inferred.document
 
 
-def compare(like: str, now: tuple[Change, ...], level: str = "write") -> tuple[Verified, list[str]]:
+def compare(like: Any, now: tuple[Change, ...], level: str = "write") -> tuple[Result, list[str]]:
     """A run with the profile of before; and its findings."""
-    kinds = "broken,differs,drift,unseen"  # with a profile nothing differs: it drifts
-    done = verify(Service(*now), "--fail-on", kinds, level=level, like=like)
-    found = [line for line in done.stdout.splitlines() if line.startswith("finding: ")]
-    assert done.status == bool(found)
-    texts = [line.removeprefix("finding: ").removeprefix("drift: ") for line in found]
-    return done, texts
+    result = judged(Service(*now), level, like)
+    found = [each.line.removeprefix("drift: ") for each in result.findings_of(KINDS)]
+    return result, found
 
 
 def inside(name: str, *cases: str) -> Change:
@@ -78,10 +78,15 @@ IN_ANOTHER_ZONE = put(created_at=lambda at: f"{at[:-1]}+01:00")
 # The service of before, what is added to it, and where that is found.
 CHANGES: dict[str, tuple[tuple[Change, ...], tuple[Change, ...], list[str]]] = {
     "a bare array in an envelope": (BARE, (inside("data", "list"),), ["/list/body"]),
+    "another envelope of all": ((), (inside("data", "list", "created", "deployment"),), [
+        "/list/body/projects", "/create/body", "/deployment/body"]),
     "envelopes": (ENVELOPES, (
         on("created", body=lambda body: body["data"]), on_deployment(renamed("data", "result")),
         on("list", body=without("page")),
     ), ["/list/body/page", "/create/body/data", "/deployment/body/data"]),
+    "arrays around records": ((), (
+        on("created", "deployment", "unknown", body=lambda body: [body]),
+    ), ["/create/body", "/deployment/body", "/errors/not_found/body"]),
     "members, and a header field": (RICH, (
         on_projects(put(owner=renamed("plan", "tier"))),
         on("created", body=put(at=17, created_at="today")),
@@ -92,21 +97,38 @@ CHANGES: dict[str, tuple[tuple[Change, ...], tuple[Change, ...], list[str]]] = {
         "/create/body/owner/plan", "/create/body/at", "/deployment/body/steps/1/log",
         "/deployment/body/load", "/deployment/body/size", "/errors/not_found/body/error/code",
         "/errors/not_found/body/error/message", "/errors/not_found/body/error/at"]),
+    "no status in a deployment": ((), (on_deployment(without("status")),), [
+        "/deployment/body/status"]),
     "statuses of responses": ((), (
         on("list", status=206), on("created", status=200), on("deployment", status=203),
-        on("unknown", status=410),
+        on("unknown", status=410), on("unauthorized", status=403),
     ), ["/create/status", "/list/status", "/deployment/status", "/errors/not_found/status",
-        "/errors/not_found/body/status"]),
-    "a list and a deployment that fail": ((), (
+        "/errors/not_found/body/status", "/errors/token_invalid/status",
+        "/errors/token_invalid/body/status"]),
+    "what fails": ((), (
         on("list", status=500), on("deployment", status=404), on("unknown", status=200),
-    ), ["unseen", "/deployment/status", "unseen", "/errors/not_found/status"]),
+    ), ["unseen: list", "/deployment/status", "/errors/not_found/status"]),
+    "no path to the list": ((), (on("list", status=404),), ["/list/status"]),
+    "no creation": ((), (on("created", status=503),), ["unseen: project"]),
+    "a creation that was moved": ((), (on("created", status=301),), ["/create/status"]),
+    "an open list": ((), (on("anonymous", status=200),), ["/errors/token_missing/status"]),
     "the content type, and a new status": ((), (
         on("list", headers={"Content-Type": "application/json; charset=latin1"}),
         on_deployment(put(status=lambda word: "waiting" if word == "building" else word)),
     ), ["/statuses/run", "/list/content_type"]),
-    "no JSON any more": ((), (on("list", raw=b"<p>"),), ["unseen"]),
+    "a page for people": ((), (on("unknown", headers={"Content-Type": "text/html"}, raw=b"<p>"),), [
+        "/errors/not_found/content_type", "/errors/not_found/body"]),
+    "statuses in another order": ((), (
+        on_deployment(put(status=lambda word: {"queued": "building", "building": "queued"}.get(
+            word, word))),
+    ), ["/statuses/run"]),
+    "no JSON any more": ((), (on("list", raw=b"<p>"),), ["unseen: list"]),
+    "no JSON of a deployment": ((), (on("deployment", raw=b"<p>"),), ["/deployment/body"]),
     "no array in the list": ((), (on("list", body=lambda _: {"count": 0}),), [
         "/list/body/projects"]),
+    "an empty list": ((), (on_list(lambda _: []),), ["/list/body"]),
+    "texts in the list": ((), (on_list(lambda found: [each["id"] for each in found]),), [
+        "/list/body/projects/0"]),
     "another order of the list": ((), (on_list(lambda found: [*reversed(found)]),), [
         "/list/order"]),
     "times of another form": ((), (on_projects(IN_ANOTHER_ZONE), on_deployment(IN_ANOTHER_ZONE)), [
@@ -123,14 +145,26 @@ CHANGES: dict[str, tuple[tuple[Change, ...], tuple[Change, ...], list[str]]] = {
 
 
 @pytest.mark.parametrize("name", CHANGES)
-def test_a_change_is_found_at_its_place(name: str) -> None:
+def test_a_change_is_found_once_at_its_place(name: str) -> None:
     before, change, places = CHANGES[name]
     _, found = compare(profile_of(before), (*before, *change))
-    assert sorted(line.partition(": ")[0] for line in found) == sorted(places), found
+    assert len(found) == len(places), found
+    for line, place in zip(sorted(found), sorted(places), strict=True):
+        assert line.startswith(f"{place}: ")
+
+
+def test_a_line_says_what_was_and_what_is() -> None:
+    new = on_deployment(put(status=lambda word: "waiting" if word == "building" else word))
+    _, found = compare(profile_of(()), (new, on("list", status=206)))
+    assert found == [
+        "/list/status: 200 in the profile, 206 there",
+        '/statuses/run: no "waiting" in the profile, "waiting" there',
+    ]
 
 
 # What a service may do at any time: what is added to it.
 VARIATIONS: dict[str, tuple[Change, ...]] = {
+    "nothing": (),
     "values, members and header fields": (
         on_projects(put(owner={"id": "u-2", "plan": "free"}, tags=["a", "b", "c"], more={"id": 1})),
         on_projects(lambda body: dict(reversed(body.items()))),
@@ -155,22 +189,39 @@ def test_what_may_vary_is_no_finding(name: str) -> None:
     assert found == []
 
 
+def test_a_service_whose_deployments_nothing_names_has_no_drift() -> None:
+    hidden = on_projects(without("latest_deployment_id"))
+    like = profile_of((hidden,))
+    assert "deployment" not in like
+    _, found = compare(like, (hidden,))
+    assert found == []
+
+
+def test_a_broken_rule_is_a_finding_where_no_drift_is_one() -> None:
+    result, found = compare(profile_of(()), (on_deployment(without("status")),))
+    assert len(found) == 1
+    (broken,) = result.findings_of(["broken"])
+    assert broken.text.endswith("present here, missing there")
+
+
 def test_a_drift_is_shown_with_its_own_exchange_alone_and_what_varies_is_told() -> None:
     change = (on_projects(put(owner=None, more=1)), on_deployment(put(created_at="today")))
-    done, (finding,) = compare(profile_of((OWNER,)), change)
-    assert f"\n  {finding}\n    > GET /v1/deployments/" in done.stdout
-    assert done.stdout.count("    > GET ") == 1
-    assert "\nvaries (no finding):\n" in done.stdout
-    assert "  /create/body/owner: object in the profile, null there\n" in done.stdout
-    assert "  /create/body/more: missing in the profile, number there\n" in done.stdout
-    assert "\ndiffers (" not in done.stdout
+    result, (finding,) = compare(profile_of((OWNER,)), change)
+    text = "\n".join(text_of_result(result))
+    assert f"\n  {finding}\n    > GET /v1/deployments/" in text
+    assert text.count("    > GET ") == 1
+    assert "\nvaries (no finding):\n" in text
+    assert "  /create/body/owner: object in the profile, null there\n" in text
+    assert "  /create/body/more: missing in the profile, number there\n" in text
+    assert "\ndiffers (" not in text
 
 
 def test_a_run_that_sees_less_finds_no_drift() -> None:
     other = on_projects(lambda body: {**without("owner")(body), "created_at": "?"})
-    done, found = compare(profile_of((OWNER,)), (OWNER, other), level="read")
+    result, found = compare(profile_of((OWNER,)), (OWNER, other), level="read")
     assert found == []  # a record of others, which has less
-    assert "  /list/body/projects/0/owner: present in the profile, missing there" in done.stdout
+    lines = [each.line for each in result.drift or ()]
+    assert "/list/body/projects/0/owner: present in the profile, missing there" in lines
 
 
 def test_ids_of_others_in_another_form_are_no_drift() -> None:
@@ -187,8 +238,7 @@ def test_a_run_that_reads_knows_the_status_by_the_profile() -> None:
 
 def test_a_profile_of_a_person_is_compared_where_it_says_something() -> None:
     errors = {"default": {"body": {"error": "{error.code}", "text": "{error.detail}"}}}
-    like = json.dumps({"observed_at": "2026-11-26", "errors": errors})
-    _, found = compare(like, (), level="read")
+    _, found = compare({"observed_at": "2026-11-26", "errors": errors}, (), level="read")
     line = "/errors/not_found/body: members error, text in the profile, none of them there"
     assert line in found
     assert all(line.startswith("/errors/") for line in found)
@@ -216,15 +266,17 @@ def test_an_id_of_another_form_is_a_change() -> None:
 
 
 def test_what_no_request_of_a_run_causes_is_one_line_and_no_finding() -> None:
-    like = json.loads(profile_of(()))
-    like["errors"]["name_taken"] = {"status": 409, "body": {"code": "taken"}}
-    done, found = compare(json.dumps(like), (), level="read")
+    taken = {"name_taken": {"status": 409, "body": {"code": "taken"}}}
+    like = profile_of(())
+    like = {**like, "errors": {**like["errors"], **taken}}
+    result, found = compare(like, (), level="read")
     assert found == []
-    assert "\nnot seen, of what the profile has: create, errors/name_taken\n" in done.stdout
+    line = "not seen, of what the profile has: create, errors/name_taken"
+    assert line in text_of_result(result)
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
-def test_a_service_that_has_not_changed_has_no_drift(name: str) -> None:
+def test_the_stub_with_a_profile_has_no_drift_from_it(name: str) -> None:
     service = make_profile(DOCUMENTS[name])
     request = service.request
     saved = inferred(expected_log(service, sends_more=False), Hints(request=request)).document

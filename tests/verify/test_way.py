@@ -59,6 +59,7 @@ IDS: list[tuple[Any, Any, Any, Any]] = [
     ({"name": "new", "latest_deployment_id": "d"}, [], {"x": "new", "y": "d"}, None),
     ({"uuid": "p2", "latest_deployment": {"id": "d"}}, [], {"uuid": "p2", "x": "d"}, ("uuid",)),
     ({"name": "projects/7", "displayName": "new"}, [], {"name": "projects/7"}, ("name",)),
+    ({"ID": "new", "Index": 56}, [], {"Index": 56}, ("ID",)),
 ]  # fmt: skip
 
 
@@ -83,6 +84,7 @@ CANDIDATES: list[tuple[Any, list[str]]] = [
     ({"taskUid": 9, "action_id": "a"}, ["9", "a"]),
     ({"batchUid": "b", "region": "fra"}, ["b"]),
     ({"name": "projects/7/operations/o-1"}, ["o-1"]),
+    ({"latest": "sites/shop/versions/v-1", "pipeline": {"id": 7}}, ["v-1", "7"]),
 ]
 
 
@@ -218,6 +220,16 @@ def recorded(log: Log) -> Log:
     """The log as somebody has recorded it."""
     exchanges = [replace(each, purpose="") for each in log.exchanges]
     return Log(log.base, tuple(exchanges))
+
+
+def test_the_name_counts_in_the_member_of_the_request_too() -> None:
+    api = Api(
+        item=lambda each: {"uid": each.name, "created_at": each.time},
+        created=lambda each: (202, {}, {"taskUid": 8054, "indexUid": each.name}),
+        request={"uid": NAME, "type": "web"},
+    )
+    way = find_way(api.log())
+    assert (way.latest_item["uid"], way.created_id) == (NAME, NAME)
 
 
 class Late:
