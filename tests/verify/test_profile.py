@@ -228,7 +228,9 @@ def test_a_map_of_projects_is_no_list_and_is_told() -> None:
     assert "/create is left out: it has other projects, or a map of them" in found.notes
     assert "prj_7041" not in json.dumps(found.document)
     alone = Api(listed=mapped, created=lambda each: (201, {}, mapped([plain_project(each)])))
-    assert "prj_7044" not in json.dumps(profile(alone))
+    document = profile(alone)
+    assert document["deployment"]["body"]["project_id"] == "{project.id}"
+    assert "prj_7044" not in json.dumps(document)
     assert "create" in profile(Api(listed=mapped))
 
 
