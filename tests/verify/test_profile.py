@@ -589,6 +589,14 @@ def test_an_error_that_is_no_error_of_its_kind_is_not_in_a_profile() -> None:
 # What a profile cannot have
 
 
+def test_a_content_type_of_errors_alone_is_not_that_of_a_profile() -> None:
+    failing = Api(listed=lambda _: b"<p>", created=lambda _: (201, {}, b"<p>"),
+                  deployment=lambda _: b"<p>", media_type="text/plain")  # fmt: skip
+    document = profile(failing)
+    assert "content_type" not in document
+    assert document["errors"]["not_found"]["content_type"] == "text/plain"
+
+
 def test_what_varies_is_told_once_for_each_place() -> None:
     numbers = count()
     api = Api(
