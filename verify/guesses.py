@@ -20,14 +20,8 @@ NEXT_WORDS = {"next", "more", "cursor", "cursors", "continuation"}
 PAGE_WORDS = {"pages", "page"}
 SIZE_WORDS = {"per", "size", "limit", "max"}  # of a page
 
-LOCATIONS = (
-    "location",
-    "content-location",
-    "operation-location",
-    "azure-asyncoperation",
-    "link",
-)
-"""Header fields that may name a deployment."""
+# Header fields that may name a deployment.
+LOCATIONS = ("location", "content-location", "operation-location", "azure-asyncoperation", "link")
 
 COMPUTED = re.compile(
     "etag|last-modified|age|expires|date|warning|via|retry-after|set-cookie2?|server-timing|b3"
@@ -39,19 +33,11 @@ COMPUTED = re.compile(
 )
 """Header fields that are computed for each response."""
 
-CODE = re.compile("[A-Za-z0-9][A-Za-z0-9_.:/-]{0,63}")
-"""A text that says a reason to programs, not to people."""
-
 SHORTEST_PART = 3  # characters of a value that is found inside of a text
 SHORTEST_NUMBER = 5
 LEAST_NAME = 5  # characters of a value that is found in the name of a member
-NONCE = re.compile("(?=.*[0-9].*[0-9])(?=.*[A-Za-z])[A-Za-z0-9_=+-]{12,}")
-"""A text that is random."""
-
 MAX_CANDIDATES = 10  # GETs that look for a deployment
-MAX_CREATIONS = 50  # of a recording, of which the most telling one is followed
 MAX_READINGS = 20  # of a kind: the first half of them, and the last
-MAX_OTHERS = 100  # records that are compared with the created one
 MAX_STATUS = 64  # characters
 MAX_ID = 1000
 MINUTE = 60.0  # by which clocks may differ

@@ -26,6 +26,7 @@ from .way import Way
 
 Part = dict[str, Any]
 STATUSES_OF_CREATION = (200, 201, 202)
+OF_TOKENS = ("token_missing", "token_invalid")  # one is as the other, if that was not seen
 
 
 @dataclass(frozen=True)
@@ -173,6 +174,9 @@ class Inference:
             if self._is_usable(template):
                 body = self._privacy.clean_error(template.body, f"/{kind}/body")
             found[code] = {"status": template.status, **self._form(template, body)}
+        for code, other in (OF_TOKENS, OF_TOKENS[::-1]):
+            if code in found:
+                found.setdefault(other, found[code])
         default = common_form([form for form in found.values() if form["body"] is not None])
         if default:
             found["default"] = default

@@ -17,7 +17,7 @@ from profiles.markers import (
 from .candidates import Candidate as Candidate
 from .candidates import candidates_in, names_deployment
 from .exchange import NOTHING, Exchange, Log
-from .guesses import MAX_CREATIONS, MAX_ID, MAX_OTHERS
+from .guesses import MAX_ID
 from .hints import Hints as Hints
 from .hints import known_path
 from .kinds import CREATE, DEPLOYMENT, LIST, is_own_member, kinds_of
@@ -265,13 +265,10 @@ def choose_creation(creations: list[Exchange], reads: list[Exchange]) -> Exchang
         contents[each.deployment_id].add(each.content)
 
     def count(creation: Exchange) -> int:
-        found = candidates_in([creation.seen], [creation], None, among=contents)
+        found = candidates_in([creation.seen], [creation], None)
         return max((len(contents[each.id]) for each in found if each.id in contents), default=0)
 
-    latest_first = creations[::-1][:MAX_CREATIONS]
-    if len(latest_first) < 2:
-        return first_of(latest_first)
-    return max(latest_first, key=count)
+    return max(reversed(creations), key=count, default=None)
 
 
 def with_name(way: Way, hints: Hints) -> Way:
@@ -409,7 +406,7 @@ def find_list(way: Way, creation: Exchange, others: set[tuple[str, str]]) -> Pat
 def find_id_path(way: Way, hints: Hints) -> Path | None:
     """The path of the id in a listed project: in the created one, or else in any."""
     mine = way.latest_item
-    others = [each for each in last_items(way) if each != mine][:MAX_OTHERS]
+    others = [each for each in last_items(way) if each != mine]
     known = known_in_items(way, hints, "project.id")
     if is_id(at(mine if mine is not None else first_of(others), known)):
         return known
@@ -477,22 +474,19 @@ def may_be_own_id(path: Path, value: Any, name: str) -> bool:
 # Deployments
 
 
-def find_candidates(
-    way: Way, hints: Hints | None = None, among: Container[str] | None = None
-) -> list[Candidate]:
+def find_candidates(way: Way, hints: Hints | None = None) -> list[Candidate]:
     """What may be the id of the created deployment, the likeliest first, each once.
 
-    Without a created project, it is that of a deployment of the listed ones. The id of the project
-    comes last, which some services have for its deployment. `among` are the only ids that count.
+    Without a created project, it is that of a deployment of the listed ones.
     """
     hints = hints or Hints()
     in_items = known_in_items(way, hints, "deployment.id")
     if way.creation is None:
         items = last_items(way)
-        return candidates_in(items, [], way.id_of(first_of(items)), in_items, among=among)
+        return candidates_in(items, [], way.id_of(first_of(items)), in_items)
     known = [known_path(hints, "create", "deployment.id"), in_items]
     bodies = [way.created, way.latest_item]
-    return candidates_in(bodies, [way.creation], way.created_id, *known, among=among)
+    return candidates_in(bodies, [way.creation], way.created_id, *known)
 
 
 def with_deployment(way: Way, reads: list[Exchange], hints: Hints) -> Way:
@@ -536,7 +530,7 @@ def find_created_deployment(way: Way, by_id: dict[str, list[Exchange]], hints: H
 
     Without a candidate it is one that tells of the created project.
     """
-    for candidate in find_candidates(way, hints, by_id):
+    for candidate in find_candidates(way, hints):
         if candidate.id in by_id:
             return candidate.id
     own = {str(each) for each in (way.created_id, way.created_name) if is_id(each)}

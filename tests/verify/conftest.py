@@ -269,6 +269,12 @@ class Server(ThreadingHTTPServer):
             super().handle_error(request, client_address)
 
 
+def told(result: Result) -> set[tuple[str, str]]:
+    """The parts of which there is something to say, with their verdicts."""
+    verdicts = {(part.part, part.verdict) for part in result.parts}
+    return {each for each in verdicts if each[1] in ("broken", "differs", "could not check")}
+
+
 class Direct:
     """A client that asks a service in the process; its clock goes on by requests and pauses."""
 

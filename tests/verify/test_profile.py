@@ -291,18 +291,6 @@ def test_in_a_long_list_the_created_project_is_found_wherever_it_stands() -> Non
     assert document["list"]["body"] == {"projects": ["{record}"], "total": "{count}"}
 
 
-def test_the_observation_of_a_log_that_only_reads_has_no_values_of_others() -> None:
-    api = Api(item=lambda each: {**plain_project(each), "plan": "private", "size": each.number})
-    reads = [
-        each for each in api.log().exchanges if not each.is_creation and each.sent_at < 1795639090
-    ]
-    found = observed(Log(BASE, tuple(reads)))
-    template = found.templates["list"]
-    assert not template.is_own
-    (item,) = template.body["projects"]
-    assert (item["id"], item["plan"], item["size"]) == ("{project.id}", "text", 1)
-
-
 def test_an_id_that_is_a_number_in_one_body_and_a_text_in_another_is_a_marker_in_both() -> None:
     api = Api(
         item=lambda each: {**plain_project(each), "latest_deployment_id": 8050 + each.number},
@@ -493,6 +481,19 @@ def test_a_list_that_was_read_between_belongs_to_the_status_that_it_shows() -> N
     assert document["list"]["body"]["projects"][0]["url"] == {CHOICE: {"done": "u", "": None}}
 
 
+def test_with_a_status_that_no_list_has_shown_a_project_is_as_with_the_one_before() -> None:
+    def item(project: Project) -> Any:
+        more = {} if project.status == "done" else {"pending": project.deployment_id}
+        return {"id": project.id, "name": project.name, **more}
+
+    log = Api(item=item, run=("queued", "building", "done")).log()
+    lists = [each for each in log.exchanges if each.purpose == "list"]
+    others = tuple(each for each in log.exchanges if each is not lists[3])
+    document = inferred(Log(BASE, others)).document
+    pending = document["list"]["body"]["projects"][0]["pending"]
+    assert pending == {CHOICE: {"queued": "{deployment.id}", "building": "{deployment.id}"}}
+
+
 def test_a_status_that_only_the_project_has_shown_is_one() -> None:
     def item(project: Project) -> Any:
         return {**plain_project(project), "latest": {"status": project.status}}
@@ -555,6 +556,13 @@ def test_codes_stay_in_an_error_and_prose_does_not() -> None:
     }
     assert (default["status"], default["title"]) == ("{error.status:text}", "{error.title}")
     assert default["number"] == "{error.status}"
+
+
+def test_the_error_of_a_wrong_token_is_that_of_a_missing_one_if_it_was_not_seen() -> None:
+    log = Api().log()
+    seen = [each for each in log.exchanges if not each.purpose.endswith("with a wrong token")]
+    errors = inferred(Log(BASE, tuple(seen))).document["errors"]
+    assert errors["token_invalid"] == errors["token_missing"]
 
 
 def test_an_error_that_is_no_error_of_its_kind_is_not_in_a_profile() -> None:
