@@ -23,7 +23,7 @@ LONG_WORD = 16  # of a word that may be a token
 # Guesses: names of members and parameters that hold secrets, beside those of header fields.
 SECRET_MEMBER = re.compile(
     "passw|passphrase|pwd|(^|_)pass(_|$)|credential|signature|(^|_)sig$|connection_?string"
-    "|(^|_)key$|(^|_)dsn$"
+    "|(^|_)key(_data|_pem)?$|(^|_)(dsn|pfx|p12|keystore)$"
 )
 NO_SECRET = re.compile(
     "page|next|cursor|continuation|_(id|name|type|count|at|in)$"
