@@ -220,7 +220,8 @@ def response_of(exchange: Exchange, base: str) -> Response:
     fields = []
     for name, value in exchange.headers.items():
         if name.lower() not in own:
-            fields.append((name, str(value).replace(f"{base}/v1", f"{here}/v1")))
+            line = re.sub(r"[\r\n]+[ \t]*", " ", str(value))  # of a folded one (RFC 9112 §5.2)
+            fields.append((name, line.replace(f"{base}/v1", f"{here}/v1")))
     content = exchange.content
     for slash in ("/", "\\/"):  # JSON may have it escaped
         old = f"{base}/v1".replace("/", slash).encode()
