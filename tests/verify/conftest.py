@@ -89,7 +89,7 @@ class Service:
     """Projects, deployments, and what was asked.
 
     `opens` matches the method and path of requests that need no token, `takes` the credentials
-    that are accepted beside the token. `accepts` has the cases that are not rejected.
+    that are accepted beside the token. `accepts` has what is not rejected: name, media type.
     """
 
     def __init__(
@@ -156,8 +156,6 @@ class Service:
             return Response("list", 200, {"projects": [dict(each) for each in self.projects]})
         if path == "/v1/projects" and request.method == "POST":
             return self._post(request)
-        if deployment or path == "/v1/projects":
-            return problem("method", 405, {"Allow": "GET, HEAD" + ", POST" * (not deployment)})
         return problem("unknown", 404)
 
     def _deployment(self, name: str) -> Response:
@@ -173,29 +171,15 @@ class Service:
         try:
             sent = json.loads(request.body)
         except ValueError:
-            sent = None
-        members = sent if isinstance(sent, dict) else {}
+            return problem("malformed", 400)
         is_json = request.header("Content-Type") == "application/json"
-        names = [each["name"] for each in self.projects]
-        errors = (
-            ("object", sent is not members),
-            ("id", "id" in members),
-            ("name", sent is members and not members.get("name")),
-        )
-        fields = [name for name, is_one in errors if is_one and name not in self.accepts]
-        for case, status, is_one in (
-            ("media type", 415, not is_json),
-            ("large", 413, len(request.body) > 65536),
-            ("malformed", 400, sent is None),
-            ("invalid", 422, fields and sent is not None),
-            ("taken", 409, bool(members.get("name")) and members["name"] in names),
-        ):
-            if is_one and case not in self.accepts:
-                response = problem(case, status)
-                if case == "invalid":
-                    places = ["" if each == "object" else f"/{each}" for each in fields]
-                    response.body["errors"] = [{"pointer": at, "detail": "no"} for at in places]
-                return response
+        if not is_json and "media type" not in self.accepts:
+            return problem("media type", 415)
+        has_name = isinstance(sent, dict) and bool(sent.get("name"))
+        if not has_name and "name" not in self.accepts:
+            response = problem("invalid", 422)
+            response.body["errors"] = [{"pointer": "/name", "detail": "no"}]
+            return response
         project = self._add(sent, "queued")
         self.created.append(project["id"])
         return Response("created", CREATED, dict(project))
