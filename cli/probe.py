@@ -255,7 +255,8 @@ class Probe:
             raise Signalled
         sentence = run.sentence()
         if not self.plain and run.status == 0:
-            sentence += plan(self.settings)
+            seed = self.settings.options.grease_seed
+            sentence += f"; seed {seed}, runs to come: {len(self.settings.probe)}"
         say(f"probe: {label or name}: {sentence}\n")
         return run
 
@@ -311,22 +312,6 @@ def varied_by(axis: str, worlds: stub.Worlds) -> Varied:
 
 
 # What a run says
-
-
-def plan(settings: Settings) -> str:
-    """The runs that follow the plain one."""
-    failures = [name for name in settings.probe if name in FAILURES]
-    kinds = []
-    if axes := len(settings.probe) - len(failures):
-        kinds.append(counted(axes, "axis", "axes"))
-    if failures:
-        kinds.append(counted(len(failures), "failure", "failures"))
-    runs = counted(len(settings.probe), "run", "runs")
-    return f"; {', '.join(kinds)}, seed {settings.options.grease_seed}; {runs} to come"
-
-
-def counted(number: int, one: str, many: str) -> str:
-    return f"{number} {one if number == 1 else many}"
 
 
 def show(run: Run) -> None:

@@ -28,8 +28,6 @@ from .reports import Case, Failure, ReportFile, junit_xml
 from .stderr import say
 from .watch import Watch, stamps_of
 
-FEW_CONNECTIONS = 200  # of a team's tests, or of a browser and a few tools
-
 
 @dataclass(frozen=True)
 class Parts:
@@ -113,7 +111,8 @@ def begin(parts: Parts, port: int, stop: Callable[[], None]) -> None:
     else:
         with suppress(OSError):  # stdout may be closed
             print(f"listening on {url}", flush=True)
-        say(f'try: curl -H "Authorization: Bearer {shown_token(settings)}" {url}/v1/projects\n')
+        token = DEFAULT_TOKEN if settings.secrets == [DEFAULT_TOKEN] else "TOKEN"  # never a secret
+        say(f'try: curl -H "Authorization: Bearer {token}" {url}/v1/projects\n')
         say(f"open {url}/\n")
     for line in notes(settings, port):
         say(f"{line}\n")
@@ -133,27 +132,11 @@ def note_rejected(parts: Parts, rejected: server.RejectedRequest) -> None:
         worlds.common.rejections.count(*rejected)
 
 
-def shown_token(settings: Settings) -> str:
-    """What a shell sends as the token: never a secret."""
-    first, *_ = settings.options.tokens
-    if settings.secrets == [DEFAULT_TOKEN]:
-        return DEFAULT_TOKEN
-    if settings.token_file or first != settings.secrets[0]:
-        return "TOKEN"
-    return "$STUB_TOKEN"
-
-
 def notes(settings: Settings, port: int) -> Iterator[str]:
     """What the start says on stderr of what is unusual."""
     options = settings.options
     for address in server.addresses_for_others(settings.host):
         yield f"for other machines: http://{server.in_brackets(address)}:{port}"
-    room = server.connection_limit()
-    if room < FEW_CONNECTIONS:
-        yield (
-            f"warning: more than {room} connections at once have to wait for each other: raise "
-            "the limit of open files (ulimit -n)"
-        )
     yield from token_warnings(settings)
     if settings.keep and settings.keep.exists():
         yield f"the records are those of {settings.keep}"

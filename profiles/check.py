@@ -8,7 +8,6 @@ from functools import cache, lru_cache
 from itertools import islice
 from typing import Any
 
-from web.documents import path_of
 from web.files import read_file
 from web.problems import FieldError, short
 from web.schemas import Schema, errors_of, is_valid, resolved
@@ -63,61 +62,23 @@ def schemas() -> dict[str, Schema]:
 
 
 def errors_in(profile: Any) -> list[FieldError]:
-    """The errors of a profile, or the first of them."""
+    """The errors of a profile, or the first of them: those of its schema come before all others."""
     found = list(islice(errors_of(profile, schemas()["profile"]), MAX_ERRORS))
-    errors = [error._replace(detail=GONE.get(error.pointer, error.detail)) for error in found]
-    if not isinstance(profile, dict):
-        return errors
-    valid = copied(profile)
-    for error in errors:
-        remove(valid, path_of(error.pointer))
-    places = [error.pointer for error in errors]
-    for error in contradictions(valid, has_statuses=not has_error("/statuses", places)):
-        if len(errors) == MAX_ERRORS:
-            break
-        if not has_error(error.pointer, places):
-            errors.append(error)
-    return errors
+    if found:
+        return [error._replace(detail=GONE.get(error.pointer, error.detail)) for error in found]
+    return list(islice(contradictions(profile), MAX_ERRORS))
 
 
-def has_error(place: str, places: list[str]) -> bool:
-    """Whether one of the places of errors is this one, or inside of it."""
-    return any(f"{each}/".startswith(f"{place}/") for each in places)
-
-
-def copied(value: Any, levels: int = 4) -> Any:
-    """A copy of an object, and of those in it, as deep as the places of errors of the schema."""
-    if not levels or not isinstance(value, dict):
-        return value
-    return {name: copied(each, levels - 1) for name, each in value.items()}
-
-
-def remove(document: dict[str, Any], path: list[str]) -> None:
-    """Remove what is at a path, if anything is; with an item goes its array."""
-    name, *rest = path
-    inner = document.get(name)
-    if rest and isinstance(inner, dict):
-        remove(inner, rest)
-    else:
-        document.pop(name, None)
-
-
-def contradictions(profile: dict[str, Any], *, has_statuses: bool) -> Iterator[FieldError]:
-    """What a schema cannot say of a profile, each part of which is valid or left out.
-
-    Without `has_statuses` those of a choice are not checked.
-    """
+def contradictions(profile: dict[str, Any]) -> Iterator[FieldError]:
+    """What a schema cannot say of a profile."""
     parts: dict[str, Any] = defaultdict(dict, profile)
-    statuses = None
-    if has_statuses:
-        found = statuses_of(profile)
-        yield from check_statuses(profile, found)
-        statuses = found if len(found.words) <= MAX_STATUSES else None
-    yield from check_record(profile)
+    statuses = statuses_of(profile)
+    yield from check_statuses(profile, statuses)
     bodies = Bodies(statuses, has_record="record" in profile)
     if "record" in profile:
         yield from bodies.check(profile["record"], ("record",), OF_RECORDS)
-    yield from bodies.check_list(parts["list"])
+    if "list" in profile:
+        yield from bodies.check_list(profile["list"])
     creation = parts["create"]
     yield from bodies.check_form(creation, ("create",), OF_RECORDS | {"record"})
     if "request" in creation:
@@ -157,23 +118,12 @@ def check_statuses(profile: dict[str, Any], statuses: Statuses) -> Iterator[Fiel
         yield error_at(f"must have at most {MAX_STATUSES} statuses", *place)
 
 
-def check_record(profile: dict[str, Any]) -> Iterator[FieldError]:
-    """Whether the bodies are small enough, in which the record may stand repeatedly."""
-    if "record" not in profile:
-        return
-    bodies = [profile.get(name, {}).get("body") for name in ("list", "create", "deployment")]
-    count = len([marker for marker in markers_below(bodies) if marker.name == "record"])
-    if count * len(json.dumps(profile["record"])) > MAX_BYTES:
-        detail = f"stands in {count} places: the bodies would have over {MAX_BYTES} bytes"
-        yield error_at(detail, "record")
-
-
 class Bodies:
-    """Checks bodies; `statuses` are those of a choice, None if they are not known."""
+    """Checks bodies; `statuses` are those of a choice."""
 
-    def __init__(self, statuses: Statuses | None, *, has_record: bool) -> None:
+    def __init__(self, statuses: Statuses, *, has_record: bool) -> None:
         self.statuses = statuses
-        self.words = frozenset(statuses.words if statuses else ())
+        self.words = frozenset(statuses.words)
         self.has_record = has_record
         self.projects: Path | None = None  # the array that has the form of the projects
         self.skipped: set[Path] = set()  # other arrays of projects
@@ -181,29 +131,22 @@ class Bodies:
     def check_form(
         self, form: dict[str, Any], path: Path, allowed: set[str]
     ) -> Iterator[FieldError]:
-        seen = set()
         for name, value in form.get("headers", {}).items():
-            place = (*path, "headers", name)
-            lower = name.lower()
-            if lower in seen:
-                yield error_at("stands twice, as case does not count", *place)
-            seen.add(lower)
-            yield from self.check_text(value, place, allowed - {"record"})
+            yield from self.check_text(value, (*path, "headers", name), allowed - {"record"})
         if "body" in form:
             yield from self.check(form["body"], (*path, "body"), allowed)
 
     def check_list(self, form: dict[str, Any]) -> Iterator[FieldError]:
-        if "body" in form:
-            path = ("list", "body")
-            arrays = [(*path, *place) for place in places_of_projects(form["body"])]
-            if not arrays:
-                detail = "must have an array with one item, in which markers of a project stand"
-                yield error_at(detail, *path)
-                form = {name: value for name, value in form.items() if name != "body"}
-            for other in arrays[1:]:
-                yield error_at("is a second array of projects: there is one beside it", *other)
-            self.projects = arrays[0] if arrays else None
-            self.skipped = set(arrays[1:])
+        path = ("list", "body")
+        arrays = [(*path, *place) for place in places_of_projects(form["body"])]
+        if not arrays:
+            detail = "must have an array with one item, in which markers of a project stand"
+            yield error_at(detail, *path)
+            return
+        for other in arrays[1:]:
+            yield error_at("is a second array of projects: there is one beside it", *other)
+        self.projects = arrays[0]
+        self.skipped = set(arrays[1:])
         yield from self.check_form(form, ("list",), OF_LISTS)
 
     def check(
@@ -247,18 +190,14 @@ class Bodies:
         elif not isinstance(words, dict):
             yield error_at('must be an object: a value for each word, and for ""', *place)
         else:
-            if not is_member and not self.has_all(words):
+            if not is_member and "" not in words and not words.keys() >= self.words:
                 detail = 'needs a value for "", which is each other word: only a member can be'
                 yield error_at(f"{detail} left out", *place)
             for word, item in words.items():
-                if word and self.statuses and word not in self.words:
+                if word and word not in self.words:
                     detail = f"is no status: there are {listed(self.statuses.words)}"
                     yield error_at(detail, *place, word)
                 yield from self.check(item, (*place, word), allowed, is_member=is_member)
-
-    def has_all(self, words: dict[str, Any]) -> bool:
-        """Whether a choice has a value for each status."""
-        return "" in words or self.statuses is None or words.keys() >= self.words
 
     def check_text(self, text: str, path: Path, allowed: set[str]) -> Iterator[FieldError]:
         for marker in markers_in(text):

@@ -15,16 +15,18 @@ from .grease.axes import AXES
 from .paths import shown_path
 from .tokens import WorldName
 
-MAX_KINDS = 1000  # of a tenant
 OTHERS = "others"
 FINDINGS = ("violations", "unpromised", "rejected")  # kinds; `rejected` are operations and statuses
 WITH_FIRST = (*FINDINGS, "grease")  # kinds whose first request is kept
 
 
 class Coverage:
-    """The coverage of a world, or of a whole run. All counts are exact."""
+    """The coverage of a world, or of a whole run. All counts are exact.
 
-    def __init__(self, contract: Contract) -> None:
+    `most` is how many of a kind have a count of their own for each tenant.
+    """
+
+    def __init__(self, contract: Contract, most: int) -> None:
         self._lock = Lock()
         self.is_called = False  # whether a request was for /v1
         self._operations = contract.operation_ids
@@ -44,7 +46,7 @@ class Coverage:
         self._first: dict[tuple[str, str], FirstRequest] = {}
         self._since: dict[tuple[str, str], float] = {}  # when each of these began
         # How many more of a kind each tenant may be the first to show, and has shown.
-        self._room = {kind: MAX_KINDS - len(each) for kind, each in self._counts.items()}
+        self._room = {kind: most - len(each) for kind, each in self._counts.items()}
         self._used: Counter[tuple[str, str]] = Counter()
         self._varied: defaultdict[str, dict[str, float]] = defaultdict(dict)
 

@@ -19,7 +19,6 @@ from .findings import Finding, FirstRequest, finding_of
 from .redaction import Redactor
 from .timelines import matches
 
-MAX_FAULTS = 1000
 MAX_DELAY = 30  # seconds
 WITHOUT_BODY = (204, 304)  # statuses (RFC 9110 §6.4.1)
 PAUSE = 0.05  # seconds between two looks whether the client has closed
@@ -145,10 +144,11 @@ def wait(seconds: float, connection: Connection, sleep: Callable[[float], None])
 class Faults:
     """The faults of a world, in the order of their creation."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: int) -> None:
+        self._most = most
         self._lock = Lock()
         self.waiting: dict[Fault, int] = {}  # with the number of requests that have met each
-        self._removed_unused: deque[Fault] = deque(maxlen=MAX_FAULTS)
+        self._removed_unused: deque[Fault] = deque(maxlen=most)
         self._numbers = itertools.count(1)
 
     def add(self, document: dict[str, Any]) -> dict[str, Any]:
@@ -158,8 +158,8 @@ class Faults:
             if isinstance(value, float) and value.is_integer():  # 503.0 is 503 in JSON
                 members[name] = int(value)
         with self._lock:
-            if len(self.waiting) >= MAX_FAULTS:
-                raise InvalidBody([FieldError("", f"exceeds the maximum of {MAX_FAULTS:,} faults")])
+            if len(self.waiting) >= self._most:
+                raise InvalidBody([FieldError("", f"exceeds the maximum of {self._most:,} faults")])
             fault = Fault(f"flt_{next(self._numbers)}", **members)
             self.waiting[fault] = 0
         return fault.document(0)

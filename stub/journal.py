@@ -32,7 +32,12 @@ class Journal:
     forgotten.
     """
 
-    def __init__(self, memory: "JournalMemory", count_entry: Callable[[int, Entry], None]) -> None:
+    def __init__(
+        self,
+        memory: "JournalMemory",
+        count_entry: Callable[[int, Entry], None],
+        most: int = MAX_ENTRIES,
+    ) -> None:
         self.lock = RLock()
         self.entries: deque[tuple[int, Entry]] = deque()  # each with its number
         self.size = 0  # bytes that the entries keep
@@ -43,6 +48,7 @@ class Journal:
         self._has_ended = False
         self._memory = memory
         self._count_entry = count_entry
+        self._most = most
 
     def append(self, entry: Entry) -> int:
         """Keep an entry and return its number."""
@@ -51,7 +57,7 @@ class Journal:
             number = self.last
             self.entries.append((number, entry))
             self.size += entry.size
-            if len(self.entries) > MAX_ENTRIES:
+            if len(self.entries) > self._most:
                 self.drop()
             if self._has_ended:
                 self.count()
@@ -80,7 +86,6 @@ class Journal:
             number, entry = self.entries.popleft()
             if number > self._counted:
                 self._count_entry(number, entry)
-                self._counted = number
             self.size -= entry.size
             self.dropped += 1
             return entry.size
@@ -96,7 +101,7 @@ class Journal:
         q: str = "",
         after: int = 0,
         before: int | None = None,
-        limit: int = MAX_ENTRIES,
+        limit: int | None = None,
     ) -> dict[str, Any]:
         """The first `limit` matching entries after number `after`, oldest first; with `before`, the
         last ones before that number.

@@ -11,6 +11,7 @@ from profiles.profile import Profile
 from store import PACE
 
 from .failures import Failures
+from .journal import MAX_ENTRIES
 from .redaction import Redactor
 from .seed import NOTHING, Seed
 from .store import SharedStores
@@ -41,6 +42,11 @@ class Options:
     delay: tuple[float, float] = (0, 0)  # the least and the most of each response
     delay_seed: int = 0
     journal_bytes: int = 64 * 1024 * 1024  # of memory, for the entries of all worlds
+    max_entries: int = MAX_ENTRIES  # of the journal of a world
+    max_worlds: int = 1000  # of a tenant, beside its main one
+    max_faults: int = 1000  # that wait in a world; as many unused ones are reported
+    max_kinds: int = 1000  # of what the requests of a tenant may be the first to show
+    max_seed_bytes: int = 64 * 1024 * 1024
     world_idle: float = 3600.0  # unused, after which a world may make room
     like: Profile | None = None  # of a service
     announces_grease: bool = True  # whether a varied response has the header `Stub-Grease`

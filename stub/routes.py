@@ -31,8 +31,6 @@ from .verdict import judge_world
 from .world import Common, World
 from .worlds import TooManyWorlds, Visit, Worlds
 
-MAX_SEED_BYTES = 64 * 1024 * 1024  # bytes
-
 
 def all_worlds() -> Worlds:
     return cast("Worlds", current_app.extensions["worlds"])
@@ -85,7 +83,7 @@ def show_contract() -> ResponseReturnValue:
 def reset() -> Response:
     seed = None
     if request.get_data():
-        text, document = read_json(MAX_SEED_BYTES, SEED_DEPTH)
+        text, document = read_json(common().options.max_seed_bytes, SEED_DEPTH)
         seed = make_seed(text, document, common().like)
     all_worlds().reset(g.store.name, seed)
     return no_content()

@@ -55,7 +55,7 @@ class Common:
         self.parts = Parts(self.contract)
         self.grease = read_grease(options.grease, options.grease_seed, self.parts.by_axis)
         # Of all worlds, also of those that have ended.
-        self.coverage = Coverage(self.contract)
+        self.coverage = Coverage(self.contract, options.max_kinds)
         self.rejections = Rejections(self.redactor)
         # The ids and the records that all worlds start with.
         self.ids = Ids(new_id, options.ids_seed, id_forms, Switch(self.grease))
@@ -86,11 +86,12 @@ class World:
         self.shown = WorldName(*masked)
         self.name = str(self.shown)  # of which the text is needed at each request
         self.used_at = common.clock()
+        options = common.options
         self.instance = uuid4().hex  # of no other world, also after the program was started anew
-        self._coverage = Coverage(common.contract)
+        self._coverage = Coverage(common.contract, options.max_kinds)
         self._coverages = (self._coverage, common.coverage)
-        self.journal = Journal(memory, self._count)
-        self.faults = Faults()
+        self.journal = Journal(memory, self._count, options.max_entries)
+        self.faults = Faults(options.max_faults)
         # The latest provider states that were set up, their params, and the records of before.
         self.set_ups: deque[tuple[str, dict[str, Any], Records]] = deque(maxlen=MAX_SET_UPS)
         self.grease = Switch(common.grease)

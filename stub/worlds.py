@@ -16,9 +16,6 @@ from .seed import Seed
 from .tokens import Tokens, WorldName
 from .world import Common, World
 
-MAX_WORLDS = 1000  # of a tenant, beside its main one
-MAX_UNUSED_FAULTS = 1000  # of the worlds that have ended
-
 
 class TooManyWorlds(Problem):
     """507: there is no room for another world."""
@@ -38,8 +35,9 @@ class Worlds:
         self._stores = common.stores
         self._lock = Lock()
         self._worlds: dict[WorldName, World] = {}
+        self._most = common.options.max_worlds
         # Of the worlds that have ended.
-        self._unused_faults: deque[tuple[str, Fault]] = deque(maxlen=MAX_UNUSED_FAULTS)
+        self._unused_faults: deque[tuple[str, Fault]] = deque(maxlen=common.options.max_faults)
         self._dropped = 0
 
     def authenticate(self, token: str) -> "Visit | None":
@@ -147,7 +145,7 @@ class Worlds:
                 "requests": world.journal.last if world else 0,
             }
             rows.append(row)
-        return {"worlds": rows, "room": 1 + MAX_WORLDS - len(worlds)}
+        return {"worlds": rows, "room": 1 + self._most - len(worlds)}
 
     def _projects_of(self, worlds: dict[str, World], prefix: str) -> dict[str, int]:
         """The number of projects of these worlds, and of those that a shared store has."""
@@ -174,7 +172,7 @@ class Worlds:
     def _has_room_for(self, name: WorldName) -> bool:
         """Whether a world is there, or can be without the end of another."""
         is_bound = name not in self._worlds and name != name.main
-        return not is_bound or len(self._named(name.tenant)) < MAX_WORLDS
+        return not is_bound or len(self._named(name.tenant)) < self._most
 
     def _make_room_for(self, name: WorldName) -> WorldName | None:
         """Remove the world that is unused for longest if a new one needs room; return its name."""
@@ -185,7 +183,7 @@ class Worlds:
         if not self._is_idle(oldest, idle):
             period = "hour" if idle == 3600 else f"{idle:g} seconds"
             detail = (
-                f"There are {MAX_WORLDS:,} worlds, and each was used in the last {period}. "
+                f"There are {self._most:,} worlds, and each was used in the last {period}. "
                 "Reset one that is no longer used, or send `DELETE /_stub/worlds?idle=SECONDS`."
             )
             raise TooManyWorlds(507, "too_many_worlds", detail)

@@ -160,11 +160,11 @@ def clock() -> Clock:
 
 
 @pytest.fixture(scope="session")
-def shared_redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator["RedisServer"]:
+def shared_redis() -> Iterator["RedisServer"]:
     needs("redis-server")
     from tests.redis_server import RedisServer
 
-    server = RedisServer(tmp_path_factory.mktemp("redis"))
+    server = RedisServer()
     yield server
     server.close()
 

@@ -2,16 +2,11 @@
 
 import signal
 import subprocess
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from datetime import datetime
-from pathlib import Path
+from contextlib import suppress
+from tempfile import TemporaryDirectory
 
-from flask import Flask
 from redis import Redis, RedisError
 
-from redis_store import RedisStores
-from tests.conftest import SAMPLE_SEED, make_stub, needs
 from tests.wire import free_port
 
 
@@ -20,13 +15,14 @@ class RedisServer:
 
     process: "subprocess.Popen[bytes]"
 
-    def __init__(self, folder: Path, *options: str) -> None:
+    def __init__(self, *options: str) -> None:
+        self._folder = TemporaryDirectory(dir="/tmp", prefix="redis-")
         self.port = free_port()
         self.url = f"redis://127.0.0.1:{self.port}/0"
-        self.socket = folder / "s"  # a short path: it has at most 107 bytes
-        self.client = Redis(unix_socket_path=str(self.socket))  # is certainly this server
+        self.socket = f"{self._folder.name}/s"  # not in TMPDIR: a socket's path is short
+        self.client = Redis(unix_socket_path=self.socket)  # is certainly this server
         self._command = ["redis-server", "--port", str(self.port), "--bind", "127.0.0.1"]
-        self._command += ["--dir", str(folder), "--unixsocket", str(self.socket), "--save", ""]
+        self._command += ["--dir", self._folder.name, "--unixsocket", self.socket, "--save", ""]
         self._command += options
         self.start()
 
@@ -61,17 +57,4 @@ class RedisServer:
     def close(self) -> None:
         self.client.close()
         self.kill()
-
-
-@contextmanager
-def running_redis(folder: Path, *options: str) -> Iterator[RedisServer]:
-    needs("redis-server")
-    server = RedisServer(folder, *options)
-    try:
-        yield server
-    finally:
-        server.close()
-
-
-def app_on(url: str, clock: Callable[[], datetime]) -> Flask:
-    return make_stub(clock=clock, seed=SAMPLE_SEED, stores=RedisStores(url))
+        self._folder.cleanup()

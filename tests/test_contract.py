@@ -116,15 +116,6 @@ def test_each_request_example_gets_the_response_example_of_its_name(client: Flas
     assert named_examples(listed)["sample"] == sample.json
 
 
-def test_the_link_of_a_created_project_leads_to_its_deployment(client: FlaskClient) -> None:
-    (link,) = CONTRACT["paths"]["/v1/projects"]["post"]["responses"][str(CREATED)]["links"].values()
-    created = client.post("/v1/projects", json={"name": "shop"}).json
-    member = link["parameters"]["id"].removeprefix("$response.body#/")
-    assert link["operationId"] == "getDeployment"
-    found = client.get(f"/v1/deployments/{created[member]}")
-    assert (found.status_code, found.json["project_id"]) == (200, created["id"])
-
-
 def test_error_examples_are_real_responses(app: Flask, client: FlaskClient) -> None:
     responses = [
         client.post("/v1/projects", data=b'{"name": x', content_type="application/json"),

@@ -1,13 +1,13 @@
 """Imports run one way, and importing does nothing."""
 
 import ast
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import ROOT
+from tests.program import finished
 
 pytestmark = pytest.mark.process
 
@@ -81,7 +81,5 @@ def test_importing_does_nothing_and_the_service_needs_nothing_around_it() -> Non
         "app.create_app()\n"
         "assert not {'stub', 'cli', 'server', 'redis_store'} & {*sys.modules}\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False
-    )
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    done = finished("-c", code)
+    assert (done.status, done.stdout, done.stderr) == (0, "", "")

@@ -12,7 +12,8 @@ pytestmark = pytest.mark.generated
 def test_a_store_behaves_as_that_in_memory(implementation: MakeStore) -> None:
     from hypothesis.stateful import run_state_machine_as_test
 
+    from tests.generated import cases
     from tests.walk import AgainstTheModel
 
     walk = type("Walk", (AgainstTheModel,), {"make": staticmethod(implementation)})
-    run_state_machine_as_test(walk)
+    run_state_machine_as_test(walk, settings=cases(40))

@@ -46,22 +46,6 @@ def race_for_the_last_place(store: StubStore) -> None:
     assert Counter(map(type, results)) == {Project: 1, StoreFull: 7}
 
 
-def race_lists_with_creates(store: StubStore) -> None:
-    def look() -> None:
-        for _ in range(30):
-            hash(SlowId())  # while a create is under way
-            names_in(store)
-
-    def fill(names: str) -> None:
-        for name in names:
-            create(store, name)
-            assert name in names_in(store)
-
-    fills = [partial(fill, names) for names in ("ab", "cd", "ef")]
-    assert in_parallel([look, look, *fills]) == 5 * [None]
-    assert names_in(store) == {*"abcdef"}
-
-
 def race_resets_with_creates(store: StubStore) -> None:
     """A project is either removed with its name, or there with its deployment."""
     for steps in range(8):

@@ -1,4 +1,4 @@
-"""Reading a JSON body: size and syntax; tests/replayed/bodies.jsonl has the media types."""
+"""Reading a JSON body: size and limits; tests/replayed/bodies.jsonl has media types and syntax."""
 
 import pytest
 from flask.testing import FlaskClient
@@ -32,39 +32,21 @@ def nested(levels: int) -> bytes:
     return b'{"name": "a", "x": %s%s}' % (inner * b"[", inner * b"]")
 
 
-SYNTAX: list[tuple[bytes, str]] = [
-    (b"", "line 1, column 1: The text is empty"),
-    (b'{"name":\n  }', "line 2, column 3"),
-    (b'{"name": "a"}\x00', "line 1, column 14"),
-    (b'{"name": "a\nb"}', "line 1, column 12: Invalid control character"),
-    (b'{"x": 01}', "line 1, column 8"),
-    (b'{"x": %s-}' % (5000 * b"9"), "line 1, column"),
-    (b'\xef\xbb\xbf{"name": "a"}', "line 1, column 1: A byte order mark"),
-    ('{"name": "a"}'.encode("utf-16"), "byte 1: not UTF-8"),
-    (b'{"name": "\xed\xa0\x80"}', "byte 11: not UTF-8"),
-]
+# What is too long for the recorded table, or is at the limit of an IEEE double.
 NUMBER = "NaN, Infinity or a number too large for an IEEE double"
-NAME = "A member name that this object has already"
-SURROGATE = "A surrogate without its partner"
-LEVELS = "More levels deep than are allowed"
-BEYOND_JSON: list[tuple[bytes, str]] = [
-    (b"NaN", f"the document: {NUMBER}"),
-    (b'{"a/b": [1, {"c~d": -Infinity}]}', f"/a~1b/1/c~0d: {NUMBER}"),
-    (b'{"x": -1.5E+400}', f"/x: {NUMBER}"),
-    (b'{"x": %d}' % BEYOND, f"/x: {NUMBER}"),
+REJECTED: list[tuple[bytes, str]] = [
+    (b'{"x": %s-}' % (5000 * b"9"), "line 1, column"),
     (b'{"x": %s}' % (5000 * b"1"), f"/x: {NUMBER}"),
-    (b'{"x": 1, "y": 1, "x"\t\r\n : 1}', f"/x: {NAME}"),
-    (b'{"x": {"b": 1, "\\u0062" : {}}}', f"/x/b: {NAME}"),
-    (b'{"x": [["\\ud800\\ud800"]]}', f"/x/0/0: {SURROGATE}"),
-    (b'{"x": "\\udc00\\ud800"}', f"/x: {SURROGATE}"),
-    (b'{"x": {"\\uDFFFx": 1}}', f"/x: A member name has {SURROGATE.lower()}"),
-    (nested(33), f"/x{31 * '/0'}: {LEVELS}"),
+    (b'{"x": %d}' % BEYOND, f"/x: {NUMBER}"),
+    (b'{"a/b": [1, {"c~d": -Infinity}]}', f"/a~1b/1/c~0d: {NUMBER}"),
+    (b'{"x": {"\\uDFFFx": 1}}', "/x: A member name has a surrogate without its partner"),
+    (nested(33), f"/x{31 * '/0'}: More levels deep than are allowed"),
     (64_000 * b"[", "the document: More than 32"),
     (12_000 * b'{"a":', "the document: More than 32"),
 ]
 
 
-@pytest.mark.parametrize(("body", "reason"), [*SYNTAX, *BEYOND_JSON], ids=lambda each: each[:30])
+@pytest.mark.parametrize(("body", "reason"), REJECTED, ids=lambda each: each[:30])
 def test_anything_but_strict_json_is_rejected_with_the_place(body: bytes, reason: str) -> None:
     with pytest.raises(MalformedJSON) as caught:
         parse_json(body)

@@ -50,10 +50,10 @@ class Reply:
 
 
 class Connection:
-    """One client's connection; every wait on it ends after ten seconds."""
+    """One client's connection; every wait on it ends after a minute."""
 
     def __init__(self, port: int, host: str = "127.0.0.1") -> None:
-        self.sock = socket.create_connection((host, port), timeout=10)
+        self.sock = socket.create_connection((host, port), timeout=60)
         self.unread = b""
 
     def __enter__(self) -> "Connection":

@@ -1,7 +1,7 @@
 """What may be the id of a deployment, in bodies and in header fields."""
 
 import re
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote
@@ -10,7 +10,7 @@ from profiles.markers import Path
 from stub.redaction import SECRET_NAME
 
 from .exchange import Exchange
-from .guesses import DEPLOYMENT_WORDS, ID_WORDS, LOCATIONS, MAX_CANDIDATES, MAX_ID
+from .guesses import DEPLOYMENT_WORDS, ID_WORDS, LOCATIONS, MAX_ID
 from .kinds import is_own_member
 from .values import (
     at,
@@ -24,43 +24,38 @@ from .values import (
     words_of,
 )
 
-IN_A_URL = re.compile(rf"(?:^|/)({'|'.join(DEPLOYMENT_WORDS)})s/([^/?#>\s]+)")
+COLLECTIONS = "|".join({*DEPLOYMENT_WORDS, "version"})
+IN_A_URL = re.compile(rf"(?:^|/)({COLLECTIONS})s/([^/?#>\s]+)")
+LAST_SEGMENT = re.compile("([^/?#]+)/?(?:[?#].*)?$")
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A value that may be the id of a deployment, and the member or the field that has it."""
+    """A value that may be the id of a deployment."""
 
     id: str
-    member: str
-    rank: int  # 0 is the likeliest
+    rank: int  # -1 and 0 are the likeliest
 
 
 def candidates_in(
-    bodies: Iterable[Any],
-    exchanges: Iterable[Exchange],
-    own_id: Any,
-    *known: Path | None,
-    among: Container[str] | None,
+    bodies: Iterable[Any], exchanges: Iterable[Exchange], own_id: Any, *known: Path | None
 ) -> list[Candidate]:
-    """The candidates in bodies, and in header fields; those at known places come first."""
+    """The candidates in bodies, and in header fields; those at known places come first.
+
+    `own_id` is that of the project, which some services have for its deployment.
+    """
     found = [each for exchange in exchanges for each in candidates_in_fields(exchange)]
     for body in bodies:
-        found += [Candidate(str(at(body, path)), "", -1) for path in known if is_id(at(body, path))]
-        for path, value in scalars(body):
-            may_count = among is None or str(value) in among or IN_A_URL.search(str(value))
-            candidate = candidate_at(path, value) if may_count else None
-            if candidate is not None:
-                found.append(candidate)
+        values = [at(body, path) for path in known]
+        found += [Candidate(str(value), -1) for value in values if is_id(value)]
+        found += candidates_in_body(body, str(own_id))
+    if is_id(own_id):
+        found.append(Candidate(str(own_id), 4))
     found.sort(key=lambda candidate: candidate.rank)
     distinct: dict[str, Candidate] = {}
     for candidate in found:
-        if candidate.id != str(own_id):
-            distinct.setdefault(candidate.id, candidate)
-    likeliest = list(distinct.values())[: MAX_CANDIDATES - 2]
-    if is_id(own_id):
-        likeliest.append(Candidate(str(own_id), "id", 5))
-    return likeliest
+        distinct.setdefault(candidate.id, candidate)
+    return list(distinct.values())
 
 
 def candidates_in_fields(exchange: Exchange) -> Iterator[Candidate]:
@@ -68,38 +63,42 @@ def candidates_in_fields(exchange: Exchange) -> Iterator[Candidate]:
     for name in LOCATIONS:
         text = exchange.header(name) or ""
         for match in IN_A_URL.finditer(text):
-            yield Candidate(unquote(match[2]), name, 0)
-        is_url = name != "link" and "/projects/" not in text
-        last = re.search("([^/?#]+)/?(?:[?#].*)?$", text)
-        if last and is_url:
-            yield Candidate(unquote(last[1]), name, 1)
+            yield Candidate(unquote(match[2]), 0)
+        last = LAST_SEGMENT.search(text)
+        if last and name != "link" and "/projects/" not in text:
+            yield Candidate(unquote(last[1]), 1)
 
 
-def candidate_at(path: Path, value: Any) -> Candidate | None:
-    """The value as a candidate, None if it is no id of a deployment."""
-    text = str(value)
+def candidates_in_body(body: Any, own_id: str) -> Iterator[Candidate]:
+    for path, value in scalars(body):
+        text = str(value)
+        match = IN_A_URL.search(text)
+        found = unquote(match[2]) if match else text
+        rank = rank_at(path, value, is_in_a_url=match is not None)
+        if rank is not None and found != own_id:
+            yield Candidate(found, rank)
+
+
+def rank_at(path: Path, value: Any, *, is_in_a_url: bool) -> int | None:
+    """How likely a value is the id of a deployment, None if it is none."""
     name = last_name(path)
     last = last_word(name)
+    text = str(value)
     if not is_id(value) or len(text) > MAX_ID or seconds_of(value) is not None:
         return None
     if SECRET_NAME.search(name) or last == "key" or is_own_member(name):
         return None
-    match = IN_A_URL.search(text)
-    if match:
-        return Candidate(unquote(match[2]), name, 0)
-    if is_of_deployment(path) and last in ID_WORDS:
-        return Candidate(text, name, 0)
+    if is_in_a_url or (is_of_deployment(path) and last in ID_WORDS):
+        return 0
     if " " in text or "://" in text:
         return None
     if says_deployment(last) or is_of_deployment(path[:-1]):
-        return Candidate(text, name, 1)
+        return 1
     if last == "id" and len(path) > 1:
-        return Candidate(text, name, 2)
-    if is_of_deployment(path):
-        return Candidate(text, name, 3)
+        return 2
     if last in ID_WORDS and len(words_of(name)) > 1:
-        return Candidate(text, name, 4)
-    return None
+        return 3
+    return 5 if is_of_deployment(path) else None
 
 
 def names_deployment(body: Any, deployment_id: str) -> bool:

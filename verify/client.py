@@ -35,6 +35,7 @@ PORTS = {"http": 80, "https": 443}
 MAX_BODY = 4 * 1024 * 1024  # bytes
 MAX_OTHER = 256 * 1024  # bytes beside it: the head, `100 Continue`, the framing, trailers
 TIMED_OUT = "timed out"  # the first as TimeoutError says it
+TOO_LARGE = f"its body is over {MAX_BODY // 1024**2} MiB"
 CUT_OFF = "the connection was cut off"
 FIELDS = {"Accept": "application/json, application/problem+json", "User-Agent": "stub-verify"}
 LOOPBACK = re.compile(r"localhost|.*\.localhost|127\.\d+\.\d+\.\d+|::1")
@@ -87,7 +88,7 @@ class HTTPClient:
             return replace(request, failure=failure)
         failure = ""
         if len(content) > MAX_BODY:
-            failure = f"its body is over {MAX_BODY // 1024**2} MiB"
+            failure = TOO_LARGE
         elif response.length:  # bytes that are missing
             failure = CUT_OFF
         elif response.status < 200:

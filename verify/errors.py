@@ -8,11 +8,12 @@ from werkzeug.http import HTTP_STATUS_CODES
 
 from profiles.markers import Path
 
-from .guesses import CODE, LEAST_NAME, NONCE, PROSE_NAMES
+from .forms import is_code
+from .guesses import LEAST_NAME, PROSE_NAMES
 from .values import are_same, at, last_name, scalars, with_value, words_of
 
 DETAIL = "{error.detail}"
-IDENTIFIER = re.compile("[a-z0-9]+([_.:/-][a-z0-9]+)*|[A-Z0-9]+([_.:-][A-Z0-9]+)*")
+IDENTIFIER = re.compile("[A-Za-z0-9]+([_.:/-][A-Za-z0-9]+)*")
 
 
 def error_text(path: Path, value: Any, status: int, sent: Collection[str]) -> Any:
@@ -38,12 +39,6 @@ def is_prose(path: Path, text: str) -> bool:
         return True
     is_for_people = bool(PROSE_NAMES.intersection(words_of(last_name(path))))
     return is_for_people and not IDENTIFIER.fullmatch(text)
-
-
-def is_code(value: Any) -> bool:
-    """Whether a constant of an error is one that programs read."""
-    is_text = isinstance(value, str) and CODE.fullmatch(value) is not None
-    return is_text and NONCE.fullmatch(value) is None
 
 
 def common_form(forms: list[dict[str, Any]]) -> dict[str, Any] | None:
@@ -83,9 +78,12 @@ def common_value(values: list[Any], statuses: list[int]) -> Any:
         return "{error.status}"
     if values == [str(status) for status in statuses]:
         return "{error.status:text}"
-    if are_same(values) or not isinstance(first, str):
+    if are_same(values):
         return first
-    is_title = all(value == "{error.title}" for value in values)
-    if is_title or DETAIL in values:
-        return "{error.title}" if is_title else DETAIL
+    if type(first) is int:
+        return "{error.status}"
+    if not isinstance(first, str):
+        return first
+    if DETAIL in values:
+        return DETAIL
     return "{error.code}" if all(map(is_code, values)) else first

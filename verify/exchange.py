@@ -1,6 +1,8 @@
 """A request with its response, and the log of them that each source gives."""
 
 import json
+import math
+import re
 from dataclasses import dataclass, field
 from email.message import Message
 from functools import cached_property
@@ -11,6 +13,8 @@ from .limits import Limited
 
 NOTHING = object()
 """What a body that is no JSON has, and what is at a path that a value does not have."""
+
+MANY_DIGITS = re.compile(rb"\d{309}")  # of an integer that may be larger than any double
 
 PROJECTS = "/v1/projects"
 DEPLOYMENTS = "/v1/deployments/"
@@ -146,9 +150,12 @@ class Log:
 
 
 def parsed(content: bytes) -> Any:
-    """A body as JSON, `NOTHING` if it is none."""
+    """A body as JSON, `NOTHING` if it is none or has a number that is larger than any double."""
+    whole = parse_whole if MANY_DIGITS.search(content) else None  # it is slow
     try:
-        return json.loads(content.decode(), parse_constant=reject)
+        return json.loads(
+            content.decode(), parse_constant=reject, parse_float=parse_finite, parse_int=whole
+        )
     except (ValueError, RecursionError):
         return NOTHING
 
@@ -156,3 +163,15 @@ def parsed(content: bytes) -> Any:
 def reject(name: str) -> None:
     """Raises `ValueError` for NaN and Infinity, which Python's reader accepts."""
     raise ValueError(name)
+
+
+def parse_finite(text: str) -> float:
+    number = float(text)
+    if math.isinf(number):
+        raise ValueError(text)
+    return number
+
+
+def parse_whole(text: str) -> int:
+    parse_finite(text)
+    return int(text)

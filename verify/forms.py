@@ -15,7 +15,7 @@ from .values import is_number, type_of
 MAX_SHOWN = 200  # characters of a value
 MAX_CODE = 10_000  # a number that is larger may be that of one request
 USUAL_DIGITS = (0, 3, 6, 9)  # of a fraction of a second
-CODE = re.compile("[A-Za-z_.:/-]{1,64}|[A-Z]{1,8}[-_]?[0-9]{1,6}")
+CODE = re.compile("[A-Za-z_.:/-]{1,64}|[A-Z]{0,8}[-_]?[0-9]{1,6}")
 """A text that says a reason to programs: one with other digits may be an id."""
 
 

@@ -7,7 +7,7 @@ STATUS_NAMES = {"status", "state", "phase", "readystate"}
 PROSE_NAMES = {"message", "detail", "details", "description", "reason", "text", "log", "title"}
 DEPLOYMENT_WORDS = {
     "deployment", "deploy", "build", "release", "operation", "job", "run", "task", "action",
-    "rollout", "revision",
+    "rollout", "revision", "pipeline", "workflow", "execution",
 }  # fmt: skip
 ID_WORDS = {"id", "uid", "uuid", "guid", "key", "ref", "slug"}
 COUNT_WORDS = {"count", "total", "length"}
@@ -18,39 +18,26 @@ CODE_WORDS = {"code", "type", "kind", "error", "errors", "status", "reason", "re
 # Signs of another page.
 NEXT_WORDS = {"next", "more", "cursor", "cursors", "continuation"}
 PAGE_WORDS = {"pages", "page"}
+SIZE_WORDS = {"per", "size", "limit", "max"}  # of a page
 
-LOCATIONS = (
-    "location",
-    "content-location",
-    "operation-location",
-    "azure-asyncoperation",
-    "link",
-)
-"""Header fields that may name a deployment."""
+# Header fields that may name a deployment.
+LOCATIONS = ("location", "content-location", "operation-location", "azure-asyncoperation", "link")
 
 COMPUTED = re.compile(
-    "etag|last-modified|age|expires|date|warning|via|retry-after|set-cookie2?|server-timing"
-    "|(content-|repr-)?digest|content-md5|.*checksum.*|.*signature.*|traceparent|tracestate|b3"
-    "|.*(request|correlation|trace|transaction|span|invocation|session)-?id.*|x-b3-.*|x-amz.*"
-    "|.*rate-?limit.*|x-(runtime|response-time|served-by|timer|cache.*|process-time|duration)"
-    "|cf-.*|x-vercel-id|fly-request-id|x-github-request-id|nel|report-to|alt-svc",
+    "etag|last-modified|age|expires|date|warning|via|retry-after|set-cookie2?|server-timing|b3"
+    "|.*(digest|md5|hash|checksum|signature|trace|rate-?limit|quota).*|x-b3-.*|x-amz.*|cf-.*"
+    "|.*(request|correlation|transaction|span|invocation|session|audit)-?id.*|x-vercel-id"
+    "|x-(runtime|response-time|served-by|timer|cache.*|process-time|duration)"
+    "|nel|report-to|alt-svc",
     re.IGNORECASE,
 )
 """Header fields that are computed for each response."""
 
-CODE = re.compile("[A-Za-z0-9][A-Za-z0-9_.:/-]{0,63}")
-"""A text that says a reason to programs, not to people."""
-
 SHORTEST_PART = 3  # characters of a value that is found inside of a text
 SHORTEST_NUMBER = 5
 LEAST_NAME = 5  # characters of a value that is found in the name of a member
-NONCE = re.compile("(?=.*[0-9].*[0-9])(?=.*[A-Za-z])[A-Za-z0-9_=+-]{12,}")
-"""A text that is random."""
-
 MAX_CANDIDATES = 10  # GETs that look for a deployment
-MAX_CREATIONS = 50  # of a recording, of which the most telling one is followed
 MAX_READINGS = 20  # of a kind: the first half of them, and the last
-MAX_OTHERS = 100  # records that are compared with the created one
 MAX_STATUS = 64  # characters
 MAX_ID = 1000
 MINUTE = 60.0  # by which clocks may differ

@@ -18,7 +18,7 @@ from zipfile import BadZipFile, ZipFile
 from web.files import MAX_BYTES, content_of
 from web.times import parse_time
 
-from .client import MAX_BODY, PORTS
+from .client import MAX_BODY, PORTS, TOO_LARGE
 from .exchange import Exchange, Log
 from .shorten import shortened
 
@@ -51,7 +51,7 @@ def read_har(file: Path) -> Log:
         if data.startswith(ZIP):
             return log_in_zip(file, data)
         if data.startswith(GZIP):
-            data = unzipped(data, MAX_BYTES)
+            data = unzipped(data, MAX_BYTES + 1)
         return log_of(file, data, lambda name: content_of(file.with_name(name)))
     except (BadZipFile, zlib.error, EOFError, gzip.BadGzipFile) as error:
         raise ValueError(f"{file}: it cannot be unpacked, perhaps cut off: {error}") from None
@@ -63,7 +63,7 @@ def log_in_zip(file: Path, data: bytes) -> Log:
 
         def attached(name: str) -> bytes:
             with archive.open(name) as member:
-                return member.read(MAX_BYTES)
+                return member.read(MAX_BYTES + 1)
 
         names = [name for name in archive.namelist() if name.endswith(".har")]
         if len(names) != 1:
@@ -72,6 +72,8 @@ def log_in_zip(file: Path, data: bytes) -> Log:
 
 
 def log_of(file: Path, data: bytes, attached: Attached) -> Log:
+    if len(data) > MAX_BYTES:  # when it is unpacked
+        raise ValueError(f"{file}: over {MAX_BYTES // 1024**2} MiB")
     try:
         document = json.loads(data.decode())
     except (ValueError, RecursionError) as error:
@@ -127,7 +129,7 @@ def entries_of(entries: list[Any], attached: Attached) -> Iterator[Entry]:
     for entry in entries:
         try:
             yield read_entry(entry, attached)
-        except (KeyError, TypeError, AttributeError, ValueError):
+        except (KeyError, TypeError, AttributeError, ValueError, OverflowError):
             continue
 
 
@@ -211,19 +213,21 @@ def read_content(
     file = content.get("_file")
     if file:
         data = read_attached(file, attached)
-        return data, "" if data else f"the file of its body is missing: {file}"
-    if text is None:
+        if not data:
+            return b"", f"the file of its body is missing: {file}"
+    elif text is None:
         # Playwright writes -1 for a body that the page has not read.
         return b"", "" if content.get("size") == 0 else NO_BODY
-    encoding = str(content.get("encoding") or "")
-    compression = str(headers.get("Content-Encoding") or "")
-    try:
-        data = decoded(str(text), encoding)
-        data = decompressed(data, compression.lower())
-    except (ValueError, EOFError, OSError, zlib.error):
-        shown = f"{encoding} {compression}".strip()
-        return b"", f"its body cannot be read: {shown}"
-    return data, f"its body is over {MAX_BODY // 1024**2} MiB" if len(data) > MAX_BODY else ""
+    else:
+        encoding = str(content.get("encoding") or "")
+        compression = str(headers.get("Content-Encoding") or "")
+        try:
+            data = decoded(str(text), encoding)
+            data = decompressed(data, compression.lower())
+        except (ValueError, EOFError, OSError, zlib.error):
+            shown = f"{encoding} {compression}".strip()
+            return b"", f"its body cannot be read: {shown}"
+    return data, TOO_LARGE if len(data) > MAX_BODY else ""
 
 
 def decoded(text: str, encoding: str) -> bytes:
@@ -243,7 +247,8 @@ def decoded(text: str, encoding: str) -> bytes:
 
 
 def decode_base64(text: str) -> bytes:
-    standard = text.replace("-", "+").replace("_", "/").rstrip("=")
+    """The bytes of a text, which some tools break into lines."""
+    standard = "".join(text.split()).replace("-", "+").replace("_", "/").rstrip("=")
     return binascii.a2b_base64(standard + "=" * (-len(standard) % 4), strict_mode=True)
 
 

@@ -15,7 +15,7 @@ from web.validation import pointer
 
 from .errors import common_form
 from .exchange import NOTHING, Exchange, Log
-from .guesses import COMPUTED, NEXT_WORDS, NO_COUNT_WORDS, PAGE_WORDS
+from .guesses import COMPUTED, NEXT_WORDS, NO_COUNT_WORDS, PAGE_WORDS, SIZE_WORDS
 from .kinds import CREATE, DEPLOYMENT, LIST
 from .observation import NEWEST, OLDEST, Observation, Template
 from .observe import clock_of, without_data
@@ -26,6 +26,7 @@ from .way import Way
 
 Part = dict[str, Any]
 STATUSES_OF_CREATION = (200, 201, 202)
+OF_TOKENS = ("token_missing", "token_invalid")  # one is as the other, if that was not seen
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,10 @@ class Inference:
         names = [way.created_id, way.created_name, way.deployment_id]
         self._privacy = Privacy(secrets, log.base, others=others, own=own, names=names)
         self._last = log.exchanges[-1]
+        self._computed: set[str] = set()  # header fields that vary in one kind of response
+        for template in self._templates.values():
+            fields = template.headers.items()
+            self._computed |= {name.lower() for name, value in fields if value is None}
         self._notes: list[str] = []
 
     @property
@@ -85,6 +90,7 @@ class Inference:
         if not run:
             found = without_status(found)
         self._remove_invalid(found)
+        self._remove_invalid(found)  # what the schema cannot say comes after what it rejects
         return with_record(with_one_content_type(found))
 
     # The parts
@@ -94,7 +100,9 @@ class Inference:
         if template is None:
             return None
         if not template.is_own and template.status < 300:
-            self._notes.append("/list is left out: no list has the created project")
+            has_array = self._way.items_path is not None
+            why = "no list has the created project" if has_array else "it has no array of projects"
+            self._notes.append(f"/list is left out: {why}")
             return None
         if not self._is_usable(template):
             return None
@@ -121,7 +129,7 @@ class Inference:
         if template is None or not self._is_usable(template):
             return None
         if not template.is_own:
-            self._notes.append("/create is left out: the response has projects of others")
+            self._notes.append("/create is left out: it has other projects, or a map of them")
             return None
         body = self._clean(template.body, self._way.created_path, "/create/body")
         form = self._form(template, body)
@@ -162,11 +170,14 @@ class Inference:
             part, _, code = kind.partition("/")
             if part != "errors" or not 400 <= template.status < 600:
                 continue
-            if not self._is_usable(template):
-                continue
-            body = self._privacy.clean_error(template.body, f"/{kind}/body")
+            body = NOTHING
+            if self._is_usable(template):
+                body = self._privacy.clean_error(template.body, f"/{kind}/body")
             found[code] = {"status": template.status, **self._form(template, body)}
-        default = common_form(list(found.values()))
+        for code, other in (OF_TOKENS, OF_TOKENS[::-1]):
+            if code in found:
+                found.setdefault(other, found[code])
+        default = common_form([form for form in found.values() if form["body"] is not None])
         if default:
             found["default"] = default
         return found
@@ -183,7 +194,7 @@ class Inference:
             return template.kind not in (LIST, DEPLOYMENT)
         reason = self._reason_against(template)
         if reason:
-            self._notes.append(f"/{template.kind} is left out: its body {reason}")
+            self._notes.append(f"/{template.kind}/body is left out: it {reason}")
         return not reason
 
     def _reason_against(self, template: Template) -> str:
@@ -226,6 +237,7 @@ class Inference:
         """The value of a header field, None for one that a profile cannot have."""
         if COMPUTED.fullmatch(name) or name.lower() == "allow":
             return None
+        value = None if name.lower() in self._computed else value
         is_known = is_valid({name: value or ""}, schemas()["headers"])
         if not is_known:
             return None
@@ -289,12 +301,13 @@ def on_one_page(path: Path, value: Any) -> Any:
     """A value around the list, as it is where there is one page."""
     words = {word for name in path if isinstance(name, str) for word in words_of(name)}
     own_words = words_of(last_name(path))
-    if PAGE_WORDS.intersection(own_words) and is_number(value):
+    is_of_page = bool(PAGE_WORDS.intersection(own_words))
+    if is_of_page and is_number(value) and SIZE_WORDS.isdisjoint(own_words):
         return 1 if value > 1 else value
     if "total" in words and is_number(value) and NO_COUNT_WORDS.isdisjoint(own_words):
         return "{count}"
     if isinstance(value, bool):
-        return value and not NEXT_WORDS.intersection(own_words)
+        return "last" in own_words or (value and NEXT_WORDS.isdisjoint(own_words))
     is_sign = NEXT_WORDS.intersection(words) and value not in ("", 0, None)
     return None if is_sign else value
 

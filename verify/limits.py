@@ -52,15 +52,17 @@ class Limited:
 
         No member is looked at whose name is like a marker, which no name in a profile can have.
         """
-        members = {name: each for name, each in members.items() if not markers_in(name)}
         found: dict[str, Any] = {}
         for name, value in members.items():
             is_container = isinstance(value, dict | list)
             is_far = is_container and (self._left <= 0 or level >= MAX_LEVELS)
-            if is_far or len(found) == MAX_MEMBERS or len(name) > MAX_TEXT:
-                continue
-            found[name] = self._limit(value, level + 1)
-        self.is_cut = self.is_cut or len(found) < len(members)
+            if len(found) == MAX_MEMBERS:
+                self.is_cut = True
+                break
+            if is_far or len(name) > MAX_TEXT:
+                self.is_cut = True
+            elif not markers_in(name):
+                found[name] = self._limit(value, level + 1)
         return found
 
 

@@ -1,27 +1,25 @@
 """Observes a service: makes a template of each kind of response in a log."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from email.utils import parsedate_to_datetime
 from functools import cached_property
 from math import inf
 from random import Random
-from typing import Any
+from typing import Any, TypeVar
 
-from profiles.check import schemas
-from profiles.ids import id_form, opaque_form, slug_of
-from profiles.markers import CHOICE, Path, resolve
-from web.schemas import TYPES, is_valid
+from profiles.ids import opaque_form, slug_of
+from profiles.markers import Path
 
 from .errors import DETAIL, error_text
 from .exchange import NOTHING, Exchange, Log
-from .guesses import COUNT_WORDS, LEAST_NAME, MAX_OTHERS, MAX_READINGS, MINUTE
+from .guesses import COUNT_WORDS, LEAST_NAME, MAX_READINGS, MINUTE
 from .kinds import CREATE, DEPLOYMENT, LIST, NAME_PREFIX, is_own_member, kinds_of
 from .limits import SENTENCE, Limited
 from .observation import ANOTHER, NEWEST, OLDEST, Observation, Template
 from .status import has_status_name, word_of
-from .template import Reading, Unified, has_markers, unify
+from .template import Reading, Unified, unify
 from .values import (
     Known,
     at,
@@ -33,7 +31,6 @@ from .values import (
     preferred,
     scalars,
     seconds_of,
-    type_of,
     with_scalars,
     with_value,
     without_markers,
@@ -41,6 +38,7 @@ from .values import (
 )
 from .way import Way
 
+T = TypeVar("T")
 Timed = tuple[Any, str, str]
 """A body, and the statuses of its deployment that were read before and after it."""
 
@@ -71,6 +69,8 @@ class Observer:
         self._log = log
         self._way = way
         self._base = pattern_of_base(log.base)
+        # The statuses of the created deployment, or the named one, each time that it was read.
+        self.words = [way.status_of(each) for each in way.followed if way.is_own]
 
     def template(self, kind: str, exchanges: list[Exchange]) -> Template:
         """The template of the responses of a kind, or of the last one if all of them failed."""
@@ -88,28 +88,19 @@ class Observer:
         way = self._way
         path = way.items_path
         lists = [each for each in way.lists if isinstance(at(each.json, path), list)]
-        lists = preferred(lists, lambda each: bool(way.items_of(each)))
+        lists = first_and_last(preferred(lists, lambda each: bool(way.items_of(each))))
         if path is None or not lists:
             return replace(self._plain(LIST, exchanges), is_own=False)
-        lists = first_and_last(lists)
-        around = unify([self._around(each, path) for each in lists])
+        known = [self._known_of_list(each) for each in lists]
+        bodies = [Limited(with_value(each.json, path, [])).value for each in lists]
+        around = unify([Reading(body, each) for body, each in zip(bodies, known, strict=True)])
         own = self._readings_of_items()
-        if own:
-            item = unify(own)
-        else:
-            others = [item for each in lists for item in way.items_of(each)]
-            readings = [self._other(each) for each in first_and_last(others)]
-            item = hidden(unify(readings)) if readings else Unified(NOTHING, frozenset())
-        items = [] if item.body is NOTHING else [item.body]
-        body = with_value(around.body, path, items)
+        readings = own or self._readings_of_others(lists)
+        item = unify(readings) if readings else Unified(NOTHING, frozenset())
+        body = with_value(around.body, path, [item.body] if readings else [])
         varying = around.varying | {(*path, 0, *inner) for inner in item.varying}
-        headers = common_headers(lists, [self._known_of_list(each) for each in lists])
+        headers = common_headers(lists, known)
         return Template(LIST, tuple(lists), body, varying, headers, is_own=bool(own))
-
-    def _around(self, exchange: Exchange, path: Path) -> Reading:
-        """A list without its projects."""
-        around = Limited(with_value(exchange.json, path, []))
-        return Reading(around.value, self._known_of_list(exchange))
 
     def _known_of_list(self, exchange: Exchange) -> Known:
         way = self._way
@@ -119,25 +110,30 @@ class Observer:
             named += [("first.id", way.id_of(items[0])), ("last.id", way.id_of(items[-1]))]
         return Known(tuple(each for each in named if is_id(each[1])), self._base)
 
-    def _other(self, item: Any) -> Reading:
-        """A project of others, as it is listed."""
+    def _readings_of_others(self, lists: list[Exchange]) -> list[Reading]:
+        """The projects of others, as they are listed."""
         way = self._way
-        ids = (way.id_of(item), way.name_of(item))
-        return self._reading(item, self._known("project", *ids, None, is_new=False))
+        items = first_and_last([item for each in lists for item in way.items_of(each)])
+        found = []
+        for item in items:
+            known = self._known("project", way.id_of(item), way.name_of(item), None, is_new=False)
+            found.append(self._reading(item, known))
+        return found
 
     # The created project
 
     def _create(self, exchanges: list[Exchange]) -> Template:
-        creation = self._way.creation
+        way = self._way
+        creation = way.creation
         if creation is None:
             return self._plain(CREATE, exchanges[-1:])
         known = self._known_of_own("project")
         headers = common_headers([creation], [known])
         if not creation.has_json:
             return Template(CREATE, (creation,), headers=headers)
-        if self._way.created is NOTHING:
+        if way.created is NOTHING:
             return replace(self._plain(CREATE, [creation]), is_own=False)
-        unified = unify([self._reading(self._way.created, known, self._word_of_creation)])
+        unified = unify([self._reading(way.created, known, self._word_of_creation)])
         return Template(CREATE, (creation,), unified.body, unified.varying, headers)
 
     @cached_property
@@ -147,101 +143,100 @@ class Observer:
         return shown or first_of(self.words) or ""
 
     def _readings_of_items(self) -> list[Reading]:
-        """The created project as it was listed, each time with the status of its deployment."""
-        known = self._known_of_own("project")
-        bodies = [self._reading(body, known) for body, _, _ in self._timed]
-        sure: dict[str, list[Any]] = defaultdict(list)
-        for reading, (_, before, after) in zip(bodies, self._timed, strict=True):
-            if before == after:
-                sure[before].append(reading.body)
-        found = []
-        for reading, timed in zip(bodies, self._timed, strict=True):
-            word = self._word_of_item(reading.body, timed, sure)
-            found.append(replace(reading, word=word))
-        return found
+        """The created project as it was listed, each time with the status of its deployment.
 
-    def _word_of_item(self, body: Any, timed: Timed, sure: dict[str, list[Any]]) -> str:
+        Of a status with which it was not listed it is as with the one before.
+        """
+        known = self._known_of_own("project")
+        readings = []
+        for timed in self._timed:
+            reading = self._reading(timed[0], known)
+            readings.append(replace(reading, word=self._word_of_item(timed)))
+        previous = first_of(readings)
+        for word in self.run:
+            listed = [each for each in readings if each.word == word]
+            if previous and not listed and self._status_path is None:
+                listed = [replace(previous, word=word)]
+                readings += listed
+            previous = listed[-1] if listed else previous
+        return readings
+
+    def _word_of_item(self, timed: Timed) -> str:
         """The status of a listed project: the one that it shows, else the one that was read before.
 
         It is the one that was read after it, if only bodies that surely have this one are like it.
         """
-        _, before, after = timed
+        body, before, after = timed
         shown = word_of(at(body, self._status_path))
         if shown:
             return shown
-        is_like_before = body in sure[before]
-        is_like_after = body in sure[after]
-        is_contradicted = not is_like_before and (bool(sure[before]) or is_like_after)
+        sure_before = [each for each, *words in self._timed if words == [before, before]]
+        sure_after = [each for each, *words in self._timed if words == [after, after]]
+        is_like_other = bool(sure_before) or body in sure_after
+        is_contradicted = is_like_other and body not in sure_before
         return after if is_contradicted or not before else before
 
     @cached_property
     def _status_path(self) -> Path | None:
         """Where a listed project has the status of its deployment."""
         last = self._timed[-1][0] if self._timed else None
-        places = [path for path, _ in scalars(last) if self._is_status_place(path)]
-        return first_of(places)
+        return first_of(path for path, _ in scalars(last) if self._is_status_place(path))
 
     def _is_status_place(self, path: Path) -> bool:
         """Whether a listed project has there, each time, a status that was read before or after it.
 
         In a member that is called so it may be one that was never read.
         """
-        words = [word_of(at(body, path)) for body, _, _ in self._timed]
-        pairs = list(zip(words, self._timed, strict=True))
-        others = {word for word, (_, before, after) in pairs if word not in (before, after)}
+        words = []
+        others = set()
+        for body, before, after in self._timed:
+            word = word_of(at(body, path))
+            words.append(word)
+            if word not in (before, after):
+                others.add(word)
         if not all(words) or len(others) == len(set(words)):
             return False
-        if not has_status_name(path):
-            return not others and len(set(words)) > 1
-        return others.isdisjoint(self.words)
+        if has_status_name(path):
+            return others.isdisjoint(self.words)
+        return not others and len(set(words)) > 1
 
     @cached_property
     def _timed(self) -> list[Timed]:
-        """The created project as it was listed, of equal bodies in a row the first and the last."""
+        """The created project as it was listed: some bodies between each two statuses."""
         way = self._way
-        words = [*self.words]
+        left = [*self.words]
         word = ""
         found: list[Timed] = []
         for exchange in self._log.exchanges:
-            if words and exchange in way.followed:
-                word = words.pop(0)
-            item = way.created_item(exchange) if exchange in way.lists else None
+            if left and exchange in way.followed:
+                word = left.pop(0)
+            item = way.created_item(exchange)
             if item is not None:
-                found.append((item, word, words[0] if words else word))
-        return first_and_last_of_each(found)
+                found.append((item, word, left[0] if left else word))
+        return few_of_each(found, lambda timed: timed[1:])
 
     @property
     def run(self) -> tuple[str, ...]:
         """The statuses of the followed deployment in their order, with those of the creation."""
-        words = dict.fromkeys(filter(None, self.words))
-        if not words:
+        if not any(self.words):
             return ()
-        first = self._word_of_creation
-        return tuple(dict.fromkeys([*filter(None, [first]), *words]))
+        words = dict.fromkeys([self._word_of_creation, *self.words])
+        return tuple(filter(None, words))
 
     # Deployments
 
-    @cached_property
-    def words(self) -> list[str]:
-        """The statuses of the created deployment, or the named one, each time that it was read."""
-        way = self._way
-        return [way.status_of(each) for each in way.followed if way.is_own]
-
     def _deployment(self, exchanges: list[Exchange]) -> Template:
         way = self._way
-        followed = way.followed
-        pairs = [(each, way.status_of(each)) for each in followed]
-        with_words = [pair for pair in pairs if pair[1]] or pairs
-        if not with_words:
-            return self._plain(DEPLOYMENT, exchanges)
         known = self._known_of_deployment()
-        readings = [self._reading(each.seen, known, word) for each, word in with_words]
+        readings = [self._reading(each.seen, known, way.status_of(each)) for each in way.followed]
+        readings = preferred(readings, lambda each: each.word != "")
+        readings = few_of_each(readings, lambda each: each.word)
+        if not readings:
+            return self._plain(DEPLOYMENT, exchanges)
         unified = unify(readings)
-        if not way.is_own:
-            unified = hidden(unified)
-        headers = common_headers(followed, [known] * len(followed))
+        headers = common_headers(way.followed, [known] * len(way.followed))
         return Template(
-            DEPLOYMENT, followed, unified.body, unified.varying, headers, is_own=way.is_own
+            DEPLOYMENT, way.followed, unified.body, unified.varying, headers, is_own=way.is_own
         )
 
     def _known_of_deployment(self) -> Known:
@@ -284,48 +279,50 @@ class Observer:
     def _error(self, kind: str, exchanges: list[Exchange]) -> Template:
         """The template of an error: of the responses with the status of the first rejection."""
         rejected = [each for each in exchanges if 400 <= each.status < 500] or exchanges
-        same = [each for each in rejected if each.status == rejected[0].status]
-        return self._plain(kind, first_and_last(same))
+        same = first_and_last([each for each in rejected if each.status == rejected[0].status])
+        template = self._plain(kind, same)
+        if template.status < 400:
+            return template
+        sent = {text for each in same for text in sent_texts(each)}
+
+        def marked(path: Path, value: Any) -> Any:
+            return error_text(path, value, template.status, sent)
+
+        body = with_scalars(template.body, marked)
+        varying = frozenset(path for path in template.varying if at(body, path) != DETAIL)
+        return replace(template, body=body, varying=varying)
 
     def _plain(self, kind: str, exchanges: list[Exchange]) -> Template:
         """The template of responses without a record: of an error, or of what is no JSON."""
         chosen = exchanges
         if not kind.startswith("errors/"):
             chosen = [each for each in exchanges if each.is_success] or exchanges[-1:]
-        same = [each for each in chosen if each.status == chosen[0].status]
+        same = tuple(each for each in chosen if each.status == chosen[0].status)
         known = Known((), self._base)
         headers = common_headers(same, [known] * len(same))
         if not all(each.has_json for each in same):
-            return Template(kind, tuple(same), NOTHING, frozenset(), headers)
+            return Template(kind, same, headers=headers)
         unified = unify([Reading(each.seen, known) for each in same])
-        status = same[0].status
-        sent = {text for each in same for text in sent_texts(each)}
-        body = unified.body
-        if status >= 400:
-            body = with_scalars(body, lambda path, each: error_text(path, each, status, sent))
-        varying = frozenset(path for path in unified.varying if at(body, path) != DETAIL)
-        return Template(kind, tuple(same), body, varying, headers)
+        return Template(kind, same, unified.body, unified.varying, headers)
 
     def _reading(self, body: Any, known: Known, word: str = "") -> Reading:
         values = {str(value) for _, value in known.named if len(str(value)) >= LEAST_NAME}
         return Reading(without_data(body, values), known, word)
 
 
-def first_and_last_of_each(found: list[Timed]) -> list[Timed]:
-    """As many bodies as are looked at between each two statuses, in their order."""
-    by_words: dict[tuple[str, str], list[Timed]] = defaultdict(list)
-    for each in found:
-        by_words[each[1:]].append(each)
-    chosen = [id(each) for group in by_words.values() for each in first_and_last(group)]
-    return [each for each in found if id(each) in chosen]
-
-
-def first_and_last(found: Sequence[Any]) -> list[Any]:
+def first_and_last(found: Sequence[T]) -> list[T]:
     """As many as are looked at: of more, the first half of them, and the last."""
     half = MAX_READINGS // 2
-    if len(found) <= MAX_READINGS:
-        return list(found)
-    return [*found[:half], *found[-half:]]
+    return [*found] if len(found) <= MAX_READINGS else [*found[:half], *found[-half:]]
+
+
+def few_of_each(found: Sequence[T], key: Callable[[T], object]) -> list[T]:
+    """As many as are looked at of each that have one key, in their order."""
+    groups: dict[object, list[T]] = defaultdict(list)
+    for each in found:
+        groups[key(each)].append(each)
+    chosen = {id(each) for group in groups.values() for each in first_and_last(group)}
+    return [each for each in found if id(each) in chosen]
 
 
 def sent_texts(exchange: Exchange) -> Iterator[str]:
@@ -350,19 +347,6 @@ def without_data(value: Any, values: set[str]) -> Any:
         if not is_data and not any(known in name for known in values):
             found[name] = without_data(each, values)
     return found
-
-
-def hidden(unified: Unified) -> Unified:
-    """A body of records of others: with markers, and plain values in place of all others."""
-
-    def hide(path: Path, value: Any) -> Any:
-        if has_status_name(path) and isinstance(value, str) and value:
-            return CHOICE
-        if has_markers(value) or value is None or value == "":
-            return value
-        return TYPES[type_of(value)][0]
-
-    return Unified(with_scalars(resolve(unified.body, ""), hide), unified.varying)
 
 
 def common_headers(exchanges: Sequence[Exchange], known: Sequence[Known]) -> dict[str, str | None]:
@@ -413,7 +397,7 @@ def order_of(way: Way) -> str:
 
 def order_of_times(way: Way) -> str:
     """The order of the list by the first member that is the time of a creation."""
-    items = way.items_of(way.lists[-1])[:MAX_OTHERS] if way.lists else []
+    items = way.items_of(way.lists[-1]) if way.lists else []
     for path, value in scalars(first_of(items)):
         is_created = "created" in words_of(last_name(path))
         if not is_created or (seconds_of(value) is None and not is_number(value)):
@@ -428,10 +412,7 @@ def order_of_times(way: Way) -> str:
 
 
 def ids_of(way: Way) -> dict[str, str | int]:
-    """An example of the ids of each kind of record, or the marker from which they are made.
-
-    An id that a profile cannot have gives none.
-    """
+    """An example of the ids of each kind of record, or the marker from which they are made."""
     examples = {}
     if way.creation and way.created_id is not None:
         bases = [("project.name", slug_of(way.created_name))]
@@ -439,7 +420,7 @@ def ids_of(way: Way) -> dict[str, str | int]:
     if way.creation and way.followed and way.is_own:
         bases = [("project.id", way.owner_id), ("project.name", slug_of(way.owner_name))]
         examples["deployments"] = example_of(way.deployment_id, bases)
-    return {kind: each for kind, each in examples.items() if is_example(each, kind)}
+    return examples
 
 
 def example_of(own_id: Any, bases: list[tuple[str, Any]]) -> str | int:
@@ -456,11 +437,3 @@ def example_of(own_id: Any, bases: list[tuple[str, Any]]) -> str | int:
         return opaque_form(without_markers(text)).make(Random(0))
     except ValueError:
         return text
-
-
-def is_example(example: str | int, kind: str) -> bool:
-    try:
-        id_form(example, kind)
-    except ValueError:
-        return False
-    return is_valid(example, schemas()["id"])

@@ -10,9 +10,9 @@ from urllib.parse import unquote, urlsplit
 from profiles.markers import CHOICE, Path, is_choice, split
 from web.validation import pointer
 
-from .errors import is_code
+from .forms import is_code
 from .guesses import CODE_WORDS, LEAST_NUMBER, SHORTEST_PART
-from .spellings import Secrets, is_secret_name
+from .spellings import Secrets, is_secret_name, label_of
 from .values import is_number, last_name, pattern_of, scalars, words_of
 
 TEXT = "text"  # stands for a secret
@@ -80,6 +80,7 @@ class Privacy:
         if isinstance(value, dict):
             return self._clean_object(value, path, place, is_safe)
         is_secret = any(is_secret_name(name) for name in path if isinstance(name, str))
+        is_secret = is_secret and last_name(path) not in ("type", "kind")
         if value is None or isinstance(value, bool) or value in ("", TEXT):
             return value
         if not is_secret and is_safe(path, str(value)):
@@ -126,7 +127,8 @@ class Privacy:
         return {} if is_map else {name: self._without_maps(each) for name, each in value.items()}
 
     def _is_safe(self, path: Path, text: str) -> bool:
-        if self._secrets.are_in(text):
+        is_hook = any("hook" in str(name).lower() for name in path) and "/" in text
+        if is_hook or self._secrets.are_in(text):
             return False
         return self._host is None or not self._host.search(unquote(text).lower())
 
@@ -142,12 +144,6 @@ class Privacy:
             return True
         inside = [each for each in self._long if each in text]
         return any(pattern_of(each).search(text) for each in inside)
-
-
-def label_of(value: dict[str, Any]) -> str:
-    """The name of a variable that an object has with its value, "" if it has none."""
-    label = value.get("key", value.get("name"))
-    return label if "value" in value and isinstance(label, str) else ""
 
 
 def literals(text: str) -> list[str]:

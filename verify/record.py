@@ -27,7 +27,7 @@ from web.problems import Problem, handle_errors
 from web.routing import raw_target
 
 from .client import MAX_BODY, Client
-from .exchange import NOTHING, PROJECTS, Exchange, Log
+from .exchange import NOTHING, Exchange, Log
 from .shorten import MAX_BYTES, MAX_EXCHANGES, shortened
 
 TIMEOUT = 60.0  # seconds of a request that is passed on: a test's own timeout is shorter
@@ -38,6 +38,7 @@ OWN_FIELDS = {
 }  # fmt: skip
 OF_REQUEST = OWN_FIELDS | {"host", "accept-encoding"}
 NOT_RECORDED = "The recording proxy passes on paths below /v1 alone; of /_stub it knows"
+OPERATIONS = ("listProjects", "createProject", "getDeployment")
 KNOWN = "GET /_stub/health, POST /_stub/reset without a body, and GET /_stub/requests."
 
 
@@ -86,7 +87,7 @@ class Recorder:
             self._journal().clear()
             return Response(status=204)
         if (request.method, path) == ("GET", "/_stub/requests"):
-            filters = read_filters(request.args, ["after", "limit"])
+            filters = read_filters(request.args, OPERATIONS)
             return json_response(self._journal().document(**filters))
         raise Problem(501, "not_recorded", f"{NOT_RECORDED} {KNOWN}")
 
@@ -113,11 +114,11 @@ class Recorder:
         started = time.perf_counter()
         target = raw_target(request.environ)
         exchange = self._client.send(Exchange(request.method, target, self._sent(world), body))
-        seconds = time.perf_counter() - started
+        entry = self._entry(exchange, started)
         with self._lock:
             self._add(exchange)
             journal = self._journals[world or ""]
-        journal.append(self._entry(exchange, seconds))
+        journal.append(entry)
         if exchange.failure:
             detail = f"The service did not respond to the recording proxy: {exchange.failure}."
             raise Problem(502, "no_response", detail)
@@ -139,7 +140,8 @@ class Recorder:
         if len(self._waiting) >= MAX_EXCHANGES or size >= MAX_BYTES:
             self._shorten()
 
-    def _entry(self, exchange: Exchange, seconds: float) -> Entry:
+    def _entry(self, exchange: Exchange, started: float) -> Entry:
+        """The exchange as the journal of the stub has it."""
         fields = {f"HTTP_{name.upper().replace('-', '_')}": value for name, value in exchange.sent}
         line = {
             "REQUEST_METHOD": exchange.method,
@@ -152,9 +154,9 @@ class Recorder:
             redactor=self._redactor,
             tokens=self._redactor.tokens,
             size=ENTRY_SIZE + len(received) + len(sent),
-            started=0.0,
+            started=started,
             time=datetime.fromtimestamp(exchange.sent_at, UTC),
-            ms=seconds * 1000,
+            ms=(time.perf_counter() - started) * 1000,
             environ={**line, **fields},
             received=received,
             status=exchange.status,
@@ -204,17 +206,16 @@ def code_of(exchange: Exchange) -> str | None:
 
 
 def operation_of(exchange: Exchange) -> Operation | None:
-    name = "getDeployment" if exchange.is_deployment else None
-    if exchange.path == PROJECTS:
-        name = {"GET": "listProjects", "POST": "createProject"}.get(exchange.method)
-    return Operation(name, responses={}, names={}) if name else None
+    is_one = (exchange.is_list, exchange.is_creation, exchange.is_deployment)
+    for name, is_of_it in zip(OPERATIONS, is_one, strict=True):
+        if is_of_it:
+            return Operation(name, responses={}, names={})
+    return None
 
 
 def response_of(exchange: Exchange, base: str) -> Response:
     """The response of the service, whose own URLs lead to the proxy: a test follows them."""
     own = OWN_FIELDS | named_in(exchange.header("Connection") or "")
-    if exchange.method == "HEAD":
-        own -= {"content-length"}
     here = request.host_url.rstrip("/")
     fields = []
     for name, value in exchange.headers.items():
@@ -224,9 +225,21 @@ def response_of(exchange: Exchange, base: str) -> Response:
     for slash in ("/", "\\/"):  # JSON may have it escaped
         old = f"{base}/v1".replace("/", slash).encode()
         content = content.replace(old, f"{here}/v1".replace("/", slash).encode())
-    response = Response(content, exchange.status)
+    response = Passed(content, exchange.status)
+    size = exchange.header("Content-Length") if exchange.method == "HEAD" else str(len(content))
+    if size and exchange.status not in (204, 304):
+        fields.append(("Content-Length", size))
     response.headers = Headers(fields)
     return response
+
+
+class Passed(Response):
+    """A response with the header fields of the service as they are: Flask would encode a Location
+    anew, and fail if it is no URL.
+    """
+
+    def get_wsgi_headers(self, environ: object) -> Headers:
+        return self.headers
 
 
 def json_response(document: Any) -> Response:

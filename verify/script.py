@@ -267,7 +267,7 @@ class Session:
         started = self.clock()
         last = self.last(LIST)
         way = self.look()
-        while way.created_item(last) is None:
+        while way.created_item(last) is None and not has_no_array(way):
             waited = self.clock() - started
             if last.status == 429 or last.is_redirect or waited >= self.plan.wait:
                 return
@@ -326,6 +326,11 @@ class Session:
         if outcome != self._told:
             self.tell(f"{exchange.purpose:34} {exchange.reason}")
         self._told = outcome
+
+
+def has_no_array(way: Way) -> bool:
+    """Whether the list shows that its projects stand in no array, but in a map, for example."""
+    return bool(way.lists) and way.items_path is None
 
 
 def known_statuses(like: Profile | None) -> tuple[set[str], set[str]]:

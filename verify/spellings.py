@@ -25,14 +25,23 @@ SECRET_MEMBER = re.compile(
     "passw|passphrase|pwd|(^|_)pass(_|$)|credential|signature|(^|_)sig$|connection_?string"
     "|(^|_)key$|(^|_)dsn$"
 )
-NO_SECRET = re.compile("page|next|cursor|continuation|_(id|name|type|count|at|in)$")
+NO_SECRET = re.compile(
+    "page|next|cursor|continuation|_(id|name|type|count|at|in)$"
+    "|^(primary|partition|sort|foreign|public)_key$"
+)
 """Names of what is none: a page token, the id of a key."""
 SENT_SECRET = re.compile("code|otp|pin|assertion", re.IGNORECASE)  # whole names, in a request alone
+SENT_DIGITS = re.compile("[0-9 -]{4,}")  # of such a code
 PLACEHOLDER = re.compile("redact|filter|saniti|mask|placeholder|removed|hidden", re.IGNORECASE)
 
-JWT = re.compile(r"(?<![\w-])eyJ[\w-]{4,}={0,2}\.[\w-]+={0,2}\.[\w-]*")  # RFC 7519 §3.1: `{"`
+# A JSON Web Token of three parts, or of five (RFC 7519 §3.1); it begins with `{"` in base64.
+JWT = re.compile(r"(?<![\w-])eyJ[\w-]{4,}={0,2}\.[\w-]*={0,2}\.[\w-]*(\.[\w-]*\.[\w-]*)?")
+KNOWN = re.compile(  # how the tokens of well-known services begin
+    r"(?<![\w-])(whsec_|[rs]k_(live|test)_|gh[oprsu]_|github_pat_|gl[a-z]{2,4}-|xox[a-z]-|npm_|pypi-"
+    r"|dop_v1_|hf_|SG\.|AKIA|AIza)[\w.-]{16,}|-----BEGIN [A-Z ]*PRIVATE KEY-----[^-]*"
+)
 ASSIGNED = re.compile(r"(?<![\w.-])([\w.-]{1,64})(=|%3D)([^\s=&;\"'<>,%][^\s&;\"'<>,]*)", re.I)
-ENTITY = re.compile("&#?[0-9A-Za-z]{1,8};")  # of HTML
+MEMBER = re.compile(r'"([^"\\]{1,64})"(\s*:\s*)"(?:[^"\\]|\\.)*"?')  # of JSON, perhaps cut off
 USER = re.compile(r"(?<=://)[^/\s@\"'<>]+(?=@)")  # of a URL, with a password
 
 
@@ -46,8 +55,7 @@ class Secrets:
         self.tokens = tuple(dict.fromkeys(filter(None, tokens)))
         spelled = [each for token in self.tokens for each in spellings(token)]
         self._tokens = Redactor(spelled)
-        found = [each for other in others if other for each in spellings(other)]
-        self._all = Redactor([*spelled, *found])
+        self._all = Redactor([*spelled, *others])
 
     def leak_in(self, exchange: Exchange) -> bool:
         """Whether a response has a token, in its body or in its header fields."""
@@ -64,15 +72,16 @@ class Secrets:
         masked = self._all.text(text)
         if has(self._all, masked):  # in HTML entities
             masked = self._all.text(unescape(masked))
-        masked = JWT.sub(MASK, masked)
-        masked = USER.sub(MASK, masked)
+        for pattern in (JWT, KNOWN, USER):
+            masked = pattern.sub(MASK, masked)
+        masked = MEMBER.sub(masked_member, masked)
         return ASSIGNED.sub(masked_value, masked)
 
 
 def has(redactor: Redactor, text: str) -> bool:
     if redactor.text(text) != text:
         return True
-    if not ENTITY.search(text):
+    if "&" not in text:
         return False
     plain = unescape(text)
     return redactor.text(plain) != plain
@@ -81,6 +90,12 @@ def has(redactor: Redactor, text: str) -> bool:
 def masked_value(assigned: re.Match[str]) -> str:
     name, sign, _ = assigned.groups()
     return f"{name}{sign}{MASK}" if is_secret_name(name) else assigned[0]
+
+
+def masked_member(member: re.Match[str]) -> str:
+    name, colon = member.groups()
+    is_secret = is_secret_name(name) and not is_key(name)
+    return f'"{name}"{colon}"{MASK}"' if is_secret else member[0]
 
 
 def spellings(token: str) -> Iterator[str]:
@@ -113,34 +128,51 @@ def secrets_of(log: Log, token: str = "") -> Secrets:
     """
     sent = dict.fromkeys(each.token for each in log.exchanges)
     tokens = [token, *(each for each in sent if not is_placeholder(each))]
-    others: list[str] = []
+    others: set[str] = set()
+    codes: set[str] = set()
     for exchange in log.exchanges:
-        others += other_secrets(exchange)
-    return Secrets(tokens, filter(is_distinctive, dict.fromkeys(others)))
+        others.update(other_secrets(exchange))
+        codes.update(sent_codes(exchange))
+    return Secrets(tokens, {*filter(is_distinctive, others), *codes})
 
 
 def other_secrets(exchange: Exchange) -> Iterator[str]:
-    """Cookies, keys in header fields, URLs and bodies, and the codes of a request."""
+    """Cookies, and keys in header fields, URLs and bodies."""
     for name, value in (*exchange.sent, *exchange.headers.items()):
         lower_name = name.lower()
         if lower_name in ("cookie", "set-cookie"):
             yield from cookies_in(str(value))
         elif lower_name != "authorization" and SECRET_NAME.search(name):
             yield str(value)
-    sent = parse_qsl(exchange.query)
-    sent += members_of(exchange.sent_json)
-    if exchange.sent_json is NOTHING:
-        sent += parse_qsl(exchange.body.decode(errors="replace")[:10_000])
-    for name, value in sent:
-        if is_secret_name(name) or SENT_SECRET.fullmatch(name):
+    for name, value in sent_members(exchange):
+        if is_secret_name(name):
             yield value
     for name, value in members_of(exchange.seen):
-        if is_secret_name(name) and name.lower() != "key":  # which may be an id
+        if is_secret_name(name) and not is_key(name):
             yield value
+
+
+def sent_codes(exchange: Exchange) -> Iterator[str]:
+    """The codes of a request, which may have digits alone."""
+    for name, value in sent_members(exchange):
+        is_secret = is_distinctive(value) or SENT_DIGITS.fullmatch(value)
+        if is_secret and SENT_SECRET.fullmatch(name):
+            yield value
+
+
+def sent_members(exchange: Exchange) -> list[tuple[str, str]]:
+    """The parameters and members of a request, in its query and its body."""
+    sent = parse_qsl(exchange.query) + members_of(exchange.sent_json)
+    if exchange.sent_json is NOTHING:
+        sent += parse_qsl(exchange.body.decode(errors="replace")[:10_000])
+    return sent
 
 
 def members_of(value: Any) -> list[tuple[str, str]]:
-    """The texts in the objects of a value, with the names of their members."""
+    """The texts and numbers in the objects of a value, with the names of their members.
+
+    That of a variable has the variable's name, too.
+    """
     found = []
     left = [value]
     while left:
@@ -149,8 +181,18 @@ def members_of(value: Any) -> list[tuple[str, str]]:
             left += each
         elif isinstance(each, dict):
             left += each.values()
-            found += [(name, text) for name, text in each.items() if isinstance(text, str)]
+            label = label_of(each)
+            if label and isinstance(each["value"], str):
+                found.append((label, each["value"]))
+            plain = [(name, text) for name, text in each.items() if isinstance(text, str | int)]
+            found += [(name, str(text)) for name, text in plain]
     return found
+
+
+def label_of(value: dict[str, Any]) -> str:
+    """The name of a variable that an object has with its value, "" if it has none."""
+    label = value.get("key", value.get("name"))
+    return label if "value" in value and isinstance(label, str) else ""
 
 
 def cookies_in(field: str) -> list[str]:
@@ -162,7 +204,8 @@ def cookies_in(field: str) -> list[str]:
 def is_placeholder(text: str) -> bool:
     """Whether it stands for a secret that somebody has removed: `***`, `[Filtered]`, a word."""
     core = re.sub(r"^[^A-Za-z0-9]+|[^A-Za-z0-9]+$", "", text)
-    if len(set(core)) <= 1 or PLACEHOLDER.search(core):
+    characters = set(core) - {"-", "_"}
+    if len(characters) <= 1 or PLACEHOLDER.search(core):
         return True
     return len(core) < LONG_WORD and re.fullmatch("[A-Za-z_-]+", core) is not None
 
@@ -187,9 +230,14 @@ def is_secret_name(name: str) -> bool:
     return bool(SECRET_NAME.search(words) or SECRET_MEMBER.search(words))
 
 
+def is_key(name: str) -> bool:
+    """Whether a member is called `key`, whose value may be an id."""
+    return name.lower() == "key"
+
+
 def has_credentials(text: str) -> bool:
-    """Whether a text has a JSON Web Token, a URL with a password, `Pwd=` or a signature."""
+    """Whether a text has a token of a known form, a URL with a password, `Pwd=` or the like."""
     text = unquote(text)
-    if JWT.search(text) or USER.search(text):
+    if any(pattern.search(text) for pattern in (JWT, KNOWN, USER)):
         return True
     return any(is_secret_name(name) for name, *_ in ASSIGNED.findall(text))

@@ -10,7 +10,6 @@ from .exchange import NOTHING
 from .guesses import MAX_STATUS, PROSE_NAMES, STATUS_NAMES
 from .values import (
     at,
-    first_of,
     is_called_id,
     is_id,
     is_number,
@@ -44,30 +43,31 @@ def find_status(bodies: Sequence[Any], own_id: str) -> tuple[Path | None, bool]:
 
     It stands in the object with the id of the deployment, and of the places there that change, it
     is the one that changes more. Only if none there changes or is called so, it is further inside.
-    The second value says whether no other place is called a status.
+    A flag is one only if nothing else is. The second value says whether no other place is called a
+    status.
     """
     places = [path for path, _ in scalars(bodies[-1]) if is_place(path, bodies)]
     holder = holder_of(bodies[-1], own_id)
     changes = {path: changes_at(path, bodies) for path in places}
-    named = [path for path in places if has_status_name(path)]
-    flags = [path for path in places if isinstance(at(bodies[-1], path), bool)]
-    changing = [path for path in places if changes[path] and path not in flags]
-    direct = [path for path in places if path[:-1] == holder]
-    groups = (
-        [path for path in direct if path in changing],
-        siblings([path for path in named if changes[path]], changing),
-        changing,
-        [path for path in direct if path in named],
-        named,
-        [path for path in direct if changes[path]],
-        [path for path in flags if changes[path]],
-    )
-    found = first_of(each for each in groups if each)
-    if found is None:
+
+    def rank(path: Path) -> tuple[bool, bool, bool, int, bool, int]:
+        is_flag = isinstance(at(bodies[-1], path), bool) and not has_status_name(path)
+        is_changing = changes[path] > 0 and not is_flag
+        return (
+            is_changing or has_status_name(path),
+            is_changing,
+            path[:-1] == holder,
+            changes[path],
+            has_status_name(path),
+            -len(path),
+        )
+
+    candidates = [path for path in places if changes[path] or has_status_name(path)]
+    if not candidates:
         return None, False
-    best = max(found, key=lambda path: (changes[path], has_status_name(path), -len(path)))
-    others = [path for path in named if path != best and len(path) < len(best)]
-    return best, not others
+    best = max(candidates, key=rank)
+    named = [path for path in places if has_status_name(path) and path != best]
+    return best, not any(len(path) < len(best) for path in named)
 
 
 def is_place(path: Path, bodies: Sequence[Any]) -> bool:
@@ -100,14 +100,6 @@ def holder_of(body: Any, own_id: str) -> Path:
         if is_id(value) and str(value) == own_id and path:
             return path[:-1]
     return ()
-
-
-def siblings(found: list[Path], places: list[Path]) -> list[Path]:
-    """The places in the object of the first one that was found."""
-    if not found:
-        return []
-    holder = found[0][:-1]
-    return [path for path in places if path[:-1] == holder]
 
 
 def has_status_name(path: Path) -> bool:

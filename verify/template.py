@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from profiles.markers import CHOICE, Path, markers_in
+from profiles.markers import CHOICE, Path
 from profiles.times import OURS, time_form
 
 from .exchange import NOTHING
@@ -13,9 +13,7 @@ from .guesses import (
     COUNT_WORDS,
     ID_WORDS,
     LAST_WORDS,
-    MAX_READINGS,
     NO_COUNT_WORDS,
-    NONCE,
     SHORTEST_NUMBER,
     STATUS_NAMES,
 )
@@ -71,10 +69,7 @@ def judged(readings: Sequence[Reading]) -> list[Reading]:
         if reading.word == last or reading.word not in seen:
             found.append(reading)
         seen.add(reading.word)
-    half = MAX_READINGS // 2
-    of_last = [each for each in found if each.word == last]
-    dropped = of_last[half:-half]
-    return [each for each in found if not any(each is other for other in dropped)]
+    return found
 
 
 class Unifier:
@@ -128,7 +123,7 @@ class Unifier:
         if len(words) > 1:
             inner = Unifier()
             values = inner._by_status(readings, path)
-            if path not in inner.varying and not are_nonces(list(values.values())):
+            if path not in inner.varying:
                 self.varying |= inner.varying
                 return choice(values)
         self.varying.add(path)
@@ -146,12 +141,6 @@ def is_decided(readings: list[Reading], name: str) -> bool:
     """Whether the status decides that there is a member."""
     found = {(each.word, name in each.body) for each in readings}
     return len(found) == len({each.word for each in readings})
-
-
-def are_nonces(values: list[Any]) -> bool:
-    """Whether each of the values is another random text, which no status decides."""
-    texts = {value for value in values if isinstance(value, str) and NONCE.fullmatch(value)}
-    return len(texts) == len(values)
 
 
 def choice(values: dict[str, Any]) -> dict[str, Any]:
@@ -251,7 +240,3 @@ def time_in_each(readings: list[Reading], path: Path) -> str | None:
     if most is None or len({form._replace(digits=0) for form in forms if form}) > 1:
         return None
     return f"{{{name}}}" if most == OURS else f"{{{name}:{time_like(most)}}}"
-
-
-def has_markers(value: Any) -> bool:
-    return isinstance(value, str) and bool(markers_in(value))

@@ -17,7 +17,7 @@ from profiles.markers import (
 from .candidates import Candidate as Candidate
 from .candidates import candidates_in, names_deployment
 from .exchange import NOTHING, Exchange, Log
-from .guesses import MAX_CREATIONS, MAX_ID, MAX_OTHERS
+from .guesses import MAX_ID
 from .hints import Hints as Hints
 from .hints import known_path
 from .kinds import CREATE, DEPLOYMENT, LIST, is_own_member, kinds_of
@@ -117,8 +117,10 @@ class Way:
 
     @cached_property
     def members_of_name(self) -> set[str]:
-        """The names of the members in which the response to the creation has the new name."""
-        return self._members_of(self.created_name)
+        """The names of the members in which the creation, or its response, has the new name."""
+        sent = {last_name(path) for path, text in texts_in(self.request).items() if text == NAME}
+        found = self._members_of(self.created_name)
+        return found | sent if found else found
 
     @cached_property
     def members_of_id(self) -> set[str]:
@@ -263,13 +265,10 @@ def choose_creation(creations: list[Exchange], reads: list[Exchange]) -> Exchang
         contents[each.deployment_id].add(each.content)
 
     def count(creation: Exchange) -> int:
-        found = candidates_in([creation.seen], [creation], None, among=contents)
+        found = candidates_in([creation.seen], [creation], None)
         return max((len(contents[each.id]) for each in found if each.id in contents), default=0)
 
-    latest_first = creations[::-1][:MAX_CREATIONS]
-    if len(latest_first) < 2:
-        return first_of(latest_first)
-    return max(latest_first, key=count)
+    return max(reversed(creations), key=count, default=None)
 
 
 def with_name(way: Way, hints: Hints) -> Way:
@@ -331,7 +330,7 @@ def with_created(way: Way) -> Way:
     if path is not None:
         mine = find_created_item(way, way.creation, path).value
         body = NOTHING if mine is None else with_value(body, path, [mine])
-    if has_one_of(body, others, way):
+    if has_one_of(body, others, way) or has_map(way, way.creation):
         body = NOTHING
     return replace(way, created=body, created_path=path)
 
@@ -360,6 +359,29 @@ def has_one_of(body: Any, others: set[tuple[str, str]], way: Way) -> bool:
     return False
 
 
+def has_map(way: Way, creation: Exchange) -> bool:
+    """Whether the response to the creation is a map of projects, as lists without an array are."""
+    if way.items_path is not None:
+        return False
+    created = objects_of_maps(creation.seen)
+    listed = [item for each in way.lists for item in objects_of_maps(each.seen).items()]
+    for key, value in listed:
+        own = created.get(key, {})
+        has_name = way.created_name in own.values() and way.created_name in value.values()
+        if has_name or (own and own == value):
+            return True
+    return False
+
+
+def objects_of_maps(body: Any) -> dict[str, dict[str, Any]]:
+    """The members of each object that has objects alone."""
+    found = {}
+    for _, value in values_below(body):
+        if isinstance(value, dict) and all(isinstance(each, dict) for each in value.values()):
+            found.update(value)
+    return found
+
+
 def find_list(way: Way, creation: Exchange, others: set[tuple[str, str]]) -> Path | None:
     """The path of an array with projects of others in the response to the creation.
 
@@ -384,7 +406,7 @@ def find_list(way: Way, creation: Exchange, others: set[tuple[str, str]]) -> Pat
 def find_id_path(way: Way, hints: Hints) -> Path | None:
     """The path of the id in a listed project: in the created one, or else in any."""
     mine = way.latest_item
-    others = [each for each in last_items(way) if each != mine][:MAX_OTHERS]
+    others = [each for each in last_items(way) if each != mine]
     known = known_in_items(way, hints, "project.id")
     if is_id(at(mine if mine is not None else first_of(others), known)):
         return known
@@ -423,7 +445,7 @@ def find_id(item: Any, others: Sequence[Any], shared: Any = NOTHING, name: str =
     With `shared`, which is another form of the record, the id stands there, too. `name` is the name
     of the record, "" if it is not known.
     """
-    known = {str(value) for _, value in scalars(shared)}
+    known = {name, *(str(value) for _, value in scalars(shared))}
     found = []
     for path, value in scalars(item):
         is_other = any(at(other, path) == value for other in others)
@@ -431,10 +453,10 @@ def find_id(item: Any, others: Sequence[Any], shared: Any = NOTHING, name: str =
         if may_be_own_id(path, value, name) and is_shared and not is_other:
             found.append(path)
     found = preferred(found, lambda path: not is_of_deployment(path))
-    found = preferred(found, lambda path: last_name(path) == "id")
+    found = preferred(found, is_called_id)
+    found = preferred(found, lambda path: last_name(path).lower() == "id")
     found = preferred(found, lambda path: at(item, path) != name)
-    found = [path for path in found if len(path) == len(found[0])]
-    return first_of(preferred(found, is_called_id))
+    return first_of(found)
 
 
 def may_be_own_id(path: Path, value: Any, name: str) -> bool:
@@ -452,22 +474,19 @@ def may_be_own_id(path: Path, value: Any, name: str) -> bool:
 # Deployments
 
 
-def find_candidates(
-    way: Way, hints: Hints | None = None, among: Container[str] | None = None
-) -> list[Candidate]:
+def find_candidates(way: Way, hints: Hints | None = None) -> list[Candidate]:
     """What may be the id of the created deployment, the likeliest first, each once.
 
-    Without a created project, it is that of a deployment of the listed ones. The id of the project
-    comes last, which some services have for its deployment. `among` are the only ids that count.
+    Without a created project, it is that of a deployment of the listed ones.
     """
     hints = hints or Hints()
     in_items = known_in_items(way, hints, "deployment.id")
     if way.creation is None:
         items = last_items(way)
-        return candidates_in(items, [], way.id_of(first_of(items)), in_items, among=among)
+        return candidates_in(items, [], way.id_of(first_of(items)), in_items)
     known = [known_path(hints, "create", "deployment.id"), in_items]
     bodies = [way.created, way.latest_item]
-    return candidates_in(bodies, [way.creation], way.created_id, *known, among=among)
+    return candidates_in(bodies, [way.creation], way.created_id, *known)
 
 
 def with_deployment(way: Way, reads: list[Exchange], hints: Hints) -> Way:
@@ -511,7 +530,7 @@ def find_created_deployment(way: Way, by_id: dict[str, list[Exchange]], hints: H
 
     Without a candidate it is one that tells of the created project.
     """
-    for candidate in find_candidates(way, hints, by_id):
+    for candidate in find_candidates(way, hints):
         if candidate.id in by_id:
             return candidate.id
     own = {str(each) for each in (way.created_id, way.created_name) if is_id(each)}

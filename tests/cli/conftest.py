@@ -1,5 +1,6 @@
 """What a COMMAND does, and what a run with --probe leaves."""
 
+import io
 import json
 import sys
 from pathlib import Path
@@ -60,3 +61,9 @@ def results(report: Any) -> dict[str, str]:
     found = {each["axis"]: each["result"] for each in report["probe"]["axes"]}
     found |= {each["failure"]: each["result"] for each in report["probe"]["failures"]}
     return found
+
+
+def said() -> str:
+    """What the program that runs in this process has written to its stderr so far."""
+    assert isinstance(sys.stderr, io.StringIO)
+    return sys.stderr.getvalue()

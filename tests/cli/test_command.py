@@ -5,45 +5,31 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
+from flask import Flask
 
-from tests.program import FAILING, WITHOUT_FILES, finished, process, run
+from stub import Options, create_stub
+from tests.program import FAILING, finished, process, run
 
 pytestmark = pytest.mark.process
 
 Capture = pytest.CaptureFixture[str]
 
+# Lets the server fail, and ends at no SIGTERM.
 CALLS_IT = """
-import os, signal, sys, urllib.request
-if "ignore" in sys.argv:
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+import os, signal, urllib.request
+signal.signal(signal.SIGTERM, lambda number, frame: print("SIGTERM", flush=True))
 print(os.getpid(), flush=True)
 try:
     urllib.request.urlopen(os.environ["STUB_URL"] + "/fail", timeout=1)
 except OSError:
     pass
 signal.alarm(40)
-signal.pause()
-"""
-
-
-# The app of the second run of --probe cannot be made.
-BREAKING = """
-import os, sys
-from stub import create_stub
-from cli.main import main
-
-apps = []
-
-def create(options):
-    if apps:
-        raise {error}
-    apps.append(create_stub(options))
-    return apps[-1]
-
-sys.exit(main(create, sys.argv[1:], os.environ, sys.stdout, sys.stderr))
+while True:
+    signal.pause()
 """
 
 
@@ -102,8 +88,7 @@ def test_a_port_that_is_given_is_used_and_else_a_free_one(capfd: Capture) -> Non
     assert not capfd.readouterr().out.endswith(":8080\n")
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
-        assert run("--", "true", env={"STUB_PORT": port}).status == 2
-        done = run("--port", port, "--", "true")
+        done = run("--", "true", env={"STUB_PORT": port})
     assert done.status == 2
     assert f"port {port}" in done.stderr
     assert "Give another --port" in done.stderr
@@ -150,36 +135,49 @@ def test_a_command_that_a_signal_ends_has_the_status_of_a_shell(capfd: Capture) 
     os.kill(int(capfd.readouterr().out), signal.SIGKILL)  # what it leaves still runs
 
 
-@pytest.mark.parametrize("word", ["", "ignore"])  # which has a while to end
-def test_the_command_is_ended_when_the_server_fails(word: str) -> None:
-    words = ("--quiet", "--", sys.executable, "-c", CALLS_IT, word)
+def test_the_command_is_ended_when_the_server_fails() -> None:
+    words = ("--quiet", "--", sys.executable, "-c", CALLS_IT)
     a_while = "from cli.command import Command; Command.grace = 0.5"
     done = finished("-c", f"{a_while}\n{FAILING}", *words)
     assert done.status == 1
-    assert "error: the server failed: " in done.stderr
-    assert not Path(f"/proc/{int(done.stdout)}").exists()
+    assert "error: the server failed: [Errno 22] Invalid argument\n" in done.stderr
+    pid, told = done.stdout.split()
+    assert told == "SIGTERM"
+    assert not Path(f"/proc/{pid}").exists()
 
 
-@pytest.mark.parametrize(("command", "status"), [("exit 7", 7), ("exit 0", 126)])
-def test_only_the_varied_runs_of_a_probe_need_a_file(command: str, status: int) -> None:
-    words = ("app.py", "--quiet", "--probe", "ids", "--", "sh", "-c", command)
-    done = finished("-c", WITHOUT_FILES, *words)
-    assert done.status == status
-    failed = "error: a run of the command failed: No usable temporary directory found in "
-    assert (failed in done.stderr) == (status == 126)
-    assert "Traceback" not in done.stderr
+def test_threads_that_cannot_be_started_are_a_failure_of_the_server() -> None:
+    previous = threading.stack_size(1 << 46)
+    try:
+        done = run()
+    finally:
+        threading.stack_size(previous)
+    assert (done.status, done.stdout) == (1, "")
+    assert done.stderr == "error: the server failed: can't start new thread\n"
 
 
 ERRORS = [
-    ("OSError(28, 'No space left on device')", "error: a run of the command failed: No space left"),
-    ("LookupError('a mistake')", "\nLookupError: a mistake\n"),
+    (OSError(28, "No space left on device"), "error: a run of the command failed: No space", 0),
+    (LookupError("a mistake"), "", 1),
 ]
 
 
-@pytest.mark.parametrize(("error", "line"), ERRORS)
-def test_an_exception_beside_the_server_ends_it_and_is_no_success(error: str, line: str) -> None:
-    words = ("--quiet", "--probe", "ids", "--", "true")
-    done = finished("-c", BREAKING.format(error=error), *words)
+@pytest.mark.parametrize(("error", "line", "count"), ERRORS)
+def test_an_exception_beside_the_server_ends_it_and_is_no_success(
+    error: Exception, line: str, count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The app of the second run of --probe cannot be made."""
+    raised: list[threading.ExceptHookArgs] = []
+    monkeypatch.setattr(threading, "excepthook", raised.append)
+    apps: list[Flask] = []
+
+    def create(options: Options) -> Flask:
+        if apps:
+            raise error
+        apps.append(create_stub(options))
+        return apps[0]
+
+    done = run("--quiet", "--probe", "ids", "--", "true", create_stub=create)
     assert done.status == 126
     assert line in done.stderr
-    assert ("Traceback" in done.stderr) == line.startswith("\n")
+    assert len(raised) == count

@@ -19,24 +19,40 @@ FILES = {
 }
 
 
-@pytest.mark.parametrize("name", FILES)
-def test_each_document_is_printed_as_it_is(name: str) -> None:
-    done = run("docs", name)
-    assert (done.status, done.stdout, done.stderr) == (0, FILES[name].read_text("utf-8"), "")
+def test_each_document_is_printed_as_it_is() -> None:
+    for name, path in FILES.items():
+        done = run("docs", name)
+        assert (done.status, done.stdout, done.stderr) == (0, path.read_text("utf-8"), "")
+    types = (ROOT / TYPES_OF_NODE).read_text("utf-8")
+    assert run("docs", "node", "--types").stdout == types
 
 
-def test_a_document_is_written_to_a_file_or_there_is_none(tmp_path: Path) -> None:
+# Words that name no document that could be printed or written.
+INVALID = [
+    (["pytes", "-o", "FILE"], "Invalid value for '[NAME]': 'pytes' is not one of"),
+    (["-o", "FILE"], "--output needs a NAME.\n"),
+    (["pytest", "--types"], "--types needs one of these names: node.\n"),
+    (["--types"], "--types needs one of these names: node.\n"),
+    (["node", "-o", "FILE/deeper"], "No such file or directory.\n"),
+]
+
+
+@pytest.mark.parametrize(("words", "reason"), INVALID)
+def test_what_cannot_be_printed_or_written_is_an_error(
+    tmp_path: Path, words: list[str], reason: str
+) -> None:
+    file = tmp_path / "file"
+    done = run("docs", *(word.replace("FILE", str(file)) for word in words))
+    assert (done.status, done.stdout, reason in done.stderr) == (2, "", True), done.stderr
+    assert not file.exists()
+
+
+def test_a_document_is_written_to_a_file(tmp_path: Path) -> None:
     file = tmp_path / "stub_fixture.py"
-    invalid = run("docs", "pytes", "--output", str(file))
-    assert (invalid.status, file.exists()) == (2, False)
     done = run("docs", "pytest", "-o", str(file))
     assert (done.status, done.stdout, done.stderr) == (0, "", "")
     assert file.read_bytes() == FILES["pytest"].read_bytes()
-    no_name = run("docs", "-o", str(file))
-    assert (no_name.status, no_name.stderr) == (2, "error: --output needs a NAME.\n")
-    no_folder = run("docs", "node", "-o", f"{file}/deeper")
-    assert (no_folder.status, no_folder.stderr) == (2, f"error: {file}/deeper: Not a directory.\n")
-    assert file.read_bytes() == FILES["pytest"].read_bytes()
+    assert file.stat().st_mode & 0o777 == 0o644
 
 
 def test_the_skill_is_the_guide_for_agents_with_its_summary_as_the_description() -> None:
@@ -50,27 +66,12 @@ def test_the_skill_is_the_guide_for_agents_with_its_summary_as_the_description()
     assert len(fields["description"]) <= 1024  # characters, as agentskills.io says
 
 
-def test_the_types_of_a_fixture_are_printed_as_they_are() -> None:
-    text = (ROOT / TYPES_OF_NODE).read_text("utf-8")
-    done = run("docs", "node", "--types")
-    assert (done.status, done.stdout, done.stderr) == (0, text, "")
-
-
-@pytest.mark.parametrize("words", [["pytest"], []])
-def test_what_has_no_types_is_named(words: list[str]) -> None:
-    done = run("docs", *words, "--types")
-    error = "error: --types needs one of these names: node.\n"
-    assert (done.status, done.stdout, done.stderr) == (2, "", error)
-
-
 def test_without_a_name_all_are_listed_with_their_titles() -> None:
     lines = run("docs").stdout.splitlines()
     assert {line.split()[0] for line in lines} == {*FILES, "skill"}
     assert "ci               Use the stub in CI" in lines
-    assert (
-        "pytest           `Stub`, and the fixture `stub`: a world of its own for each test."
-        in lines
-    )
+    title = "`Stub`, and the fixture `stub`: a world of its own for each test."
+    assert f"pytest           {title}" in lines
 
 
 def test_no_message_names_a_document_that_the_reader_may_not_have() -> None:

@@ -2,13 +2,12 @@
 
 import re
 import threading
-from typing import Any
 
 import pytest
 
 from cli.options import Settings
 from tests.conftest import ROOT, make_stub
-from tests.contract import V1, assert_problem
+from tests.contract import V1
 from tests.program import not_started, run
 from tests.wire import Connection, call, get, port_of
 
@@ -20,15 +19,11 @@ EFFECTS: list[tuple[list[str], dict[str, str], str, bytes]] = [
     ([], {"STUB_EMPTY": "1"}, "/v1/projects", EMPTY),
     (["--strict"], {}, "/v1/projects?a=1", b"unknown_query"),
     (["--token", "one"], {}, "/v1/projects", b"token_invalid"),
-    (["--token", "one", "--token", "dev-token"], {}, "/v1/projects", b"website"),
-    ([], {"STUB_TOKEN": "one dev-token"}, "/v1/projects", b"website"),
     ([], {"STUB_MAX_PROJECTS": "", "STUB_TOKEN": ""}, "/v1/projects", b"website"),
     (["--grease", "member-order", "--grease-seed", "7"], {}, "/_stub/grease", b'["member-order"]'),
     (["--grease"], {}, "/_stub/grease", b'"headers", "ids", "times"]'),
     (["--delay", "30-30", "--threads", "1"], {}, "/openapi.json", b"openapi"),
-    (["--outcome", "odd", "--outcome", "a*=x"], {}, "/_stub/console", b'"odd"'),
     ([], {"STUB_OUTCOME": "odd\na *=x"}, "/_stub/console", b'{"names": "a *", "status": "x"}, {"'),
-    (["--max-projects", "1", "--ids-seed", "0", "--grease-seed", "0"], {}, "/v1/projects", b"web"),
 ]
 
 
@@ -41,29 +36,24 @@ def test_an_option_or_its_variable_has_its_effect(
 
 
 def test_delay_is_the_least_time_that_a_response_takes() -> None:
-    def ask(url: str) -> Any:
+    def ask(url: str) -> float:
         call(url, "/v1/projects")
-        return call(url, "/_stub/requests").json["requests"]
+        (entry,) = call(url, "/_stub/requests").json["requests"]
+        return float(entry["ms"])
 
-    (entry,) = run("--delay", "0.05", during=ask).result
-    assert entry["ms"] >= 50
+    assert run("--delay", "0.05", during=ask).result >= 50
 
 
 def test_an_origin_of_cors_and_a_trusted_host_are_served() -> None:
     page = "http://page.test"
 
     def ask(url: str) -> None:
-        for host, origin in (("team.test", page), ("a.invalid", page), ("a.invalid", "http://b")):
+        for host, status in (("team.test", 200), ("a.invalid", 400)):
             with Connection(port_of(url)) as client:
-                client.send(get("/openapi.json", f"Host: {host}", f"Origin: {origin}"))
+                client.send(get("/openapi.json", f"Host: {host}", f"Origin: {page}"))
                 reply = client.reply()
-            if host == "team.test":
-                assert reply.status_code == 200
-            else:
-                assert_problem(reply, 400, "host_not_allowed")
-            assert reply.headers["Vary"] == "Origin"
-            allowed = page if origin == page else None
-            assert reply.headers.get("Access-Control-Allow-Origin") == allowed
+            allowed = reply.headers.get("Access-Control-Allow-Origin")
+            assert (reply.status_code, allowed) == (status, page)  # also of the server's own
 
     run("--cors-origin", page, "--trusted-host", "team.test", during=ask)
 
@@ -113,43 +103,40 @@ def test_without_grace_the_end_waits_for_no_request() -> None:
 INVALID: list[tuple[list[str], str]] = [
     (["--report", "x", "verify", "x"], "takes no command, and its options after its name: "),
     (["--port", "1", "health", "--", "ls"], "its options after its name: remove --port, --."),
+    (["--quiet", "npm", "test"], "put -- before the command: -- npm ... (to start the stub alone"),
+    (["verfy", "http://a"], "put -- before the command: -- verfy ... (did you mean verify?)"),
     (["--freeze", "9901-01-01T00:00:00Z"], "up to 9900"),
     (["--tick", "315619201"], "--tick"),
     (["--host", "*"], "'--host': no address is known for '*': give a host name or an IP address."),
-    (["--host", "0.0.0.0", "--token", "a", "--token", "dev-token"], "is published: give a --token"),
     (["--host", "0", "--token", "a=dev-token"], "0 can be reached from elsewhere, and dev-token"),
     (["--host", "192.0.2.1", "--token", "a"], "192.0.2.1"),
     (["--trusted-host", "http://a"], "http://a is not a host name"),
     (["--store", "http://s3cret"], "'--store': the URL is invalid: give redis://"),
-    (["--empty", "--seed", "x.json"], "exclude each other"),
     (["--cors-origin", "localhost:5173"], "an origin is a scheme and a host"),
     (["--grease", "members,nope"], "'nope' is no axis: they are members, "),
     (["--grease", "members@Nope"], "'Nope' is no part of members: they are ProjectList, "),
-    *((["--delay", each], "0.2-1.5") for each in ("31", "2-1", "1-", "nan")),
-    (["--store", "redis://x", "--probe", "all", "--", "true"], "leave out --grease and --store."),
-    (["--probe", "all"], "--probe: give a command after --."),
-    (["--probe", "all", "--grease", "--", "true"], "leave out --grease and --store."),
-    (["--probe", "ids,failure", "--", "true"], "'failure' is unknown: there are tier1, all, fail"),
-    (["--quiet", "npm", "test"], "put -- before the command: -- npm ... (to start the stub alone"),
-    (["verfy", "http://a"], "put -- before the command: -- verfy ... (did you mean verify?)"),
+    *((["--delay", each], "0.2-1.5") for each in ("31", "2-1", "1-")),
     (["--report", " "], "'--report': give the name of a file, not ' '."),
     (["--log", "-"], "'--log': give the name of a file, not '-'."),
     (["--outcome", "a", "--outcome", "b"], "'--outcome': give one status without a pattern."),
     (["--outcome", "a*=b c"], "'--outcome': 'b c' must be a string of 1 to 64 of a-z"),
+    (["--keep", "x", "--token", "a=s3cret"], "the tokens without a name, and there is none: add"),
+    *((["--env", each, "--", "true"], "'--env': give NAME=VALUE, ") for each in ("A", "=", "A B=")),
+    (["--env", "A={Url}", "--", "true"], "{Url} is none of {url}, {token} and {port}."),
+    (["--probe", "ids,failure", "--", "true"], "'failure' is unknown: there are tier1, all, fail"),
+    # What contradicts other options.
+    (["--empty", "--seed", "x.json"], "exclude each other"),
+    (["--store", "redis://x", "--probe", "all", "--", "true"], "leave out --grease and --store."),
+    (["--probe", "all", "--grease", "--", "true"], "leave out --grease and --store."),
+    (["--probe", "all"], "--probe: give a command after --."),
     (["--watch"], "--watch: give a --seed, a --like, --states or a --token-file."),
     (["--watch", "--seed", "x", "--", "true"], "--watch: leave out the command."),
     (["--watch", "--seed", "x", "--store", "redis://x"], "--watch follows, with --store, a"),
     (["--keep", "x", "--store", "redis://x"], "--store keeps the records by itself: leave out --k"),
     (["--keep", "x", "--probe", "--", "true"], "--probe begins each run anew: leave out --keep."),
     (["--keep", "x", "--watch", "--like", "y"], "--watch begins all worlds anew: leave out --keep"),
-    (["--keep", "x", "--token", "a=s3cret"], "the tokens without a name, and there is none: add"),
     (["--env", "A={url}"], "--env: give a command after --."),
-    (["--env", "A", "--", "true"], "'--env': give NAME=VALUE, such as API_URL={url}/v1."),
-    (["--env", "={url}", "--", "true"], "'--env': give NAME=VALUE, such as API_URL={url}/v1."),
-    (["--env", "A B=1", "--", "true"], "'--env': give NAME=VALUE, such as API_URL={url}/v1."),
-    (["--env", "A={Url}", "--", "true"], "{Url} is none of {url}, {token} and {port}."),
-    *((["--", *each], "give a command after --.") for each in ([], [""], [" "])),
-    (["--probe", "", "--", "true"], "--probe is empty: give a value, or leave the option out."),
+    *((["--", *each], "give a command after --.") for each in ([], [" "])),
     (["--grease", "", "--store", ""], "--grease, --store is empty"),
     (["--allow", " \n "], "--allow is empty"),
 ]
@@ -164,10 +151,9 @@ def test_invalid_usage_is_one_line_with_the_reason(args: list[str], reason: str)
 
 
 INVALID_VARIABLES = [
-    ("STUB_PORT", "x", "'x' is not a valid integer"),
+    ("STUB_PORT", "x", "'x' is not a valid integer."),
     ("STUB_TOKEN", "s3cret!", "a token is made of"),
     ("STUB_TOKEN", ",", "a token is made of"),
-    ("STUB_FAIL_ON", "idle x", "'x' is unknown"),
     ("STUB_ENV", "A={url}\ns3cret", "give NAME=VALUE"),
 ]
 
@@ -188,13 +174,22 @@ LINKS = {
     "STUB_PORT_8080_TCP_ADDR": "10.96.12.7",
     "STUB_LOG_PORT": "udp://10.96.12.8:53",
 }
+# Variables that set no option, and the nearest that do.
+UNKNOWN = {
+    "STUB_LISTEN_PORT": "",
+    "STUB_MAXPROJECTS": "STUB_MAX_PROJECTS",
+    "STUB_PROT": "STUB_PORT",
+    "STUB_TOKENS": "STUB_TOKEN",
+}
 
 
-def test_the_variables_of_a_service_that_is_called_stub_are_ignored() -> None:
+def test_an_unknown_variable_is_a_warning_unless_it_is_of_a_service_that_is_called_stub() -> None:
     done = run("--", "true", env=LINKS)
     assert (done.status, "sets no option" in done.stderr) == (0, False), done.stderr
-    done = run(env={"STUB_LISTEN_PORT": "1", "STUB_PORT_X": "x"})
-    assert done.stderr.count("sets no option") == 2
+    known = {"STUB_PACE": "0", "STUB_URL": "http://x", "STUB_PROGRAM": "stub.pyz"}
+    shown = run(env={**dict.fromkeys(UNKNOWN, "1"), **known}).stderr
+    warnings = re.findall("warning: (.*) sets no option(?:: did you mean (.*)[?])?", shown)
+    assert dict(warnings) == UNKNOWN
 
 
 def test_a_list_in_a_variable_is_read_whatever_separates_and_ends_it() -> None:
@@ -212,18 +207,6 @@ def test_a_list_in_a_variable_is_read_whatever_separates_and_ends_it() -> None:
         done = run(*given, "--", "true", env={} if given else env)
         found = (done.status, "finding" in done.stderr, "matches no" in done.stderr)
         assert found == (0, False, False)
-
-
-def test_an_unknown_variable_is_a_warning_with_the_nearest_name() -> None:
-    env = {"STUB_PROT": "1", "STUB_MAXPROJECTS": "2", "STUB_PACE": "0", "STUB_TOKENS": "x",
-           "STUB_VERSION": "1"}  # fmt: skip
-    shown = run(env={**env, "STUB_URL": "http://x", "STUB_PROGRAM": "stub.pyz"}).stderr
-    assert "warning: STUB_VERSION sets no option\n" in shown
-    assert re.findall("warning: (.*) sets no option: did you mean (.*)[?]", shown) == [
-        ("STUB_MAXPROJECTS", "STUB_MAX_PROJECTS"),
-        ("STUB_PROT", "STUB_PORT"),
-        ("STUB_TOKENS", "STUB_TOKEN"),
-    ]
 
 
 def test_the_version_is_that_of_the_contract_and_of_the_image() -> None:

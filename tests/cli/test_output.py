@@ -1,19 +1,22 @@
-"""What the program prints: its announcement, what is random, and what it cannot write."""
+"""What the program prints: its announcement, what is unusual, and what it cannot write."""
 
 import errno
 import io
+import os
 import re
-import resource
+import select
 import signal
 import socket
+import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from cli.main import main
+from cli.stderr import background_stderr, say
 from stub import create_stub
-from tests.conftest import needs
+from tests.conftest import eventually, needs
 from tests.program import environment, process_state, run
 from tests.wire import call, port_of
 
@@ -33,26 +36,12 @@ def test_it_prints_its_address_an_example_and_the_coverage() -> None:
     assert coverage[0].startswith("coverage: 1 of ")
 
 
-def test_a_start_with_files_for_few_connections_is_warned_of(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    warning = "warning: more than 48 connections at once have to wait for each other: raise "
-    assert "ulimit" not in run().stderr
-    monkeypatch.setattr(resource, "getrlimit", lambda kind: (64, 64))
-    assert warning in run().stderr
-
-
 @pytest.mark.parametrize(("host", "loopback"), [("0", "127.0.0.1"), ("0::0", "[::1]")])
-def test_an_open_address_is_printed_for_this_machine(host: str, loopback: str) -> None:
+def test_an_open_address_is_printed_for_this_machine_and_for_others(
+    host: str, loopback: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     if ":" in host:
         needs("IPv6")
-    done = run("--host", host, "--token", "long-token", during=port_of)
-    url = f"http://{loopback}:{done.result}"
-    assert done.stdout == f"listening on {url}\n"
-    assert f'try: curl -H "Authorization: Bearer $STUB_TOKEN" {url}/v1/projects\n' in done.stderr
-
-
-def test_an_open_address_is_printed_for_other_machines(monkeypatch: pytest.MonkeyPatch) -> None:
     own = [(socket.AF_INET, 0, 0, "", (each, 0)) for each in ("127.0.1.1", "203.0.113.7")]
     find = socket.getaddrinfo
 
@@ -60,24 +49,37 @@ def test_an_open_address_is_printed_for_other_machines(monkeypatch: pytest.Monke
         return own if host == socket.gethostname() else find(host, *args, **more)
 
     monkeypatch.setattr(socket, "getaddrinfo", find_own)
-    done = run("--host", "0.0.0.0", "--token", "long-token", during=port_of)
+    done = run("--host", host, "--token", "long-token", during=port_of)
+    url = f"http://{loopback}:{done.result}"
+    assert done.stdout == f"listening on {url}\n"
+    assert f'try: curl -H "Authorization: Bearer TOKEN" {url}/v1/projects\n' in done.stderr
     assert f"for other machines: http://203.0.113.7:{done.result}\n" in done.stderr
     assert "http://127.0.1.1" not in done.stderr
 
 
-RANDOM = [
-    (["--grease", "ids@projects"], 'vary on purpose: --grease "ids@projects" --grease-seed'),
-    (["--delay", "0.001-0.002"], "delays are random: --delay 0.001-0.002 --ids-seed"),
+# Options, and what the start says of them. An empty text is for nothing.
+NOTES = [
+    (["--grease", "ids@projects", "--grease-seed", "7"], '--grease "ids@projects" --grease-seed 7'),
+    (["--delay", "0.001-0.002", "--ids-seed", "7"], "random: --delay 0.001-0.002 --ids-seed 7"),
+    (["--delay", "0.001"], ""),
+    (["--token", "test-12"], "warning: a token of less than 8 characters is masked in the log"),
+    (["--token", "test-123"], ""),
+    (["--token", "dG9rZW4tMQ="], "warning: a token ends with its only `=`: if it is to be a name"),
+    (["--token", "a=dG9rZW4tMQ="], ""),
 ]
 
 
-@pytest.mark.parametrize(("options", "line"), RANDOM)
-def test_what_is_random_is_printed_with_its_seed(options: list[str], line: str) -> None:
-    seed = line.split()[-1]
-    assert f"{line} 7\n" in run(*options, seed, "7").stderr
+@pytest.mark.parametrize(("options", "note"), NOTES)
+def test_what_is_unusual_is_said_at_the_start(options: list[str], note: str) -> None:
+    _, _, *notes = run("--quiet", *options).stderr.partition("coverage: ")[0].splitlines()
+    assert len(notes) == bool(note)
+    assert note in "".join(notes)
+
+
+@pytest.mark.parametrize("options", [["--grease", "ids"], ["--delay", "0.001-0.002"]])
+def test_what_is_random_has_another_seed_in_each_run(options: list[str]) -> None:
     shown = run(*options).stderr + run(*options, "--", "true").stderr
-    assert len({*re.findall(rf"{line} (\d+)\n", shown)}) == 2
-    assert "--ids-seed" not in run("--delay", "0.001").stderr
+    assert len({*re.findall(r"-seed (\d+)\n", shown)}) == 2
 
 
 def test_output_that_cannot_be_written_is_ignored() -> None:
@@ -91,7 +93,7 @@ def test_output_that_cannot_be_written_is_ignored() -> None:
         assert main(create_stub, [], environment({"STUB_PORT": "0"}), Closed(), Closed()) == 0
 
 
-@pytest.mark.parametrize("args", [["docs"], ["--help"], ["verify", "--help"]])
+@pytest.mark.parametrize("args", [["docs"], ["--help"]])
 def test_a_full_stdout_is_named(args: list[str]) -> None:
     class Full(io.StringIO):
         def write(self, text: str) -> int:
@@ -107,7 +109,66 @@ def test_a_console_gets_what_its_encoding_has(tmp_path: Path) -> None:
     stdout = io.TextIOWrapper(io.BytesIO(), encoding="koi8-r")
     with process_state(), (tmp_path / "err").open("w", encoding="koi8-r") as stderr:
         assert main(create_stub, ["docs", "choices"], environment(), stdout, stderr) == 0
-        assert main(create_stub, ["--seed", "\xe9"], environment(), stdout, stderr) == 2
+        assert main(create_stub, ["--seed", "\xe9\udcff"], environment(), stdout, stderr) == 2
     stdout.flush()
     assert rb"\xa7" in stdout.buffer.getvalue()
-    assert rb"error: \xe9: " in (tmp_path / "err").read_bytes()
+    assert rb"error: \xe9\udcff: " in (tmp_path / "err").read_bytes()
+
+
+# stderr that is not read: a pipe takes 64 KiB.
+
+
+DROPPED = re.compile(r"(\d+) lines were dropped: stderr was not read\n")
+
+
+def count(received: list[str]) -> int:
+    """The lines that were received, and those that were dropped."""
+    dropped = [found for line in received if (found := DROPPED.fullmatch(line))]
+    return len(received) - len(dropped) + sum(int(found[1]) for found in dropped)
+
+
+def read_late(lines: list[str], *, blocks: bool) -> list[str]:
+    """What a reader gets that begins when all lines were said and the pipe is full."""
+    receiving, sending = os.pipe()
+    os.set_blocking(sending, blocks)
+    received: list[str] = []
+    with os.fdopen(receiving, encoding="utf-8") as reader:
+        thread = threading.Thread(target=received.extend, args=(reader,))
+        with os.fdopen(sending, "w", encoding="utf-8") as stderr, background_stderr(stderr):
+            for line in lines:
+                say(line)
+            eventually(lambda: not select.select([], [sending], [], 0)[1])
+            thread.start()
+            eventually(lambda: count(received) == len(lines))
+        thread.join()
+    return received
+
+
+def test_unread_lines_block_nobody_and_the_number_of_dropped_ones_is_written() -> None:
+    line = f"{1000 * 'x'}\n"
+    received = read_late(1500 * [line], blocks=True)
+    assert 1000 <= received.count(line) < 1500  # 1,000 wait
+
+
+def test_a_stderr_that_does_not_block_gets_every_line() -> None:
+    """What shares a terminal with the program may make it non-blocking."""
+    lines = [f"{number} {1000 * 'x'}\n" for number in range(500)]
+    assert read_late(lines, blocks=False) == lines
+
+
+def test_the_end_does_not_wait_for_whoever_does_not_read() -> None:
+    receiving, sending = os.pipe()
+
+    def write() -> None:
+        with background_stderr(stderr):
+            say(100_000 * "x")
+
+    before = {*threading.enumerate()}
+    with os.fdopen(sending, "w", encoding="utf-8") as stderr:
+        with os.fdopen(receiving):
+            thread = threading.Thread(target=write, daemon=True)
+            thread.start()
+            thread.join(20)  # it takes a second
+            assert not thread.is_alive()
+        # Else what it still writes goes to the next file that gets the descriptor.
+        eventually(lambda: {*threading.enumerate()} <= before)

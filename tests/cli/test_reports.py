@@ -21,7 +21,7 @@ pytestmark = pytest.mark.process
 
 HOSTILE = "\x00\x1b[1m ]]> <b> & \" ' \ud800 \ufffe \U0001f680 \n é"
 READ = "??[1m ]]> <b> & \" ' ? ? \U0001f680 \n é"
-WRONG_CALL = "/v1/projects?]]%3E%0A::error::x%25=1"
+WRONG_CALL = "/v1/projects?]]%3E%0A::error::x%25=1&"
 
 
 def cases_in(path: Path) -> dict[str, Any]:
@@ -50,13 +50,10 @@ def test_any_text_can_be_in_a_report(tmp_path: Path) -> None:
 def test_the_report_has_a_test_case_for_each_kind_of_finding(tmp_path: Path) -> None:
     file = tmp_path / "report.XML"
     options = ("--fail-on", "unpromised,idle", "--report", str(file))
-    run(*options, "--token", "s3cret-token", during=lambda url: call(
-        url, f"{WRONG_CALL}&s3cret-token", token="s3cret-token"
-    ))  # fmt: skip
+    token = "s3cret-token"
+    run(*options, "--token", token, during=lambda url: call(url, WRONG_CALL + token, token=token))
     cases = cases_in(file)
-    assert [*cases] == [
-        *("violations", "unpromised", "rejected", "missed", "idle", "unused-faults")
-    ]
+    assert [*cases] == ["violations", "unpromised", "rejected", "missed", "idle", "unused-faults"]
     failure = cases["unpromised"].find("failure")
     assert "listProjects: query parameter ]]>?::error" in failure.get("message")
     assert '"path": "/v1/projects"' in failure.text
@@ -132,10 +129,8 @@ TEXTS = [
 
 
 def test_no_text_is_a_command_to_the_runner_of_github() -> None:
-    written = io.StringIO()
     for text, masked in TEXTS:
-        written.seek(0)
-        written.truncate()
+        written = io.StringIO()
         print(text, file=RunnerStream(written))
         assert written.getvalue() == f"{masked}\n"
 
@@ -149,45 +144,39 @@ def assert_without_commands(output: str) -> None:
     assert all(line.startswith("::error title=deployment-stub::") for line in commands)
 
 
-GITHUB = {"GITHUB_ACTIONS": "true"}
 OLDER = "##[stop-commands]q"
 
 
-def test_no_text_of_a_client_or_a_test_is_a_command(tmp_path: Path) -> None:
+def test_no_text_of_a_client_or_a_test_is_a_command() -> None:
+    github = {"GITHUB_ACTIONS": "true"}
+
     def ask(url: str) -> None:
         call(url, f"/v1/projects?{quote(OLDER)}=1&##")
         call(url, "/v1/projects", body=json.dumps({"name": "a", OLDER: 1}).encode())
-        call(url, "/v1/projects", body=json.dumps({"name": OLDER, "id": 1, OLDER: 1}).encode())
         call(url, f"/v1/{OLDER}")
 
-    done = run("--fail-on", "unpromised", during=ask, env=GITHUB)
-    assert_without_commands(done.stderr)
+    assert_without_commands(run("--fail-on", "unpromised", during=ask, env=github).stderr)
     code = f"call('/v1/projects'); print('{OLDER}'); sys.exit(name != 'plain')"
-    done = run("--probe", "members", "--", *script(code), env=GITHUB)
+    done = run("--probe", "members", "--", *script(code), env=github)
     assert f"  | {OLDER.replace('[', ' [')}\n" in done.stderr
     assert_without_commands(done.stderr)
-
-
-def test_no_text_of_a_service_is_a_command() -> None:
-    service = Service(on_deployment(without("status")), on_deployment(put(**{OLDER: OLDER})))
-    done = verify(service, env={"VERIFY_TOKEN": TOKEN, **GITHUB})
-    assert_without_commands(done.stdout + done.stderr)
 
 
 def test_verify_has_a_test_case_for_each_part_and_each_other_finding(tmp_path: Path) -> None:
     file, summary = tmp_path / "v.xml", tmp_path / "s.md"
     env = {"VERIFY_TOKEN": TOKEN, "GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(summary)}
     leak = on("list", headers={"X-Sent": TOKEN})
-    service = Service(on_deployment(without("status")), leak)
+    service = Service(on_deployment(without("status")), on_deployment(put(**{OLDER: OLDER})), leak)
     done = verify(service, "--report", str(file), env=env)
     cases = cases_in(file)
-    failed = {name for name, each in cases.items() if each.find("failure") is not None}
+    failed = [name for name, each in cases.items() if each.find("failure") is not None]
     assert "leaks" in failed
-    (broken,) = [cases[name].find("failure") for name in failed if name.startswith("#/")]
-    assert broken.get("message").startswith("broken: #/")
-    assert "> GET /v1/deployments/" in broken.text
+    first, *_ = [cases[name].find("failure") for name in failed if name.startswith("#/")]
+    assert first.get("message").startswith("broken: #/")
+    assert "> GET /v1/deployments/" in first.text
     assert any(each.find("skipped") is not None for each in cases.values())
     findings = [each for each in done.stdout.splitlines() if each.startswith("finding: ")]
     errors = [each for each in done.stdout.splitlines() if each.startswith("::error ")]
     assert len(findings) == len(errors) == len(failed)
     assert findings[0].removeprefix("finding: ") in summary.read_text("utf-8")
+    assert_without_commands(done.stdout + done.stderr)

@@ -7,18 +7,63 @@ import signal
 import subprocess
 import sys
 import termios
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import BinaryIO
 
 import pytest
 
 from cli.main import main
 from stub import create_stub
-from tests.program import Process, environment, process, process_state
+from tests.cli.conftest import script
+from tests.program import Process, environment, process, process_state, run
 from tests.wire import call
 
 pytestmark = pytest.mark.process
+
+# A COMMAND that sends a signal to the program at once, which has just started it. Its own signals
+# are blocked until it counts them.
+BLOCKS = """
+signals = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT)
+signal.pthread_sigmask(signal.SIG_BLOCK, signals)
+def send(number):
+  os.kill(os.getppid(), number)
+  call('/v1/projects')  # the main thread responds, so it has passed on what signals it had
+def end():
+  number = signal.sigwait(signals)
+  call('/v1/projects')
+  sys.exit(100 if signal.sigpending() else number)
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT])
+def test_a_signal_reaches_the_command_once(number: int) -> None:
+    done = run("--", *script(f"{BLOCKS}\nsend({int(number)})\nend()"))
+    assert done.status == number
+    assert "coverage: " in done.stderr
+
+
+def test_a_signal_that_nohup_ignores_is_not_passed_on() -> None:
+    previous = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        done = run("--", *script(f"{BLOCKS}\nsend(signal.SIGHUP)\nsend(signal.SIGTERM)\nend()"))
+    finally:
+        signal.signal(signal.SIGHUP, previous)
+    assert done.status == signal.SIGTERM
+
+
+def test_a_signal_before_the_command_is_started_reaches_it() -> None:
+    class Stderr(io.StringIO):
+        def write(self, text: str) -> int:
+            if text.startswith("listening on "):
+                signal.raise_signal(signal.SIGTERM)
+            return super().write(text)
+
+    with process_state():
+        words = ["--", "sleep", "20"]
+        status = main(create_stub, words, environment(), io.StringIO(), Stderr())
+    assert status == 128 + signal.SIGTERM
+
 
 # Writes its URL, and the number of each signal that it gets; at a line exits with 10 plus
 # their number. A command that a failing test leaves is ended by the alarm.
@@ -29,7 +74,7 @@ def note(number, frame):
     global count
     count += 1
     os.write(1, b"%d\\n" % number)
-for each in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
+for each in (signal.SIGTERM, signal.SIGINT):
     signal.signal(each, note)
 signal.signal(signal.SIGALRM, lambda number, frame: os._exit(os.write(1, b"too late\\n")))
 signal.alarm(20)
@@ -46,77 +91,26 @@ subprocess.run([sys.executable, "-S", "-c", {COUNTS!r}])
 """
 
 
-@contextmanager
-def started(code: str, *before: str) -> Iterator[tuple[Process, str]]:
-    """The program, in a group of its own, with a Python command that has written its URL."""
-    words = ("app.py", "--quiet", "--", sys.executable, "-S", "-c", code)
-    with process(*before, *words, stdin=subprocess.PIPE, start_new_session=True) as running:
-        yield running, running.stdout.readline().strip()
-
-
 def assert_still_serves(url: str) -> None:
     """The main thread responds, so it has passed on what signals it had."""
     assert call(url, "/v1/projects").status_code == 200
 
 
-SENT = [
-    (signal.SIGHUP, os.killpg),
-    (signal.SIGQUIT, os.kill),
-]
-
-
-@pytest.mark.parametrize(("number", "send"), SENT)
-def test_a_signal_reaches_the_command_once(number: int, send: Callable[[int, int], None]) -> None:
-    with started(COUNTS) as (running, url):
-        send(running.pid, number)
-        assert running.stdout.readline() == f"{number}\n"
-        assert_still_serves(url)
-        stdout, stderr = running.communicate("end\n", timeout=20)
-    assert (running.returncode, stdout) == (11, "")
-    assert "coverage: " in stderr
-
-
-def test_a_signal_before_the_command_is_started_reaches_it() -> None:
-    class Stderr(io.StringIO):
-        def write(self, text: str) -> int:
-            if text.startswith("listening on "):
-                signal.raise_signal(signal.SIGTERM)
-            return super().write(text)
-
-    with process_state():
-        words = ["--", "sleep", "20"]
-        status = main(create_stub, words, environment(), io.StringIO(), Stderr())
-    assert status == 128 + signal.SIGTERM
-
-
 @pytest.mark.xdist_group("time")
 def test_a_second_signal_ends_all_unless_it_comes_at_once() -> None:
-    """The program, the command, and what this one has started."""
-    with started(STARTS) as (running, url):
+    """The program, the command, and what this one has started; the command has its own group."""
+    words = ("app.py", "--quiet", "--", sys.executable, "-S", "-c", STARTS)
+    with process(*words, stdin=subprocess.PIPE, start_new_session=True) as running:
+        url = running.stdout.readline().strip()
         for each in (signal.SIGSTOP, signal.SIGTERM, signal.SIGINT, signal.SIGCONT):  # at once
-            running.send_signal(each)
+            os.killpg(running.pid, each)
         assert running.stdout.readline() in ("2\n", "15\n")
         assert_still_serves(url)
-        while running.poll() is None:
-            running.send_signal(signal.SIGTERM)
-            with suppress(subprocess.TimeoutExpired):
-                running.wait(0.1)
-        assert running.returncode == -signal.SIGTERM
-        assert running.stdout.read() == ""  # the end of the pipe: nobody is left who writes
-
-
-def test_a_signal_that_nohup_ignores_is_not_passed_on() -> None:
-    ignore = (
-        "import os, signal, sys; signal.signal(signal.SIGHUP, signal.SIG_IGN)\n"
-        "os.execv(sys.executable, [sys.executable, *sys.argv[1:]])"
-    )
-    with started(COUNTS, "-c", ignore) as (running, url):
-        running.send_signal(signal.SIGHUP)
-        assert_still_serves(url)
+        with pytest.raises(subprocess.TimeoutExpired):
+            running.wait(0.3)  # longer than the time in which a signal is a repetition
         running.send_signal(signal.SIGTERM)
-        assert running.stdout.readline() == f"{int(signal.SIGTERM)}\n"
-        running.communicate("end\n", timeout=20)
-    assert running.returncode == 11
+        assert running.wait(20) == -signal.SIGTERM
+        assert running.stdout.read() == ""  # the end of the pipe: nobody is left who writes
 
 
 @contextmanager

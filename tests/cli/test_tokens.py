@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import script
+from tests.cli.conftest import said, script
 from tests.conftest import eventually
 from tests.contract import CREATED
 from tests.program import not_started, run
@@ -34,7 +34,6 @@ def test_the_tokens_of_a_file_are_valid_beside_those_that_are_given(file: Path) 
     done = run("--token-file", str(file), during=ask)
     assert done.result == [200, 200, 200, 401, 401]
     assert "secret" not in done.stderr
-    assert 'try: curl -H "Authorization: Bearer TOKEN" ' in done.stderr
     assert "team-a/job #1 GET /v1/projects 200" in done.stderr
     assert "warning" not in done.stderr
     env = {"STUB_TOKEN": "team-c=secret-c", "STUB_TOKEN_FILE": str(file)}
@@ -60,24 +59,15 @@ def test_the_error_of_two_sources_names_both(file: Path) -> None:
     assert "the same token: one without a name and team-a; the tokens of the file and" in shown
 
 
-def test_a_name_whose_token_is_missing_is_said() -> None:
-    warning = "warning: a token ends with its only `=`: if it is to be a name, its token is missing"
-    assert warning in run("--token", "dG9rZW4tMQ=").stderr
-    assert warning not in run("--token", "a=dG9rZW4tMQ=").stderr
-
-
 def test_the_command_gets_a_token_without_its_name(file: Path) -> None:
-    words = script("print(fetch('/v1/projects')[0][0], file=sys.stderr)\nsys.exit(3)")
-    assert run("--token", "team-a=secret", "--", *words).status == 3
-    done = run("--token-file", str(file), "--quiet", "--fail-on", "violations", "--", *words)
-    assert (done.status, "secret" in done.stderr) == (3, False)
+    words = script("sys.exit(fetch('/v1/projects')[0][0].split()[1] == '200')")
+    done = run("--token-file", str(file), "--quiet", "--", *words)
+    assert (done.status, "secret" in done.stderr) == (1, False)
 
 
 INVALID = [
-    ("", "no line has a token"),
     ("# none\n", "no line has a token"),
     ("good\nto ken\na.b=hidden", "line 3: a token is made of one or more of A-Z"),
-    ("good\nto ken", "line 2: a token is made of one or more of A-Z"),
 ]
 
 
@@ -91,11 +81,7 @@ def test_the_invalid_lines_of_a_file_are_shown_without_their_text(
     assert "hidden" not in shown
 
 
-def test_watched_tokens_are_replaced_and_the_worlds_stay(
-    file: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    messages: list[str] = []
-    monkeypatch.setattr("cli.watch.say", messages.append)
+def test_watched_tokens_are_replaced_and_the_worlds_stay(file: Path) -> None:
     log = file.with_name("log")
 
     def ask(url: str) -> None:
@@ -106,7 +92,7 @@ def test_watched_tokens_are_replaced_and_the_worlds_stay(
         assert b"kept" in call(url, "/v1/projects", token="secret-new.job").data
         assert status_for(url, "secret-b") == 401
         file.write_text("team-a=secret new")
-        eventually(lambda: "the previous files stay in use\n" in messages)
+        eventually(lambda: "the previous files stay in use\n" in said())
         assert status_for(url, "secret-a.job") == 200
         file.write_text("team-a=secret-new")
         eventually(lambda: status_for(url, "secret-a.job") == 401)
@@ -115,10 +101,10 @@ def test_watched_tokens_are_replaced_and_the_worlds_stay(
         assert requests[-1]["query"] == "***&***&***"  # also those of before
 
     done = run("--watch", "--token-file", str(file), "--log", str(log), during=ask)
-    for text in (done.stderr, log.read_text("utf-8"), "".join(messages)):
+    for text in (done.stderr, log.read_text("utf-8")):
         assert "secret" not in text
     assert "tokens: line 1: a token is made of" in done.stderr
-    assert messages[0] == f"read {file}: 2 tokens from now on\n"
+    assert f"read {file}: 2 tokens from now on\n" in done.stderr
 
 
 def test_with_a_changed_seed_the_current_tokens_stay_valid(file: Path) -> None:

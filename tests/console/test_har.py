@@ -11,10 +11,7 @@ from tests.verify.conftest import TOKEN, Service, listening, verify
 pytestmark = [pytest.mark.process, pytest.mark.slow, pytest.mark.xdist_group("console")]
 
 
-@pytest.mark.parametrize(
-    ("name", "content"),
-    [("browser.har", "embed"), ("browser.har", "attach"), ("browser.zip", "attach")],
-)
+@pytest.mark.parametrize(("name", "content"), [("browser.har", "embed"), ("browser.zip", "attach")])
 def test_a_browser_records_what_is_needed(
     name: str, content: Literal["attach", "embed"], tmp_path: Path, browser: Browser
 ) -> None:

@@ -1,4 +1,4 @@
-"""llms.txt is served, and says what the contracts, the help and the documents say.
+"""llms.txt is served, and says what the contracts and the documents say.
 
 `test_examples.py` and `test_text.py` treat it as they do any document.
 """
@@ -18,14 +18,6 @@ pytestmark = pytest.mark.process
 
 TEXT = TEXTS["llms.txt"]
 LINES = re.findall(r"^- `([A-Z]+) (/\S*)`: (.*)$", TEXT, re.MULTILINE)
-ROWS = dict(re.findall(r"^\| `([\w-]+)` \| .* \| `(.*)` \|$", TEXT, re.MULTILINE))
-
-
-def test_it_is_served_as_text_without_a_token(anonymous: FlaskClient) -> None:
-    response = anonymous.get("/llms.txt")
-    assert (response.status_code, response.data.decode()) == (200, TEXT)
-    assert response.headers["Content-Type"] == "text/plain; charset=utf-8"
-    assert response.headers["Cache-Control"] == "no-store"
 
 
 def test_it_lists_the_operations_and_the_routes_of_the_contracts() -> None:
@@ -51,3 +43,8 @@ def test_its_other_commands_start_the_program() -> None:
     *words, last = around.split()
     assert last == "COMMAND"
     assert run(*words[1:], sys.executable, "-c", "exit(7)").status == 7
+
+
+def test_it_is_served_as_text_without_a_token(anonymous: FlaskClient) -> None:
+    response = anonymous.get("/llms.txt")
+    assert (response.mimetype, response.data.decode()) == ("text/plain", TEXT)

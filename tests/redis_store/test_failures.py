@@ -11,20 +11,32 @@ from typing import Any
 import pytest
 from flask.testing import FlaskClient
 
-from tests.conftest import Clock, client_of, control_client_of, eventually, in_parallel, names
+from redis_store import RedisStores
+from tests.conftest import (
+    SAMPLE_SEED,
+    Clock,
+    client_of,
+    control_client_of,
+    eventually,
+    in_parallel,
+    make_stub,
+    names,
+    needs,
+)
 from tests.contract import CREATED, assert_problem
-from tests.redis_server import RedisServer, app_on, running_redis
+from tests.redis_server import RedisServer
 from tests.redis_store.conftest import assert_unavailable, key_of
 
 pytestmark = pytest.mark.process
 
 
 @pytest.fixture(scope="module")
-def durable_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
+def durable_server() -> Iterator[RedisServer]:
     """A server that keeps what it confirmed."""
-    folder = tmp_path_factory.mktemp("durable")
-    with running_redis(folder, "--appendonly", "yes", "--appendfsync", "always") as running:
-        yield running
+    needs("redis-server")
+    server = RedisServer("--appendonly", "yes", "--appendfsync", "always")
+    yield server
+    server.close()
 
 
 @pytest.fixture
@@ -34,9 +46,13 @@ def server(durable_server: RedisServer) -> RedisServer:
     return durable_server
 
 
+def client_on(url: str, clock: Clock) -> FlaskClient:
+    return control_client_of(make_stub(clock=clock, seed=SAMPLE_SEED, stores=RedisStores(url)))
+
+
 @pytest.fixture
 def client(server: RedisServer, clock: Clock) -> FlaskClient:
-    return control_client_of(app_on(server.url, clock))
+    return client_on(server.url, clock)
 
 
 def test_what_was_confirmed_is_there_after_each_outage_which_is_logged_once(
@@ -145,7 +161,7 @@ class Proxy:
 
 def test_a_create_whose_reply_is_lost_is_not_repeated(server: RedisServer, clock: Clock) -> None:
     proxy = Proxy(server.port)
-    client = client_of(app_on(proxy.url, clock))
+    client = client_on(proxy.url, clock)
     assert client.post("/v1/projects", json={"name": "a"}).status_code == CREATED
     before = proxy.transactions
     proxy.loses = True

@@ -16,15 +16,9 @@ HOST = "Host: localhost"
 CHUNKED = "Transfer-Encoding: chunked"
 LAST_CHUNK = b"0\r\n\r\n"
 MALFORMED = {
-    "a handshake of TLS": b"\x16\x03",
-    "a bare LF after the request line": b"GET / HTTP/1.1\nA: b\r\n\r\n",
-    "a bare CR in the request line": b"GET / HTTP/1.1\rA: b\r\n\r\n",
     "a bare CR behind the version": b"GET / HTTP/1.1\r\r\nHost: localhost\r\n\r\n",
-    "white space and a bare CR there": b"GET / HTTP/1.1\r \r\nHost: localhost\r\n\r\n",
     "a bare LF in a field": get("/", HOST, f"{AUTHORIZATION}\nA: b"),
-    "a bare CR in a field": get("/", HOST, f"{AUTHORIZATION}\rA: b"),
     # The request line
-    "HTTP/0.9": b"GET /\r\n\r\n",
     "HTTP/1.2": get(version="1.2"),
     "a byte beyond ASCII in the target": get("/a\xe9"),
     "a fragment": get("/a#b"),
@@ -42,10 +36,8 @@ MALFORMED = {
     "a Content-Length list": post("Content-Length: 5, 5", body=b"hello"),
     "a Content-Length of 20 digits": post(f"Content-Length: {'9' * 20}"),
     "two Content-Lengths": post("Content-Length: 5", "A: b", "Content-Length: 5", body=b"hello"),
-    "both framings": post(CHUNKED, "Content-Length: 5", body=LAST_CHUNK),
     "chunked in HTTP/1.0": post(CHUNKED.lower(), body=LAST_CHUNK, version="1.0"),
     "chunked twice": post(f"{CHUNKED}, chunked", body=LAST_CHUNK),
-    "gzip before chunked": post("transfer-encoding: gzip, chunked", body=LAST_CHUNK),
     "a chunk size that is none": post(CHUNKED, f"X-Token: {SECRET}", body=b"Z\r\n"),
 }
 
@@ -180,9 +172,9 @@ def test_a_request_up_to_a_limit_is_accepted_and_one_beyond_it_is_rejected(
         client.assert_rejected(status, code)
 
 
-@pytest.mark.parametrize("method", ["GET", "HEAD"])
-def test_an_exception_that_escapes_the_app_is_500(port: int, echo: Echo, method: str) -> None:
-    with Connection(port) as client:
-        client.send(get(f"/boom?{SECRET}", HOST, AUTHORIZATION, method=method))
-        client.assert_rejected(500, "internal_error", head=method == "HEAD")
-    assert echo.rejections[-1][:4] == (method, f"/boom?{SECRET}", "localhost", 500)
+def test_an_exception_that_escapes_the_app_is_500(port: int, echo: Echo) -> None:
+    for method in ("GET", "HEAD"):
+        with Connection(port) as client:
+            client.send(get(f"/boom?{SECRET}", HOST, AUTHORIZATION, method=method))
+            client.assert_rejected(500, "internal_error", head=method == "HEAD")
+        assert echo.rejections[-1][:4] == (method, f"/boom?{SECRET}", "localhost", 500)

@@ -58,10 +58,11 @@ def many_files() -> Iterator[None]:
     resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
-def test_a_thousand_idle_connections_are_in_nobodys_way(many_files: None, echo: Echo) -> None:
+def test_many_idle_connections_are_in_nobodys_way(many_files: None, echo: Echo) -> None:
     with ExitStack() as stack:
         port = stack.enter_context(serving(echo.app, threads=1))
-        clients = [stack.enter_context(Connection(port)) for _ in range(1001)]
+        # Both ends are in this process: some have a descriptor above 1023.
+        clients = [stack.enter_context(Connection(port)) for _ in range(520)]
         for client in (clients[-1], clients[0]):
             client.send(get())
             assert client.reply().status_code == 200

@@ -1,10 +1,8 @@
 """Helpers of the tests of worlds and control routes."""
 
+import re
 import sys
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from types import FrameType
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
@@ -13,7 +11,7 @@ from flask.testing import FlaskClient
 
 from stub import Verdict, Worlds
 from stub.access_log import line_of
-from tests.conftest import ROOT, control_client_of, make_stub
+from tests.conftest import control_client_of, in_parallel, make_stub
 
 Clients = Callable[[str], FlaskClient]
 
@@ -21,15 +19,6 @@ Clients = Callable[[str], FlaskClient]
 @pytest.fixture
 def world(app: Flask) -> Clients:
     return lambda name: control_client_of(app, f"dev-token.{name}")
-
-
-@pytest.fixture
-def full_app(app: Flask, monkeypatch: pytest.MonkeyPatch) -> Flask:
-    """An app with as many worlds as there can be, here five: 0 to 4."""
-    monkeypatch.setattr("stub.worlds.MAX_WORLDS", 5)
-    for number in range(5):
-        assert control_client_of(app, f"dev-token.{number}").get("/v1/projects").status_code == 200
-    return app
 
 
 def status_of(client: FlaskClient, deployment_id: str) -> Any:
@@ -41,57 +30,25 @@ def entries(client: FlaskClient, query: str = "") -> list[Any]:
     return found
 
 
-def coverage(client: FlaskClient) -> Any:
-    return client.get("/_stub/coverage").json
-
-
-def snapshot(client: FlaskClient) -> list[bytes]:
-    """What a world shows of its projects, a deployment, and its faults."""
-    paths = ("/v1/projects", "/v1/deployments/dpl_x", "/_stub/faults")
-    return [client.get(path).data for path in paths]
-
-
-@contextmanager
-def interrupted(interrupt: Callable[[int], None], file: str = ".py") -> Iterator[None]:
-    """Call `interrupt` with 0, 1, 2, … before each line of the stub that this thread runs.
-
-    With a `file` it is called before the lines of that one alone.
-    """
-    folder, lines = str(ROOT / "stub"), 0
-
-    def on_event(frame: FrameType, event: str, _: Any) -> Any:
-        nonlocal lines
-        path = frame.f_code.co_filename
-        if path.startswith(folder) and path.endswith(file):
-            if event == "line":
-                interrupt(lines)
-                lines += 1
-            return on_event
-        return None
-
-    previous = sys.gettrace()  # one that measures what the tests cover
-    sys.settrace(on_event)
+def race(jobs: Sequence[Callable[[], Any]]) -> list[Any]:
+    """Run all at once, in threads that take turns at nearly every step; none may fail."""
+    previous = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
     try:
-        yield
+        results = in_parallel(jobs)
     finally:
-        sys.settrace(previous)
-
-
-def in_thread(call: Callable[[], Any], seconds: float) -> tuple[threading.Thread, list[Any]]:
-    """Run in another thread, and wait so long at most: it may need what this thread locked."""
-    results: list[Any] = []
-    thread = threading.Thread(target=lambda: results.append(call()))
-    thread.start()
-    thread.join(seconds)
-    return thread, results
+        sys.setswitchinterval(previous)
+    assert not [result for result in results if isinstance(result, Exception)]
+    return results
 
 
 def logged_stub(**options: Any) -> tuple[Flask, list[str]]:
-    """A stub, and the lines of its log."""
+    """A stub, and the lines of its log without their milliseconds."""
     lines: list[str] = []
 
     def log(response: Response) -> Response:
-        lines.append(line_of(response, worlds_of(app).common.redactor))
+        line = line_of(response, worlds_of(app).common.redactor)
+        lines.extend(re.findall(r"\A(.*) \d+\.\d ms\n\Z", line))
         return response
 
     app = make_stub(log=log, **options)

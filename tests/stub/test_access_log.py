@@ -1,29 +1,20 @@
 """The access log: a line for each request, with its number in the journal and its reasons."""
 
-import re
 from typing import Any
 
-from flask import Response
 from flask.testing import FlaskClient
 
-from stub.access_log import line_of
-from stub.redaction import Redactor
-from tests.conftest import client_of, make_stub
+from tests.conftest import client_of
 from tests.contract import CREATED
+from tests.stub.conftest import logged_stub
 
 PREFLIGHT = {"Origin": "http://127.0.0.1:5173", "Access-Control-Request-Method": "GET"}
 
 
 def logged(token: str = "dev-token", **options: Any) -> tuple[FlaskClient, list[str]]:
-    """A client, and the lines for what it sends, without their milliseconds."""
-    lines: list[str] = []
-
-    def log(response: Response) -> Response:
-        text = line_of(response, Redactor(["dev-token"]))
-        lines.extend(re.findall(r"\A(.*) \d+\.\d ms\n\Z", text))
-        return response
-
-    return client_of(make_stub(log=log, **options), f"Bearer {token}"), lines
+    """A client, and the lines for what it sends."""
+    app, lines = logged_stub(**options)
+    return client_of(app, f"Bearer {token}"), lines
 
 
 def test_a_line_has_the_number_of_the_request_in_its_world() -> None:

@@ -1,14 +1,12 @@
-"""The console over HTTP: its files, and the view of a world that the page polls."""
+"""The console over HTTP: its files, and what the recorded table does not show of its view."""
 
 from typing import Any
 
-import pytest
 from flask.testing import FlaskClient
 
-from tests.conftest import ROOT, SAMPLE_NAMES, Clock, control_client_of, make_stub
-from tests.contract import CREATED, STATUSES, assert_problem
+from tests.conftest import ROOT, control_client_of, make_stub
+from tests.contract import CREATED, assert_problem
 from tests.stub.conftest import Clients
-from tests.stub.greased import AXES
 
 FOLDER = ROOT / "stub" / "console"
 MEDIA_TYPES = {"html": "text/html", "js": "text/javascript", "css": "text/css"}
@@ -51,85 +49,6 @@ def test_nothing_else_is_served_without_a_token(
     for file in ("nope.js", "__init__.py", "preact.txt", "..%2Fpact.py", "a/b.js"):
         assert_problem(client.get(f"/_stub/console/{file}"), 404, "not_found")
     assert_problem(anonymous.get("/_stub/console"), 401, "token_missing")
-
-
-def test_the_view_shows_the_clock_faults_and_grease(stub: FlaskClient) -> None:
-    shown = view(stub)
-    assert (shown["world"], shown["requests"]) == ("", {"first": 1, "last": 0})
-    assert shown["clock"] == {
-        "now": "2026-11-21T10:00:00.000Z",
-        "ahead": 0,
-        "frozen": False,
-        "tick": 0,
-    }
-    assert shown["projects"]["count"] == len(SAMPLE_NAMES)
-    assert [each["name"] for each in shown["projects"]["newest"]] == SAMPLE_NAMES[::-1]
-    assert (shown["faults"], shown["coverage"]["met"]) == ({"count": 0, "first": []}, 0)
-    default = {"axes": [*AXES[:6]], "seed": 0}
-    assert shown["grease"] == {"axes": [], "seed": 0, "default": default}
-    stub.post("/_stub/clock", json={"advance": 70, "frozen": True})
-    stub.post("/_stub/faults", json={"status": 503, "times": 2})
-    stub.put("/_stub/grease", json={"axes": ["times"], "seed": 7})
-    shown = view(stub)
-    assert shown["clock"] == {
-        "now": "2026-11-21T10:01:10.000Z",
-        "ahead": 70,
-        "frozen": True,
-        "tick": 0,
-    }
-    fault = {"id": "flt_1", "status": 503, "times": 2, "remaining": 2}
-    assert shown["faults"] == {"count": 1, "first": [fault]}
-    assert shown["grease"] == {"axes": ["times"], "seed": 7, "default": default}
-
-
-def test_the_view_shows_the_newest_project_first_with_its_status(
-    stub: FlaskClient, clock: Clock
-) -> None:
-    clock.advance(1)
-    made = stub.post("/v1/projects", json={"name": "<b>shop</b>"}).json
-    statuses = []
-    for _ in range(3):
-        newest = view(stub)["projects"]["newest"][0]
-        statuses.append(newest.pop("status"))
-        stub.post("/_stub/clock", json={"advance": 2})
-    assert statuses == ["queued", "building", "succeeded"]
-    seconds = {"queued": 2, "building": 2, "succeeded": None}
-    assert newest == {
-        "id": made["id"],
-        "name": "<b>shop</b>",
-        "created_at": made["created_at"],
-        "deployment": made["latest_deployment_id"],
-        "since": made["created_at"],
-        "timeline": [{"status": each, "seconds": seconds[each]} for each in statuses],
-    }
-
-
-def test_the_view_has_the_outcomes_and_their_statuses() -> None:
-    stub = control_client_of(make_stub(outcomes=[("*-fails", "failed"), ("*", "odd")]))
-    shown = view(stub)
-    assert shown["outcomes"] == [
-        {"names": "*-fails", "status": "failed"},
-        {"names": "*", "status": "odd"},
-    ]
-    assert shown["statuses"] == [*STATUSES, "odd"]
-
-
-def test_the_view_has_the_numbers_of_the_journal(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("stub.journal.MAX_ENTRIES", 10)
-    stub = control_client_of(make_stub())
-    for _ in range(12):
-        stub.get("/v1/deployments/x")
-    assert view(stub)["requests"] == {"first": 3, "last": 12}
-    stub.delete("/_stub/requests")
-    assert view(stub)["requests"] == {"first": 13, "last": 12}
-
-
-def test_the_view_shows_the_parts_of_the_start_to_switch_on() -> None:
-    app = make_stub(grease=("members@Project",), grease_seed=7)
-    stub = control_client_of(app)
-    stub.put("/_stub/grease", json={"axes": []})
-    limited = {"axes": ["members"], "seed": 7, "parts": ["Project"]}
-    assert view(stub)["grease"] == {"axes": [], "seed": 7, "default": limited}
 
 
 def test_a_world_has_a_view_and_an_instance_until_a_reset(

@@ -1,66 +1,33 @@
 """The failures of --probe: which request meets one, what its client gets, and what it did then."""
 
-import json
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Any
 
-import pytest
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
 from cli.probe_report import table
 from stub.failures import Attempt, Failures
-from tests.conftest import (
-    SAMPLE_NAMES,
-    SAMPLE_SEED,
-    TOKEN,
-    control_client_of,
-    eventually,
-    make_stub,
-    names,
-)
+from tests.conftest import SAMPLE_NAMES, SAMPLE_SEED, TOKEN, control_client_of, make_stub, names
 from tests.contract import CREATED, assert_problem
-from tests.live import serving
 from tests.stub.conftest import entries
-from tests.wire import Connection, call, get, port_of
 
 OPERATIONS = ("listProjects", "createProject", "getDeployment")
-SHOP = b'{"name": "shop"}'
+SHOP = {"name": "shop"}
 
 
 def failing(
-    name: str, plain: Failures | None = None, stall: float = 20.0
+    name: str, plain: Failures | None = None, **options: Any
 ) -> tuple[FlaskClient, Failures]:
     """A client of an app whose operations each fail once, or those that had succeeded plainly."""
     if name and plain is None:
         attempts = [Attempt(each, "", number) for number, each in enumerate(OPERATIONS)]
         plain = Failures(attempts=[replace(each, is_success=True) for each in attempts])
-    failures = Failures(name, plain, stall)
-    app = make_stub(seed=SAMPLE_SEED, failures=failures)
+    failures = Failures(name, plain, 20)
+    app = make_stub(seed=SAMPLE_SEED, failures=failures, **options)
     return control_client_of(app), failures
-
-
-@contextmanager
-def served(name: str, **more: Any) -> Iterator[tuple[str, Failures]]:
-    """Its server, with two threads, of which a stall takes one."""
-    client, failures = failing(name, **more)
-    with serving(client.application, threads=2) as port:
-        yield f"http://127.0.0.1:{port}", failures
-
-
-def exchange(url: str, path: str, body: bytes = b"") -> bytes:
-    """All bytes of the response, until the connection closes."""
-    fields = ["Host: localhost", f"Authorization: Bearer {TOKEN}", "Connection: close"]
-    fields += ["Content-Type: application/json", f"Content-Length: {len(body)}"]
-    with Connection(port_of(url)) as connection:
-        connection.send(get(path, *fields, method="POST" if body else "GET") + body)
-        with suppress(ConnectionResetError):
-            while connection.more():
-                pass
-        return connection.unread
 
 
 def test_an_outage_performs_nothing_and_leaves_what_would_fail() -> None:
@@ -78,7 +45,7 @@ def test_an_outage_performs_nothing_and_leaves_what_would_fail() -> None:
             ("GET", "projects"),
             ("GET", "deployments/dpl_failed"),
         ):
-            yield client.open(f"/v1/{path}", method=method, json={"name": "shop"})
+            yield client.open(f"/v1/{path}", method=method, json=SHOP)
 
     send_what_fails()
     assert [each.status_code for each in send_what_succeeds()] == [CREATED, 200, 200]
@@ -89,39 +56,35 @@ def test_an_outage_performs_nothing_and_leaves_what_would_fail() -> None:
         assert response.headers["Retry-After"] == "1"
     assert [each["fault"] for each in entries(client)] == 3 * [None] + 3 * ["unavailable"]
     assert names(client) == SAMPLE_NAMES
-    assert client.post("/v1/projects", json={"name": "shop"}).status_code == CREATED
+    assert client.post("/v1/projects", json=SHOP).status_code == CREATED
     assert client.get("/v1/deployments/dpl_failed").status_code == 200
     assert {*failures.met} == {*OPERATIONS}
 
 
-@pytest.mark.process
 def test_a_lost_response_is_performed_and_has_no_byte() -> None:
-    with served("lost-response") as (url, _):
-        assert exchange(url, "/v1/projects", b"{}").startswith(b"HTTP/1.1 422 ")
-        assert exchange(url, "/v1/projects", SHOP) == b""
-        assert exchange(url, "/v1/projects", SHOP).startswith(b"HTTP/1.1 409 ")
-        assert exchange(url, "/v1/projects") == b""
-        assert exchange(url, "/v1/projects").startswith(b"HTTP/1.1 200 ")
-        entry = call(url, "/_stub/requests").json["requests"][1]
-        assert (entry["status"], entry["fault"]) == (CREATED, "lost-response")
-        assert entry["response"]["body"] == ""
+    client, _ = failing("lost-response")
+    assert client.post("/v1/projects", json={}).status_code == 422
+    lost = client.post("/v1/projects", json=SHOP)
+    assert (lost.status_code, lost.data) == (CREATED, b"")
+    assert client.post("/v1/projects", json=SHOP).status_code == 409
+    assert client.get("/v1/projects").data == b""
+    assert names(client) == [*SAMPLE_NAMES, "shop"]
+    faults = [each["fault"] for each in entries(client)]
+    assert faults == [None, "lost-response", None, "lost-response", None]
 
 
-@pytest.mark.process
 def test_a_cut_body_is_performed_and_ends_early() -> None:
-    with served("cut-body") as (url, _):
-        head, _, body = exchange(url, "/v1/projects", SHOP).partition(b"\r\n\r\n")
-        cut, whole = (exchange(url, "/v1/projects").partition(b"\r\n\r\n")[2] for _ in range(2))
-        assert cut == whole[:10]
-        created = json.dumps(json.loads(whole)["projects"][-1]) + "\n"
-        assert head.startswith(b"HTTP/1.1 %d " % CREATED)
-        assert f"Content-Length: {len(created)}\r\n".encode() in head
-        assert body == created.encode()[:10]
+    client, _ = failing("cut-body")
+    cut = client.post("/v1/projects", json=SHOP)
+    assert (cut.status_code, cut.data) == (CREATED, b'{"id": "pr')
+    assert int(cut.headers["Content-Length"]) > 100
+    listed = [client.get("/v1/projects").data for _ in range(2)]
+    assert listed[0] == listed[1][:10]
 
 
 def test_a_wrong_body_is_a_page_with_the_status_of_a_success() -> None:
     client, _ = failing("wrong-body")
-    response = client.post("/v1/projects", json={"name": "shop"})
+    response = client.post("/v1/projects", json=SHOP)
     assert (response.status_code, response.mimetype) == (200, "text/html")
     assert response.data.startswith(b"<!DOCTYPE html>")
     (entry,) = entries(client)
@@ -130,26 +93,21 @@ def test_a_wrong_body_is_a_page_with_the_status_of_a_success() -> None:
     assert names(client) == SAMPLE_NAMES
 
 
-@pytest.mark.process
 def test_a_stalled_response_comes_late_and_what_the_client_does_is_seen() -> None:
-    with served("stalled", stall=0.3) as (url, failures):
-        assert exchange(url, "/v1/projects").startswith(b"HTTP/1.1 200 ")
-        waited = failures.met["listProjects"]
-        assert waited.reaction["waited"]
-        assert 0.3 <= waited.ended - waited.arrived < 10
-        failures.settle(OPERATIONS)
-        assert "  listProjects   waited 0.3 s\n" in table([failures])
-        assert [each.text for each in failures.findings()] == ["waits: listProjects after stalled"]
-    with served("stalled") as (url, failures):
-        with Connection(port_of(url)) as connection:
-            fields = ("Host: localhost", f"Authorization: Bearer {TOKEN}")
-            connection.send(get("/v1/deployments/dpl_failed", *fields))
-            eventually(lambda: "getDeployment" in failures.met)
-            assert call(url, "/v1/projects", body=b"{}").status_code == 422  # by the other thread
-            assert call(url, "/_stub/requests").status_code == 200
-            assert connection.is_silent()
-        eventually(lambda: failures.met["getDeployment"].ended > 0)
-        assert failures.met["getDeployment"].reaction["closed_after"] is not None
+    slept: list[float] = []
+    client, failures = failing("stalled", sleep=slept.append)
+    assert client.get("/v1/projects").status_code == 200
+    assert slept == [20]
+    is_open = {"server.is_open": lambda: len(slept) < 4}
+    client.get("/v1/deployments/dpl_failed", environ_overrides=is_open)
+    failures.settle(OPERATIONS)
+    assert told_of(failures) == {
+        "listProjects": "waited 20 s",
+        "createProject": "not met",
+        "getDeployment": "closed after N s",
+    }
+    (finding,) = failures.findings()
+    assert (finding.text, finding.first_name) == ("waits: listProjects after stalled", "#1")
 
 
 def test_a_fault_of_the_tests_and_an_operation_that_never_succeeded_meet_no_failure() -> None:
@@ -242,7 +200,7 @@ KEYS: list[tuple[list[str], str, bool]] = [
 
 
 def test_a_repetition_with_the_same_idempotency_key_is_no_duplicate() -> None:
-    create = {"path": "/v1/projects", "method": "POST", "json": {"name": "shop"}}
+    create = {"path": "/v1/projects", "method": "POST", "json": SHOP}
     for keys, expected, is_duplicate in KEYS:
         run = [{**create, "headers": {"Idempotency-Key": key}} for key in keys]
         failures = ran("lost-response", run[:1], run)
@@ -263,6 +221,9 @@ def test_in_a_run_that_is_broken_requests_in_a_row_are_repetitions() -> None:
 
 def test_a_repetition_is_a_later_request_beyond_those_of_the_plain_run() -> None:
     for plain, run, count in AGAIN:
-        again = repeated(plain, run)
+        failures = ran("unavailable", plain, run)
+        again = failures.reactions["listProjects"]["again_after"]
         assert (len(again), again) == (count, sorted(again)), (plain, run)
         assert all(0 <= each < 10 for each in again)
+        found = [each.text for each in failures.findings()]
+        assert found == bool(count) * ["hurries: listProjects after unavailable"]

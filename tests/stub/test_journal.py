@@ -1,58 +1,13 @@
-"""The journal of requests and responses."""
+"""What the journal keeps; the recorded table has what it shows."""
 
 import tracemalloc
 from typing import Any
 
-import pytest
 from flask.testing import FlaskClient
 
-from tests.conftest import Clock, control_client_of, make_stub
-from tests.contract import CREATED, assert_problem
-from tests.stub.conftest import coverage, entries, in_thread, interrupted, verdict_of
-
-
-def test_an_entry_has_the_whole_request_and_its_outcome(stub: FlaskClient, clock: Clock) -> None:
-    clock.advance(1.5)
-    stub.post("/v1/projects?a=b%20c", json={"name": "x", "team": 1}, headers={"X-Mine": "é"})
-    (entry,) = entries(stub)
-    assert entry.pop("ms") > 0
-    response, headers = entry.pop("response"), entry.pop("headers")
-    assert response["body"].startswith('{"id": "prj_1"')
-    assert headers["X-Mine"]
-    assert headers["Authorization"] == "Bearer ***"
-    assert entry == {
-        "number": 1,
-        "time": "2026-11-21T10:00:01.500Z",
-        "method": "POST",
-        "path": "/v1/projects",
-        "query": "a=b%20c",
-        "body": '{"name": "x", "team": 1}',
-        "status": CREATED,
-        "code": None,
-        "reason": None,
-        "operation": "createProject",
-        "fault": None,
-        "unpromised": ["createProject: query parameter a", "createProject: body member team"],
-        "violations": [],
-        "grease": [],
-    }
-
-
-def test_the_newest_entries_stay_and_the_numbers_continue(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("stub.journal.MAX_ENTRIES", 10)
-    stub = control_client_of(make_stub())
-    for number in range(15):
-        stub.get(f"/v1/deployments/d{number}")
-    found = stub.get("/_stub/requests").json
-    assert [entry["path"] for entry in found["requests"]] == [
-        f"/v1/deployments/d{number}" for number in range(5, 15)
-    ]
-    assert (found["dropped"], found["requests"][0]["number"]) == (5, 6)
-    assert stub.delete("/_stub/requests").status_code == 204
-    assert stub.get("/_stub/requests").json == {"requests": [], "last": 15, "dropped": 0}
-    stub.get("/v1/projects")
-    assert [entry["number"] for entry in entries(stub)] == [16]
-    assert coverage(stub)["operations"]["getDeployment"]["404"] == 15
+from tests.conftest import control_client_of, make_stub
+from tests.contract import assert_problem
+from tests.stub.conftest import entries, verdict_of
 
 
 def test_the_journals_of_all_worlds_have_one_bound() -> None:
@@ -90,137 +45,16 @@ def test_an_incomplete_body_is_recorded_as_empty(stub: FlaskClient) -> None:
     assert [(entry["body"], entry["status"]) for entry in entries(stub)] == [("", 400)]
 
 
-def test_an_entry_has_the_response_as_it_was_sent(stub: FlaskClient) -> None:
-    stub.put("/_stub/grease", json={"axes": ["members", "headers", "success-code"], "seed": 7})
-    for method, path, content_type, fault in (
-        ("GET", "/v1/projects", None, None),
-        ("POST", "/v1/projects", "application/json", None),
-        ("GET", "/nope", None, None),
-        ("HEAD", "/v1/projects", None, None),
-        ("GET", "/v1/projects", None, {"status": 502, "body": "<p>Ö</p>", "retry_after": 3}),
-        ("GET", "/v1/projects", None, {"cut": 9}),
-    ):
-        if fault:
-            stub.post("/_stub/faults", json=fault)
-        sent = stub.open(path, method=method, data='{"name": "été"}', content_type=content_type)
-        shown = {"status": sent.status_code, "headers": dict(sent.headers), "body": sent.text}
-        assert entries(stub)[-1]["response"] == shown
-
-
-def test_the_texts_of_an_entry_are_bounded(stub: FlaskClient) -> None:
-    stub.post(f"/v1/{1000 * 'é'}", data=3000 * "ü")
-    members = {f"m{number:04}": 1 for number in range(3000)}
-    stub.post("/v1/projects", json={"name": "a", **members})
-    listed = stub.get("/v1/projects").text
-    first, second, third = entries(stub)
-    assert 4090 < len(first["body"].encode()) <= 4096
-    assert 150 < len(first["violations"][0].encode()) <= 160
-    assert second["unpromised"] == [f"createProject: body member {name}" for name in members][:100]
-    assert third["response"]["body"] == listed[:4096] != listed
-
-
-def test_the_beginning_of_a_long_body_is_shown_whatever_is_masked(stub: FlaskClient) -> None:
-    stub.post("/v1/projects", data=b"x" * 400 + b" dev-token" * 3000)
-    kept = entries(stub)[-1]["body"]
-    assert "xx *** ***" in kept
-    assert "dev" not in kept
-
-
-NEWEST = 15
-# What of 15 entries is shown; each third is of a project, the others of unknown deployments.
-SELECTED = [
-    ("after=3&limit=3", [4, 5, 6]),
-    ("after=999999999999999", []),
-    ("limit=0", []),
-    ("after=2&operation=getDeployment&status=404&limit=2", [4, 5]),
-    ("operation=listProjects", [3, 6, 9, 12, 15]),
-    (f"status={CREATED}", []),
-    ("status=2xx", [3, 6, 9, 12, 15]),
-    ("before=7&limit=2&q=deployments", [4, 5]),
-    ("before=6&after=2&limit=9", [3, 4, 5]),
-    ("before=0", []),
-]
-
-
-def test_entries_are_selected_by_number_operation_and_status(stub: FlaskClient) -> None:
-    for number in range(1, NEWEST + 1):
-        stub.get(f"/v1/deployments/d{number}" if number % 3 else "/v1/projects")
-    for query, numbers in SELECTED:
-        found = stub.get(f"/_stub/requests?{query}").json
-        assert [entry["number"] for entry in found["requests"]] == numbers, query
-        assert found["last"] == NEWEST
-
-
-FOUND = [
-    ("projects?page=4", [1]),
-    ("ÉTÉ", [2]),
-    ("prj_1", [2, 4]),
-    ("dpl_2", [2, 4, 5]),
-    ("name_taken", [3]),
-    ("website post", [3]),
-    ("4XX get", [5, 6]),
-    ("40", [3, 5, 6]),
-    ("team", []),
-    ("Content-Type", []),
-    (" ", [1, 2, 3, 4, 5, 6]),
-    ("***", [1]),  # what is masked is not found
-    ("hidden", []),
-    ("dev-token", []),
-]
-
-
-def test_entries_are_found_by_words(stub: FlaskClient) -> None:
-    stub.get("/v1/projects?page=4&access_token=hidden&a=dev-token")
-    stub.post("/v1/projects", json={"name": "Été 4", "team": 1})
-    stub.post("/v1/projects", json={"name": "website"})
-    stub.get("/v1/deployments/dpl_2")
-    stub.get("/v1/deployments/dpl_2", headers={"Authorization": "Bearer wrong"})
-    stub.get("/v1/deployments/4444")
-    for query, numbers in FOUND:
-        shown = stub.get("/_stub/requests", query_string={"q": query}).json["requests"]
-        assert [entry["number"] for entry in shown] == numbers, query
-
-
-def test_an_unknown_filter_or_one_that_no_entry_can_match_is_400(stub: FlaskClient) -> None:
-    for must_be, queries in {
-        "must be 1 to 15 digits": "after=-1 before=%D9%A1 limit=1234567890123456 limit= limit=1.5",
-        "must be 0, 200 to 202, 400 to 599, 2xx, 4xx or 5xx":
-            "status=100 status=204 status=600 status= status=3xx status=4XX",
-        "must be listProjects or createProject or getDeployment":
-            "operation=createProjekt operation=listProjects|createProject",
-        "must be a text of 1 to 256 characters": f"q= q={257 * 'q'}",
-        "no filters but operation, status, after, before, limit, q, each once": "page=1 q=a&q=a",
-    }.items():  # fmt: skip
-        for query in queries.split():
-            response = stub.get(f"/_stub/requests?{query}")
-            assert must_be in assert_problem(response, 400, "unknown_query")["detail"]
-
-
 def test_an_entry_keeps_no_more_of_a_rejection_than_its_size_says() -> None:
     members = {f"member-{number}": number for number in range(1000)}
-    stub = control_client_of(make_stub(strict=True, journal_bytes=4_000_000))
+    stub = control_client_of(make_stub(strict=True, journal_bytes=400_000))
+    assert_problem(stub.post("/v1/projects", json=members), 422, "invalid_body")
     tracemalloc.start()
     try:
-        for _ in range(50):
-            assert_problem(stub.post("/v1/projects", json=members), 422, "invalid_body")
+        for _ in range(5):
+            stub.post("/v1/projects", json=members)
         kept, _ = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert kept < 4_000_000
+    assert kept < 400_000
     assert entries(stub)[0]["reason"] == "/name is required"
-
-
-def test_room_is_made_also_while_a_request_clears_the_journal() -> None:
-    app = make_stub(journal_bytes=20_000)
-    client = control_client_of(app)
-    for line_of_the_clearing in range(40):
-        for _ in range(2):
-            client.get("/v1/projects", headers={"X-Long": 8_000 * "a"})
-
-        def clear(line: int, at: int = line_of_the_clearing) -> None:
-            if line == at:
-                in_thread(lambda: control_client_of(app).delete("/_stub/requests"), 0.01)
-            assert line < 1000, "the journals are dropped without an end"
-
-        with interrupted(clear, "journal.py"):
-            client.get("/v1/projects", headers={"X-Long": 8_000 * "a"})

@@ -3,11 +3,9 @@
 from typing import Any
 
 import pytest
-from flask import Flask
 from flask.testing import FlaskClient
 
 from tests.conftest import (
-    SAMPLE_NAMES,
     SAMPLE_SEED,
     Clock,
     control_client_of,
@@ -30,77 +28,6 @@ def with_states(documents: dict[str, Any], **options: Any) -> FlaskClient:
     """A client of an app with provider states of its own."""
     states = {name: seed_of(document) for name, document in documents.items()}
     return control_client_of(make_stub(states=states, **options))
-
-
-def test_built_in_states_return_the_values_they_made(stub: FlaskClient) -> None:
-    assert change(stub, "no projects exist") == {}
-    assert stub.get("/v1/projects").json == {"projects": []}
-    stub.post("/v1/projects", json={"name": "zoo"})
-    made = change(stub, "a project exists", name="shop")
-    _, project = stub.get("/v1/projects").json["projects"]
-    assert made == {
-        "id": project["id"],
-        "project_id": project["id"],
-        "name": "shop",
-        "deployment_id": project["latest_deployment_id"],
-    }
-    assert change(stub, "a project exists", name="shop") == made
-    made = change(stub, "a deployment exists", id="d", status="failed")
-    assert made == {"id": "d", "deployment_id": "d", "status": "failed"}
-    made = change(stub, "a deployment exists", id="e", status="x", project_id=project["id"])
-    assert made["project_id"] == project["id"]
-    assert status_of(stub, "e") == "x"
-    change(stub, "no projects exist")
-    assert names(stub) == []
-    assert status_of(stub, "d") == "failed"
-
-
-def test_a_change_may_be_in_the_query(stub: FlaskClient) -> None:
-    query = "state=a%20deployment%20exists&action=setup&id=q&status=failed"
-    made = {"id": "q", "deployment_id": "q", "status": "failed"}
-    assert stub.post(f"/_stub/pact?{query}").json == made
-    assert stub.post("/_stub/pact?state=a+project+exists").json["name"] == "project_1"
-    assert_invalid(stub.post("/_stub/pact?state=a+project+exists&name="), "/params/name")
-    assert_invalid(stub.post("/_stub/pact?state=no+projects+exist&other=1"), "/params/other")
-
-
-def test_no_state_and_a_teardown_of_none_change_nothing(stub: FlaskClient) -> None:
-    for query in ("state=", "state=nope&action=teardown"):
-        assert stub.post(f"/_stub/pact?{query}").json == {}
-    for document in (
-        {"state": "", "action": "setup", "params": None},
-        {"state": "no projects exist", "action": "teardown"},
-        {"state": "unheard of", "action": "teardown", "params": {"a": 1}, "states": []},
-    ):
-        response = stub.post("/_stub/pact", json=document)
-        assert (response.status_code, response.json) == (200, {})
-    assert names(stub) == SAMPLE_NAMES
-
-
-def test_a_full_store_and_too_many_worlds_are_422(full_app: Flask) -> None:
-    stub = control_client_of(make_stub(max_projects=1))
-    change(stub, "a project exists", name="a")
-    document = {"state": "a project exists", "params": {"name": "b"}}
-    assert_invalid(stub.post("/_stub/pact", json=document), "")
-    full = control_client_of(full_app, "dev-token.more").post("/_stub/pact", json=document)
-    assert_invalid(full, "")
-
-
-def test_a_project_without_a_name_is_a_new_one() -> None:
-    stub = control_client_of(make_stub())
-    for params in ({}, {"name": None}, None):
-        response = stub.post("/_stub/pact", json={"state": "a project exists", "params": params})
-        assert response.json["name"] == names(stub)[-1]
-    assert len({*names(stub)}) == 3
-
-
-def test_a_project_may_have_what_that_of_a_seed_has(stub: FlaskClient) -> None:
-    made = change(stub, "a project exists", name="shop", id="prj_shop", team={"n": 1})
-    assert (made["project_id"], made["name"]) == ("prj_shop", "shop")
-    project = stub.get("/v1/projects").json["projects"][-1]
-    assert (project["id"], project["team"]) == ("prj_shop", {"n": 1})
-    taken = {"state": "a project exists", "params": {"name": "new", "id": "prj_shop"}}
-    assert_invalid(stub.post("/_stub/pact", json=taken), "/state")
 
 
 OWN = {
@@ -212,15 +139,3 @@ def test_a_teardown_takes_back_its_state_and_what_requests_changed(clock: Clock)
     for name in ("second", "first"):
         tear_down("a project exists", name=name)
         assert stub.get("/_stub/state").data == middle
-
-
-def test_a_deployment_without_an_id_gets_one_and_has_succeeded(stub: FlaskClient) -> None:
-    for params, status, project_id in (
-        ({}, "succeeded", None),
-        ({"status": "failed"}, "failed", None),
-        ({"id": None, "status": None, "project_id": "prj_search"}, "succeeded", "prj_search"),
-    ):
-        values = change(stub, "a deployment exists", **params)
-        assert values["status"] == status
-        found = stub.get(f"/v1/deployments/{values['deployment_id']}").json
-        assert (found["status"], found["project_id"]) == (status, project_id)

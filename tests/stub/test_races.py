@@ -1,183 +1,208 @@
-"""The state of a world is changed by one request at a time."""
+"""What threads share is changed by one at a time.
+
+Threads take turns at nearly every step here, and the windows between two steps are widened by what
+is passed in: a slow clock, a slow hash, many faults. Each test fails without the lock that it is
+about.
+"""
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from datetime import datetime
 from functools import partial
-from types import FrameType
-from typing import Any
 
-import pytest
 from flask import Flask
 
-from tests.conftest import (
-    ROOT,
-    client_of,
-    control_client_of,
-    in_parallel,
-    make_stub,
-    names,
-    seed_of,
-)
-from tests.stub.conftest import in_thread, interrupted, verdict_of, worlds_of
+from stub.clock import Setting, WorldClock
+from stub.coverage import Coverage
+from stub.entry import Entry, Recorded
+from stub.faults import Faults
+from stub.grease.axes import Grease, Switch
+from stub.ids import Ids
+from stub.journal import Journal, JournalMemory
+from stub.rejections import Rejections
+from stub.tokens import WorldName
+from tests.conftest import START, client_of, control_client_of, in_parallel, make_stub, names
+from tests.stub.conftest import entries, race, verdict_of, worlds_of
+from web.problems import InvalidBody
+
+MANY = 8  # threads
+MAIN = WorldName()
 
 
-def slowly(module: str) -> Any:
-    """A trace function that yields to other threads at each step of `stub.<module>`."""
-    path = str(ROOT / "stub" / f"{module}.py")
-
-    def trace(frame: FrameType, event: str, arg: object) -> Any:
-        if frame.f_code.co_filename != path:
-            return None
-        frame.f_trace_opcodes = True
-        time.sleep(0.0001 if event == "line" else 0.000001)
-        return trace
-
-    return trace
+def pause() -> None:
+    time.sleep(0.001)
 
 
-def race(jobs: Sequence[Callable[[], Any]], module: str) -> list[Any]:
-    """Run all at once, with every window between two steps of `stub.<module>` widened: without it
-    the obvious test passes without the lock, too.
-    """
-    previous = threading.gettrace()
-    threading.settrace(slowly(module))
-    try:
-        results = in_parallel(jobs)
-    finally:
-        threading.settrace(previous)
-    assert not [result for result in results if isinstance(result, Exception)]
-    return results
+def slow_clock() -> datetime:
+    pause()
+    return START
 
 
-def statuses(responses: list[Any]) -> list[int]:
-    return sorted(response.status_code for response in responses)
+class SlowText(str):
+    """A text whose look-up takes a while."""
+
+    def __hash__(self) -> int:
+        pause()
+        return super().__hash__()
 
 
-def post_json(app: Flask, path: str, document: Any) -> Any:
-    return control_client_of(app).post(path, json=document)
+class SlowNumber(int):
+    """A number of which a comparison takes a while, once it is made."""
+
+    def __le__(self, other: int) -> bool:
+        is_it = super().__le__(other)
+        pause()
+        return is_it
 
 
-def race_for_the_last_faults(app: Flask) -> None:
-    post_json(app, "/_stub/faults", {"status": 503, "times": 5})
-    get = partial(control_client_of(app).get, "/v1/projects")
-    assert statuses(race(8 * [get], "faults")) == 3 * [200] + 5 * [503]
+def used_app() -> tuple[Flask, Entry]:
+    """An app, and the entry of a request to it."""
+    app = make_stub()
+    control_client_of(app).get("/v1/projects")
+    ((_, entry),) = worlds_of(app).open(MAIN).journal.snapshot()
+    return app, entry
 
 
-def race_to_add_the_last_faults(app: Flask) -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("stub.faults.MAX_FAULTS", 3)
-        add = partial(post_json, app, "/_stub/faults", {"status": 503})
-        assert statuses(race(8 * [add], "faults")) == 3 * [201] + 5 * [422]
+def test_a_fault_is_met_as_often_as_requested() -> None:
+    app = make_stub()
+    faults = worlds_of(app).open(MAIN).faults
+    for _ in range(300):  # which take a while to compare
+        faults.add({"status": 503, "path": "/v1/others/*"})
+    faults.add({"status": 503, "times": 5})
+    found = race(MANY * [partial(control_client_of(app).get, "/v1/projects")])
+    assert sorted(each.status_code for each in found) == 3 * [200] + 5 * [503]
 
 
-def race_to_count_rejections(app: Flask) -> None:
-    rejection = ("GET", "/", "", 400, "malformed_request", "Why.")
-    race(8 * [partial(worlds_of(app).common.rejections.count, *rejection)], "rejections")
-    document = verdict_of(app).document(0)
-    assert [each["count"] for each in document["rejected_by_the_server"]] == [8]
+def test_no_more_faults_are_added_than_there_is_room_for() -> None:
+    faults = Faults(SlowNumber(3))
+    results = in_parallel(MANY * [partial(faults.add, {"status": 503})])
+    assert [type(each) for each in results].count(InvalidBody) == MANY - 3
+    assert len(faults.waiting) == 3
 
 
-def race_to_be_counted_by_the_run(app: Flask) -> None:
-    """The run counts the requests of all worlds, of one that a reset ends, too."""
-    get = partial(control_client_of(app).get, "/v1/projects?a=1")
-    race([get, get, partial(control_client_of(app).post, "/_stub/reset"), get, get], "journal")
-    document = verdict_of(app).document(0)
-    assert document["operations"]["listProjects"]["200"] == 4
-    assert document["unpromised"][0]["count"] == 4
+def test_each_rejection_of_the_server_is_counted() -> None:
+    app, _ = used_app()
+    rejections = Rejections(worlds_of(app).common.redactor)
+    code = SlowText("malformed_request")
+    race(MANY * [partial(rejections.count, "GET", "/", "", 400, code, "Why.")])
+    assert rejections.document()[0]["count"] == MANY
 
 
-def race_to_judge_a_world_that_ends(app: Flask) -> None:
-    """Its requests and its unused faults are told once, before a reset and after it."""
-    client = control_client_of(app)
-    client.get("/v1/projects")
-    client.post("/_stub/faults", json={"status": 503})
-    for found in read_meanwhile(
-        lambda: verdict_of(app).document(0), lambda: client.post("/_stub/reset"), "worlds.py"
-    ):
-        assert found["operations"]["listProjects"]["200"] == 1
-        assert len(found["unused_faults"]) == 1
+def test_each_entry_is_counted_once_also_those_that_come_after_the_end() -> None:
+    _, entry = used_app()
+    counted: list[int] = []
+
+    def count_entry(number: int, _: Entry) -> None:
+        pause()
+        counted.append(number)
+
+    journal = Journal(JournalMemory(10**6, list), count_entry)
+    for _ in range(3):
+        journal.append(entry)
+    append = partial(journal.append, entry)
+    race([journal.count, journal.end, journal.document, append, journal.count, append, append])
+    assert counted == [1, 2, 3, 4, 5, 6]
 
 
-def race_to_read_the_journal(app: Flask) -> None:
-    """A reader never sees a number without its entry."""
-    for found in read_meanwhile(
-        lambda: control_client_of(app).get("/_stub/requests").json,
-        lambda: control_client_of(app).get("/v1/projects"),
-        "journal.py",
-    ):
-        assert len(found["requests"]) == found["last"]
+def test_threads_drop_no_more_entries_than_needed() -> None:
+    _, entry = used_app()
+
+    memory = JournalMemory(16 * entry.size, lambda: [journal])
+    journal = Journal(memory, lambda number, entry: pause())  # when it is dropped
+    for _ in range(16):
+        journal.append(entry)
+    race(MANY * [partial(journal.append, entry)])
+    assert len(journal.entries) in (15, 16)
 
 
-def read_meanwhile(read: Callable[[], Any], call: Callable[[], Any], file: str) -> list[Any]:
-    """What is read before each line of this file that a call runs."""
-    reads = []
-    with interrupted(lambda _: reads.append(in_thread(read, 0.02)), file):
-        call()
-    for thread, _ in reads:
-        thread.join()
-    return [result for _, results in reads for result in results]
+def test_each_kind_of_finding_is_counted() -> None:
+    app, entry = used_app()
+    coverage = Coverage(worlds_of(app).common.contract, 10)
+    recorded = Recorded("", 1, entry)
+    found = [("unpromised", SlowText("what"))]
+    race(MANY * [partial(coverage.count, MAIN, recorded, found)])
+    assert [each.count for each in coverage.findings()] == [MANY]
 
 
-def race_to_the_end_of_time(app: Flask) -> None:
-    turn = partial(post_json, app, "/_stub/clock", {"advance": 3653 * 86400})
-    assert statuses(race(8 * [turn], "clock")) == [200] + 7 * [422]
+def test_a_clock_is_advanced_by_each() -> None:
+    clock = WorldClock(slow_clock, Setting())
+    race(MANY * [partial(clock.change, 1)])
+    assert clock.advanced == MANY
 
 
-def race_into_a_new_world(app: Flask) -> None:
-    for world in "abcd":
-        client = control_client_of(app, f"dev-token.{world}")
-        post = partial(client.post, "/v1/projects")
-        race([partial(post, json={"name": name}) for name in "abcdefgh"], "worlds")
-        assert sorted(names(client)) == [*"abcdefgh"]
+def test_each_id_has_a_number_of_its_own() -> None:
+    made = iter(range(MANY))
+
+    def new_id(prefix: str) -> str:
+        pause()
+        return f"{prefix}_{next(made)}"
+
+    ids = Ids(new_id, None, {}, Switch(Grease({}, 0)))
+    found = race(MANY * [partial(ids, "prj")])
+    assert sorted(map(ids.key, found)) == [f"#{number}" for number in range(1, MANY + 1)]
 
 
-def race_for_the_last_world(app: Flask) -> None:
+def test_a_world_is_made_once() -> None:
+    app = make_stub(clock=slow_clock)
+    client = control_client_of(app, "dev-token.new")
+    posts = [partial(client.post, "/v1/projects", json={"name": name}) for name in "abcdefgh"]
+    race(posts)
+    assert sorted(names(client)) == [*"abcdefgh"]
+
+
+def test_the_last_world_is_made_for_one() -> None:
     """A rejected request counts in the world that it meant, or else in the main one."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("stub.worlds.MAX_WORLDS", 1)
-        clients = [client_of(app, f"bearer dev-token.{world}") for world in "abcdefgh"]
-        responses = race([partial(each.get, "/v1/projects") for each in clients], "worlds")
-        assert statuses(responses) == 8 * [401]
-        worlds = control_client_of(app).get("/_stub/worlds").json["worlds"]
-        assert [each["requests"] for each in worlds] == [7, 1]
+    app = make_stub(clock=slow_clock, max_worlds=1)
+    clients = [client_of(app, f"bearer dev-token.{world}") for world in "abcdefgh"]
+    race([partial(each.get, "/v1/projects") for each in clients])
+    worlds = control_client_of(app).get("/_stub/worlds").json["worlds"]
+    assert [each["requests"] for each in worlds] == [MANY - 1, 1]
 
 
-def race_for_a_view(app: Flask) -> None:
-    jobs = [
-        partial(control_client_of(app).get, path) for path in 2 * ["/v1/projects", "/_stub/console"]
-    ]
-    for response in race(jobs, "journal")[1::2]:
+def test_what_a_world_showed_is_reported_once_while_it_ends() -> None:
+    app = make_stub()
+    client = control_client_of(app)
+    has_ended = threading.Event()
+
+    def judge() -> None:
+        while not has_ended.is_set():
+            unused = worlds_of(app).unused_faults()
+            assert len(unused) == 1
+
+    def reset() -> None:
+        client.post("/_stub/reset")
+        has_ended.set()
+
+    for number in range(100):
+        client.get(f"/v1/projects?page{number}=1")
+    client.post("/_stub/faults", json={"status": 503})
+    race([reset, judge, judge])
+    assert verdict_of(app).document(0)["operations"]["listProjects"]["200"] == 100
+
+
+def test_a_view_shows_the_coverage_of_the_requests_that_it_names() -> None:
+    app = make_stub()
+    client = control_client_of(app)
+    for number in range(200):  # which takes a while to count
+        client.get(f"/v1/projects?page{number}=1")
+    jobs = [partial(client.get, path) for path in 4 * ["/v1/projects", "/_stub/console"]]
+    for response in race(jobs)[1::2]:
         counts = response.json["coverage"]["operations"]["listProjects"]
         assert sum(counts.values()) == response.json["requests"]["last"]
 
 
-STATES = {str(number): seed_of({"projects": [{"name": str(number)}]}) for number in range(8)}
+def test_a_request_stays_in_the_world_that_it_entered() -> None:
+    """A reset comes while a project is created: neither it nor its entry is in the new world."""
 
+    def new_id(prefix: str) -> str:
+        if prefix == "prj":
+            in_parallel([partial(control_client_of(app).post, "/_stub/reset")])
+        return f"{prefix}_1"
 
-def race_for_the_number_of_an_id(app: Flask) -> None:
-    """With a seed an id is a function of its number. A project whose id is taken is not added."""
-    race([partial(post_json, app, "/_stub/pact", {"state": state}) for state in STATES], "ids")
-    assert len(names(control_client_of(app))) == 8
-
-
-RACES = (
-    race_for_the_last_faults,
-    race_to_add_the_last_faults,
-    race_to_count_rejections,
-    race_to_be_counted_by_the_run,
-    race_to_read_the_journal,
-    race_to_the_end_of_time,
-    race_into_a_new_world,
-    race_for_the_last_world,
-    race_to_judge_a_world_that_ends,
-    race_for_a_view,
-    race_for_the_number_of_an_id,
-)
-
-
-@pytest.mark.parametrize("run_race", RACES)
-def test_the_state_of_a_world_is_changed_by_one_at_a_time(
-    run_race: Callable[[Flask], None],
-) -> None:
-    run_race(make_stub(ids_seed=1, states=STATES))
+    app = make_stub(new_id=new_id)
+    client = control_client_of(app)
+    assert client.post("/v1/projects", json={"name": "mine"}).json["id"] == "prj_1"
+    assert names(client) == []
+    assert [each["method"] for each in entries(client)] == ["GET"]
+    counts = verdict_of(app).document(0)["operations"]
+    assert (counts["createProject"]["201"], counts["listProjects"]["200"]) == (1, 1)

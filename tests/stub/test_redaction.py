@@ -138,7 +138,7 @@ def test_the_credential_and_the_parameter_access_token_are_masked() -> None:
         assert Redactor(["s3cret"]).query(query) == shown
 
 
-@pytest.mark.parametrize("spelled", SPELLED[:-2])
+@pytest.mark.parametrize("spelled", SPELLED[:2])
 def test_a_valid_token_is_masked_in_every_part_of_an_entry(spelled: str) -> None:
     stub = control_client_of(make_stub(tokens=[TOKEN], strict=True), TOKEN)
     stub.put("/_stub/grease", json={"axes": ["json-text"], "seed": 1})

@@ -69,20 +69,6 @@ def test_a_deployment_has_the_status_it_had_and_will_have(stub: FlaskClient, clo
     assert seen == 3 * ["s2"] + 5 * ["s3"] + ["end"]
 
 
-def test_a_seed_keeps_the_text_of_a_project(clock: Clock) -> None:
-    for project, sent in (
-        ('{"name": "x", "id": "a"}', '"name": "x"}'),
-        ('{"b":1.50e+2,\n"created_at":"2026-01-01T00:00:00Z","name":"x"}',
-         '"b":1.50e+2,\n"name":"x"}'),
-        ('{"\\u0069d": "a", "name":"x" , "c": {"id": -0}}', '"name":"x" , "c": {"id": -0}}'),
-        ('{"name": "é\\u00e9\\"1", "1": ["1",1 ] }', '"name": "é\\u00e9\\"1", "1": ["1",1 ] }'),
-        ('{"name": "x", "id": "a" , "created_at": "2026-01-01T00:00:00Z" }', '"name": "x"}'),
-        ('{ "name": ", \\"id\\": 1" }', '"name": ", \\"id\\": 1" }'),
-    ):  # fmt: skip
-        client = restored(f'{{"deployments": [], "projects": [ {project}\n] }}'.encode(), clock)
-        assert client.get("/v1/projects").text.endswith(f'", {sent}]}}\n')
-
-
 def test_a_state_of_pact_keeps_the_text_of_its_projects(tmp_path: Path) -> None:
     file = tmp_path / "states.json"
     file.write_text('{"empty": {}, "\\u0061": {"projects": [{"id": "a", "n":1.10 ,"name":"x"}]}}')
@@ -92,7 +78,7 @@ def test_a_state_of_pact_keeps_the_text_of_its_projects(tmp_path: Path) -> None:
 
 
 def test_a_stage_of_less_than_a_millisecond_comes_back() -> None:
-    for seconds in (5e-324, 4e-7, 1.4e-6, 1.5e-6):
+    for seconds in (5e-324, 1.4e-6):
         clock = Clock()
         stub = control_client_of(make_stub(clock=clock, pace=seconds))
         stages = [{"status": status, "seconds": seconds} for status in "abc"]

@@ -7,7 +7,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from tests.conftest import client_of, control_client_of
-from tests.contract import V1, assert_problem
+from tests.contract import V1
 from tests.stub.conftest import entries, verdict_of, worlds_of
 
 KINDS = ("violations", "unpromised", "rejected", "missed", "idle", "unused-faults")
@@ -94,11 +94,6 @@ def test_a_fault_that_was_removed_before_a_request_met_it_is_unused(app: Flask) 
     assert findings(app, ["unused-faults"]) == unused
 
 
-def test_what_was_not_called_has_no_first_request(app: Flask) -> None:
-    (*_, idle) = verdict_of(app, ["idle"]).findings
-    assert idle.sentence == "idle: getDeployment: call the operation"
-
-
 def test_an_unused_fault_is_found_with_the_world_of_its_test(app: Flask) -> None:
     for name in ("ended", "open"):
         operation = {"ended": "createProject", "open": "listProjects"}[name]
@@ -147,22 +142,6 @@ def test_the_report_has_the_first_request_of_a_finding_also_of_an_ended_world(ap
     assert {*first} == {*members}
 
 
-def test_a_world_has_a_verdict_of_its_own(app: Flask) -> None:
-    job, other = control_client_of(app, "dev-token.job"), control_client_of(app)
-    job.get("/v1/projects?page=1&size=2")
-    job.post("/v1/projects", json={})
-    job.post("/_stub/faults", json={"status": 503})
-    other.get("/v1/nothing")
-    kinds = "fail_on=unpromised,+rejected&fail_on=violations&fail_on=unused-faults"
-    verdict = job.get(f"/_stub/verdict?{kinds}&allow=*+page&allow=unused-*&allow=x").json
-    assert [(each["kind"], each["what"]) for each in verdict["findings"]] == [
-        ("unpromised", "listProjects: query parameter size"),
-        ("rejected", "createProject 422"),
-    ]
-    assert (verdict["passed"], verdict["unused_patterns"]) == (False, ["x"])
-    assert other.get("/_stub/verdict?fail_on=rejected").json["passed"] is True
-
-
 def test_requests_that_the_server_rejects_are_rejected_too(app: Flask) -> None:
     count = worlds_of(app).common.rejections.count
     for status, code in ((400, "malformed_request"), (431, "headers_too_large")):
@@ -190,17 +169,6 @@ def test_a_verdict_tells_whether_a_world_was_called(app: Flask) -> None:
     client_of(app, "bearer dev-token.typo").get("/v1/projects")
     assert client.get("/_stub/verdict").json["is_called"] is True
     assert [row["world"] for row in report(app)["violations"]] == ["typo", "typo"]
-
-
-def test_a_verdict_is_of_all_kinds_unless_some_are_named(app: Flask) -> None:
-    client = control_client_of(app)
-    use(client)
-    found = client.get("/_stub/verdict").json["findings"]
-    assert {each["kind"] for each in found} == set(KINDS)
-    for query in ("fail_on=rejectd", "fail_on=", "allowed=x"):
-        response = client.get(f"/_stub/verdict?{query}")
-        detail = assert_problem(response, 400, "unknown_query")["detail"]
-        assert ("fail_on and allow" if "x" in query else "rejected, missed") in detail
 
 
 def test_a_finding_is_ignored_by_its_text_or_a_pattern_of_it(app: Flask) -> None:

@@ -6,6 +6,7 @@ import gzip
 import json
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -16,8 +17,9 @@ import pytest
 from tests.verify import differences as parts
 from tests.verify.conftest import TOKEN, Request, Service, Verified, save, verify
 from tests.verify.differences import on, without
-from verify.exchange import Log
+from verify.exchange import Exchange, Log
 from verify.har import read_har
+from verify.shorten import shortened
 from verify.spellings import secrets_of
 
 COOKIE = "session=cookie-7f3a9; theme=dark"
@@ -97,8 +99,9 @@ def test_a_recording_has_the_exchanges_with_the_service_in_their_order(tmp_path:
         ("GET", "/v1/projects", 200),
         ("POST", "/v1/projects", 201),
         ("GET", "/v1/deployments/d-4", 200),
-        ("GET", "/v1/projects", 200),  # the second of three equal ones is left out
+        ("GET", "/v1/projects", 200),
         ("GET", "/v1/deployments/d-4", 200),
+        ("GET", "/v1/projects", 200),
         ("GET", "/v1/deployments/d-4", 200),
         ("GET", "/v1/projects", 200),
         ("GET", "/v1/deployments/none", 404),
@@ -158,6 +161,7 @@ OTHER_WRITERS = [
     with_port_of_the_scheme,
     encoded("base64", base64_of),
     encoded("BASE64", base64_of),
+    encoded("base64", lambda data: base64.encodebytes(data).decode()),
     encoded("hex", bytes.hex),
     encoded("hex", chunks_of, **{"Content-Encoding": "gzip"}),
     encoded("", chunks_of, **{"Content-Encoding": "gzip"}),
@@ -166,14 +170,16 @@ OTHER_WRITERS = [
 ]
 
 
-@pytest.mark.parametrize("change", OTHER_WRITERS)
-def test_other_tools_write_the_same(change: Callable[[Entry], None], tmp_path: Path) -> None:
+def test_other_tools_write_the_same(tmp_path: Path) -> None:
     entries = record(Service())
     plain = shown(read(tmp_path, entries))
-    for entry in entries:
-        change(entry)
-    log = read(tmp_path, entries)
-    assert (log.base, shown(log)) == (URL, plain)
+    for change in OTHER_WRITERS:
+        changed = copy.deepcopy(entries)
+        for entry in changed:
+            change(entry)
+        log = read(tmp_path, changed)
+        assert (log.base, shown(log)) == (URL, plain), changed[0]
+    assert shown(read(tmp_path, entries[::-1])) == plain  # some write the end first
 
 
 def test_bodies_beside_the_file_are_read(tmp_path: Path) -> None:
@@ -198,14 +204,13 @@ def test_bodies_beside_the_file_are_read(tmp_path: Path) -> None:
     zipped = tmp_path / "har.gz"
     zipped.write_bytes(gzip.compress(written(tmp_path / "x", record(Service())).read_bytes()))
     assert shown(read_har(zipped)) == plain
-    entries[0]["response"]["content"]["_file"] = "../har"
-    failure = read_har(written(folder / "har.har", entries)).exchanges[0].failure
-    assert failure == "the file of its body is missing: ../har"
-
-
-def test_some_tools_write_the_end_first(tmp_path: Path) -> None:
-    entries = record(Service())
-    assert shown(read(tmp_path, entries[::-1])) == shown(read(tmp_path, entries))
+    (folder / "large").write_bytes(b"x" * (4 << 20) + b"x")
+    for name, failure in (
+        ("../har", "the file of its body is missing: ../har"),
+        ("large", "its body is over 4 MiB"),
+    ):
+        entries[0]["response"]["content"]["_file"] = name
+        assert read_har(written(folder / "har.har", entries)).exchanges[0].failure == failure
 
 
 UNREADABLE = [
@@ -222,13 +227,11 @@ UNREADABLE = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("members", "failure"), UNREADABLE)
-def test_a_body_that_cannot_be_read_is_no_text(
-    members: dict[str, Any], failure: str, tmp_path: Path
-) -> None:
-    entries = record(Service())
-    entries[2]["response"] |= members
-    assert read(tmp_path, entries).exchanges[2].failure == failure
+def test_a_body_that_cannot_be_read_is_no_text(tmp_path: Path) -> None:
+    for members, failure in UNREADABLE:
+        entries = record(Service())
+        entries[2]["response"] |= members
+        assert read(tmp_path, entries).exchanges[2].failure == failure
 
 
 def test_an_entry_that_is_none_is_left_out(tmp_path: Path) -> None:
@@ -239,6 +242,7 @@ def test_an_entry_that_is_none_is_left_out(tmp_path: Path) -> None:
         ("request", {"url": "http://[::1"}),
         ("request", {"url": "ws://service.example/v1/projects"}),
         ("response", {"status": "later"}),
+        ("response", {"status": float("inf")}),
     ):
         broken.append(copy.deepcopy(entries[0]))
         broken[-1][part] |= members
@@ -248,73 +252,69 @@ def test_an_entry_that_is_none_is_left_out(tmp_path: Path) -> None:
 # Long recordings
 
 
-def polls(number: int, status: str, **more: Any) -> Entry:
-    entry = entry_of(Service(), number % 60, "/v1/deployments/d-1")
-    entry["response"]["content"]["text"] = json.dumps({"id": "d-1", "status": status, **more})
-    del entry["startedDateTime"]
-    return entry
+def a_list(page: str = "", status: int = 200) -> Exchange:
+    return Exchange("GET", f"{PROJECTS}{page}", status=status, content=b"[]")
 
 
-def statuses_of(log: Log) -> list[str]:
-    return [each.json["status"] for each in log.exchanges if each.is_deployment]
+def poll(status: str, number: int = 0) -> Exchange:
+    body = json.dumps({"status": status, "seconds": number})
+    return Exchange("GET", "/v1/deployments/d-1", status=200, content=body.encode())
 
 
-def test_of_equal_exchanges_in_a_row_the_first_and_the_last_count(tmp_path: Path) -> None:
-    lists = [entry_of(Service(), 0, PROJECTS) for _ in range(300)]
-    for each in lists:
-        del each["startedDateTime"]
-    building = [polls(number, "building") for number in range(300)]
-    mixed = [each for pair in zip(lists, building, strict=True) for each in pair]
-    log = read(tmp_path, [polls(0, "queued"), *mixed, polls(0, "succeeded")])
-    assert statuses_of(log) == ["queued", "building", "building", "succeeded"]
-    assert len([each for each in log.exchanges if each.is_list]) == 2
-    assert log.remarks == ()
+def shorten(*exchanges: Exchange) -> tuple[list[Any], str]:
+    """The statuses and targets that stay, and the remarks."""
+    log = shortened(Log(URL, exchanges))
+    seen = [each.json["status"] if each.is_deployment else each.target for each in log.exchanges]
+    return seen, " ".join(log.remarks)
 
 
-def test_a_time_in_each_response_hides_no_status(tmp_path: Path) -> None:
-    entries = []
-    for status in ("queued", "building", "deploying", "succeeded"):
-        entries += [polls(number, status, seconds=number) for number in range(150)]
-    log = read(tmp_path, entries)
-    assert list(dict.fromkeys(statuses_of(log))) == [
-        "queued", "building", "deploying", "succeeded",
-    ]  # fmt: skip
+def test_of_equal_exchanges_in_a_row_the_first_and_the_last_count() -> None:
+    mixed = [a_list(), poll("building")] * 300
+    mixed = [replace(each) for each in mixed]
+    assert shorten(poll("queued"), *mixed, poll("succeeded")) == (
+        ["queued", PROJECTS, "building", PROJECTS, PROJECTS, "building", "succeeded"],
+        "",
+    )
 
 
-def test_of_very_long_recordings_both_ends_count_and_that_is_told(tmp_path: Path) -> None:
-    entry = polls(0, "succeeded")
-    entries = [copy.deepcopy(entry) for _ in range(2100)]
-    for number, each in enumerate(entries):
-        each["request"]["url"] += str(number)
-    log = read(tmp_path, entries)
-    ids = [each.deployment_id for each in log.exchanges]
-    assert (len(ids), ids[0], ids[-1]) == (2000, "d-10", "d-12099")
-    assert "the first and the last exchanges" in log.remarks[0]
+def test_a_list_that_stays_the_same_counts_at_each_status() -> None:
+    pairs = [(poll(word), a_list()) for word in ("queued", "building", "deploying", "succeeded")]
+    seen, _ = shorten(*[each for pair in pairs for each in pair])
+    assert seen.count(PROJECTS) == 4
 
 
-def test_of_several_pages_one_counts(tmp_path: Path) -> None:
-    entries = record(Service())
-    for number, entry in enumerate(entries):
-        request = entry["request"]
-        is_list = request["url"] == URL + PROJECTS and request["method"] == "GET"
-        if is_list and entry["response"]["status"] == 200:  # one without the token has no query
-            entry["request"]["url"] += f"?page={number}"
-    log = read(tmp_path, entries)
-    lists = [each.target for each in log.exchanges if each.is_list and each.is_success]
-    assert lists == ["/v1/projects?page=0"]
-    assert 401 in [each.status for each in log.exchanges]
-    assert "other pages, were left out" in log.remarks[0]
-    plain = [*entries, entry_of(Service(), 59, PROJECTS)]
-    log = read(tmp_path, plain)
-    assert [each.target for each in log.exchanges if each.is_list and each.is_success] == [PROJECTS]
+def test_a_time_in_each_response_hides_no_status() -> None:
+    words = ["queued", "building", "deploying", "succeeded"]
+    seen, _ = shorten(*[poll(word, number) for word in words for number in range(150)])
+    assert list(dict.fromkeys(seen)) == words
 
 
-def test_responses_without_a_body_since_nothing_changed_are_told(tmp_path: Path) -> None:
-    entries = record(Service())
-    entries[3]["response"] |= {"status": 304}
-    log = read(tmp_path, entries)
-    assert 304 not in [each.status for each in log.exchanges]
-    assert "304" in log.remarks[0]
+def test_of_very_long_recordings_both_ends_count_and_that_is_told() -> None:
+    others = [Exchange("GET", f"/v1/other/{number}") for number in range(2100)]
+    seen, remark = shorten(*others)
+    assert (len(seen), seen[0], seen[-1]) == (2000, "/v1/other/0", "/v1/other/2099")
+    assert "the first and the last exchanges" in remark
+    same = [Exchange("GET", "/v1/other", body=b"%d" % number) for number in range(150)]
+    kept = shortened(Log(URL, tuple(same))).exchanges
+    assert [each.body for each in (kept[49], kept[50])] == [b"49", b"100"]
+    large = [Exchange("GET", f"/v1/{number}", content=bytes(3 << 20)) for number in range(30)]
+    seen, _ = shorten(*large)
+    assert (len(seen), seen[0], seen[-1]) == (20, "/v1/0", "/v1/29")
+
+
+def test_of_several_pages_one_counts() -> None:
+    pages = [a_list("?page=1"), a_list("?page=2"), a_list("?page=3", status=401)]
+    seen, remark = shorten(*pages)
+    assert seen == [f"{PROJECTS}?page=1", f"{PROJECTS}?page=3"]
+    assert "other pages, were left out" in remark
+    seen, _ = shorten(pages[0], a_list())
+    assert seen == [PROJECTS]
+
+
+def test_responses_without_a_body_since_nothing_changed_are_told() -> None:
+    seen, remark = shorten(a_list(), a_list(status=304))
+    assert seen == [PROJECTS]
+    assert "304" in remark
 
 
 # Secrets
@@ -324,19 +324,24 @@ def test_tokens_leak_and_other_secrets_are_masked(tmp_path: Path) -> None:
     entries = record(Service())
     entries[1]["request"]["url"] += "?api_key=q7f3a9c2e1&next_token=sample-1-x"
     entries[1]["request"]["postData"]["text"] = (
-        '{"name": "a", "code": "c0de-4711", "password": "p4ssw0rd"}'
+        '{"name": "a", "code": "c0de-4711", "password": "p4ssw0rd", "otp": "48 29 13", "pin": 7713}'
     )
-    text = {"x": f"{TOKEN} and cookie-7f3a9", "apiKey": "ak-998877", "key": "shop-4711"}
+    text: Any = {"x": f"{TOKEN} and cookie-7f3a9", "apiKey": "ak-998877", "key": "shop-4711"}
+    text["vars"] = [
+        {"key": "DB_PASSWORD", "value": "db-5511"},
+        {"key": "REGION", "value": "eu-1101"},
+    ]
     entries[3]["response"]["content"]["text"] = json.dumps(text)
     log = read(tmp_path, entries)
     secrets = secrets_of(log)
     leaks = [index for index, each in enumerate(log.exchanges) if secrets.leak_in(each)]
     assert leaks == [3]
     for secret in (TOKEN, "wrong-token-5", "cookie-7f3a9", "cookie-8b1c2", "q7f3a9c2e1",
-                   "c0de-4711", "p4ssw0rd", "ak-998877"):  # fmt: skip
+                   "c0de-4711", "p4ssw0rd", "48 29 13", "7713", "ak-998877",
+                   "db-5511"):  # fmt: skip
         assert secrets.mask(f"a {secret} b") == "a *** b"
         assert secrets.are_in(secret)
-    for word in ("dark", "sample-1-x", "2026-02-03", "shop-4711"):
+    for word in ("dark", "sample-1-x", "2026-02-03", "shop-4711", "eu-1101"):
         assert secrets.mask(word) == word
 
 
@@ -346,20 +351,18 @@ PLACEHOLDERS = [
     "***",
     "<removed by sanitizer>",
     "xxxxxxxxxxxxxxxxxxxx",
+    "XXXX-XXXX-XXXX-XXXX-XXXX",
     "projects",
 ]
 
 
-@pytest.mark.parametrize("placeholder", PLACEHOLDERS)
-def test_a_placeholder_of_a_token_leaks_nowhere(placeholder: str, tmp_path: Path) -> None:
-    entries = record(Service())
-    for entry in entries:
-        entry["request"]["headers"] = named({"Authorization": f"Bearer {placeholder}"})
-    entries[0]["response"]["content"]["text"] = json.dumps({"projects": [placeholder]})
-    log = read(tmp_path, entries)
-    secrets = secrets_of(log)
-    assert not [each for each in log.exchanges if secrets.leak_in(each)]
-    assert secrets.mask(placeholder) == placeholder
+def test_a_placeholder_of_a_token_leaks_nowhere() -> None:
+    for text in PLACEHOLDERS:
+        sent = (("Authorization", f"Bearer {text}"),)
+        exchange = Exchange("GET", PROJECTS, sent, status=200, content=json.dumps([text]).encode())
+        secrets = secrets_of(Log(URL, (exchange,)))
+        assert not secrets.leak_in(exchange), text
+        assert secrets.mask(text) == text
 
 
 # A run
@@ -387,14 +390,13 @@ def test_the_verdicts_and_the_profile_are_those_of_a_session() -> None:
 
 def test_a_recording_without_bodies_says_nothing_and_replaces_nothing(tmp_path: Path) -> None:
     entries, file = record(Service()), tmp_path / "p"
-    judge(entries, "--save", str(file))
-    saved = file.read_text("utf-8")
+    file.write_text("previous")
     for entry in entries:
         del entry["response"]["content"]["text"]
-    done = judge(entries, "--save", str(file), "--deployment", "none")
+    done = judge(entries, "--save", str(file), "--force")
     assert (done.status, done.report) == (2, None)
     assert "error: nothing could be checked: it was recorded without its body.\n" in done.stderr
-    assert file.read_text("utf-8") == saved
+    assert file.read_text() == "previous"
 
 
 # Files that cannot be used
@@ -413,6 +415,7 @@ def test_a_file_that_cannot_be_used_is_a_sentence(tmp_path: Path) -> None:
     for given, reason in (
         (data[: len(data) // 2], "no JSON, perhaps cut off"),
         (gzip.compress(data)[:-20], "it cannot be unpacked, perhaps cut off"),
+        (gzip.compress(b" " * (1 << 20)) * 65, "over 64 MiB"),
         (b"PK\3\4", "it cannot be unpacked, perhaps cut off"),
         (archive.getvalue(), "it has 0 files that end in .har, not one"),
         (b"[]", "there is no log with entries"),

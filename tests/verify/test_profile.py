@@ -212,6 +212,26 @@ def test_of_a_list_that_a_creation_responds_with_the_created_project_stays(
     assert "sample-" not in json.dumps(inferred(without_lists).document)
 
 
+def test_a_map_of_projects_is_no_list_and_is_told() -> None:
+    """Also as the response to a creation."""
+
+    def mapped(items: list[Any]) -> Any:
+        return {"projects": {each["id"]: each for each in items}, "more": {}}
+
+    def created(project: Project) -> Any:
+        return 201, {}, mapped([plain_project(each) for each in (Project(1, "sample-1"), project)])
+
+    log = Api(listed=mapped, created=created).log()
+    found = inferred(log)
+    assert found.document.keys() & {"list", "create"} == set()
+    assert "/list is left out: it has no array of projects" in found.notes
+    assert "/create is left out: it has other projects, or a map of them" in found.notes
+    assert "prj_7041" not in json.dumps(found.document)
+    alone = Api(listed=mapped, created=lambda each: (201, {}, mapped([plain_project(each)])))
+    assert "prj_7044" not in json.dumps(profile(alone))
+    assert "create" in profile(Api(listed=mapped))
+
+
 @pytest.mark.parametrize("key", ["", "siblings", "previous"])
 def test_a_creation_that_shows_projects_of_others_is_left_out_and_told(key: str) -> None:
     first = plain_project(Project(1, "sample-1"))
@@ -223,7 +243,7 @@ def test_a_creation_that_shows_projects_of_others_is_left_out_and_told(key: str)
     found = inferred(Api(item=lambda each: {**plain_project(each), "latest_deployment_id": None},
                          created=created).log())  # fmt: skip
     assert "create" not in found.document
-    assert "/create is left out: the response has projects of others" in found.notes
+    assert "/create is left out: it has other projects, or a map of them" in found.notes
     assert "sample-1" not in json.dumps(found.document)
 
 
@@ -269,18 +289,6 @@ def test_in_a_long_list_the_created_project_is_found_wherever_it_stands() -> Non
     )
     document = profile(api)
     assert document["list"]["body"] == {"projects": ["{record}"], "total": "{count}"}
-
-
-def test_the_observation_of_a_log_that_only_reads_has_no_values_of_others() -> None:
-    api = Api(item=lambda each: {**plain_project(each), "plan": "private", "size": each.number})
-    reads = [
-        each for each in api.log().exchanges if not each.is_creation and each.sent_at < 1795639090
-    ]
-    found = observed(Log(BASE, tuple(reads)))
-    template = found.templates["list"]
-    assert not template.is_own
-    (item,) = template.body["projects"]
-    assert (item["id"], item["plan"], item["size"]) == ("{project.id}", "text", 1)
 
 
 def test_an_id_that_is_a_number_in_one_body_and_a_text_in_another_is_a_marker_in_both() -> None:
@@ -332,6 +340,17 @@ def test_of_a_variable_the_value_is_a_secret_if_its_name_is_one() -> None:
     assert record["env"] == [{"key": "PORT", "value": "80"}, {"name": "API_TOKEN", "value": "text"}]
 
 
+def test_of_a_secret_the_type_stays_and_the_url_of_a_hook_is_one() -> None:
+    members = {
+        "secret": {"type": "secret_text", "value": "s3cr3t"}, "primaryKey": "id",
+        "build_hook": "https://a.example/hooks/s3cr3t", "hooks": [{"on": "push"}],
+    }  # fmt: skip
+    record = profile(Api(item=lambda project: {**plain_project(project), **members}))["record"]
+    assert record["secret"] == {"type": "secret_text", "value": "text"}
+    assert (record["primaryKey"], record["build_hook"]) == ("id", "text")
+    assert record["hooks"] == [{"on": "push"}]
+
+
 def test_a_marker_in_a_member_with_the_name_of_a_secret_stays() -> None:
     api = Api(item=lambda project: {**plain_project(project), "key": project.id})
     assert profile(api)["record"]["key"] == "{project.id}"
@@ -375,7 +394,8 @@ def test_a_list_says_one_page() -> None:
         return {
             "projects": items, "next": f"{BASE}/v1/projects?page=2", "next_cursor": "bmV4dA==",
             "hasMore": True, "page": 1, "total": 250, "total_pages": 13, "limit": 20,
-            "total_ms": 7, "paging": {"next": {"after": "x"}, "prev": None}, "has_next_page": True,
+            "total_ms": 7, "per_page": 20, "pageSize": 20, "isLast": False,
+            "paging": {"next": {"after": "x"}, "prev": None}, "has_next_page": True,
         }  # fmt: skip
 
     link = f"<{BASE}/v1/projects?page=2>; rel=next"
@@ -386,6 +406,7 @@ def test_a_list_says_one_page() -> None:
     assert body == {
         "next": None, "next_cursor": None, "hasMore": False, "page": 1, "total": "{count}",
         "total_pages": 1, "limit": 20, "total_ms": 7, "has_next_page": False,
+        "per_page": 20, "pageSize": 20, "isLast": True,
         "paging": {"next": {"after": None}, "prev": None},
     }  # fmt: skip
     assert found.document["list"]["headers"] == {"X-Page": "1"}
@@ -408,6 +429,16 @@ def test_header_fields_that_are_computed_are_in_no_profile() -> None:
     parts = [document["list"], document["create"], document["deployment"]]
     for part in (*parts, *document["errors"].values()):
         assert part.get("headers", {}).keys() <= {"Cache-Control", "Vary"}
+
+
+def test_a_header_field_that_varies_in_one_kind_of_response_is_in_none() -> None:
+    numbers = count()
+    log = Api(headers={"X-Index": "1"}).log()
+    for exchange in log.exchanges:
+        exchange.headers.replace_header("X-Index", str(next(numbers)))
+    found = inferred(log)
+    assert "X-Index" not in json.dumps(found.document)
+    assert "/create/headers/X-Index: left out, as it varies" in found.notes
 
 
 # Statuses
@@ -450,6 +481,19 @@ def test_a_list_that_was_read_between_belongs_to_the_status_that_it_shows() -> N
     assert document["list"]["body"]["projects"][0]["url"] == {CHOICE: {"done": "u", "": None}}
 
 
+def test_with_a_status_that_no_list_has_shown_a_project_is_as_with_the_one_before() -> None:
+    def item(project: Project) -> Any:
+        more = {} if project.status == "done" else {"pending": project.deployment_id}
+        return {"id": project.id, "name": project.name, **more}
+
+    log = Api(item=item, run=("queued", "building", "done")).log()
+    lists = [each for each in log.exchanges if each.purpose == "list"]
+    others = tuple(each for each in log.exchanges if each is not lists[3])
+    document = inferred(Log(BASE, others)).document
+    pending = document["list"]["body"]["projects"][0]["pending"]
+    assert pending == {CHOICE: {"queued": "{deployment.id}", "building": "{deployment.id}"}}
+
+
 def test_a_status_that_only_the_project_has_shown_is_one() -> None:
     def item(project: Project) -> Any:
         return {**plain_project(project), "latest": {"status": project.status}}
@@ -490,30 +534,39 @@ def test_a_given_deployment_is_the_one_of_the_profile(run: tuple[str, ...]) -> N
 def test_codes_stay_in_an_error_and_prose_does_not() -> None:
     def rejecting(status: int, code: str) -> Any:
         return {
-            "error": {"code": f"E{status}", "type": "NotFoundError", "reason": "no_route"},
+            "error": {"code": f"E{status}", "type": "NotFoundError", "reason": "NoRoute"},
             "message": f"There is no {code}.", "title": HTTPStatus(status).phrase,
             "resource": "projects", "status": str(status), "docs": "https://acme.example/errors",
-            "description": "Unauthorized access", "path": "/v1/stub-verify-2", "retry": False,
+            "description": "Unauthorized access", "number": 2000 + len(code),
+            "path": "/v1/stub-verify-2", "retry": False,
         }  # fmt: skip
 
     errors = profile(Api(error=rejecting))["errors"]
     assert errors["token_missing"]["body"] == {
-        "error": {"code": "E401", "type": "NotFoundError", "reason": "no_route"},
+        "error": {"code": "E401", "type": "NotFoundError", "reason": "NoRoute"},
         "message": "{error.detail}", "title": "{error.title}", "resource": "projects",
         "status": "401", "docs": "https://acme.example/errors", "retry": False,
-        "description": "{error.detail}", "path": "{error.detail}",
+        "description": "{error.detail}", "path": "{error.detail}", "number": 2008,
     }  # fmt: skip
     default = errors["default"]["body"]
     assert default["error"] == {
         "code": "{error.code}",
         "type": "NotFoundError",
-        "reason": "no_route",
+        "reason": "NoRoute",
     }
     assert (default["status"], default["title"]) == ("{error.status:text}", "{error.title}")
+    assert default["number"] == "{error.status}"
+
+
+def test_the_error_of_a_wrong_token_is_that_of_a_missing_one_if_it_was_not_seen() -> None:
+    log = Api().log()
+    seen = [each for each in log.exchanges if not each.purpose.endswith("with a wrong token")]
+    errors = inferred(Log(BASE, tuple(seen))).document["errors"]
+    assert errors["token_invalid"] == errors["token_missing"]
 
 
 def test_an_error_that_is_no_error_of_its_kind_is_not_in_a_profile() -> None:
-    """As an unknown path that is 200, or an error without JSON."""
+    """As an unknown path that is 200; of one without JSON the status stays."""
     log = Api().log()
     exchanges = []
     for exchange in log.exchanges:
@@ -524,8 +577,10 @@ def test_an_error_that_is_no_error_of_its_kind_is_not_in_a_profile() -> None:
         exchanges.append(exchange)
     log = Log(BASE, tuple(exchanges))
     found = inferred(log)
-    assert found.document["errors"].keys() == {"token_missing", "token_invalid"}
-    assert "/errors/deployment_not_found is left out: its body is no JSON" in found.notes
+    errors = found.document["errors"]
+    assert errors.keys() == {"token_missing", "token_invalid", "deployment_not_found"}
+    assert errors["deployment_not_found"] == {"status": 404, "body": None}
+    assert "/errors/deployment_not_found/body is left out: it is no JSON" in found.notes
     assert observed(log).templates["errors/not_found"].status == 200
 
 
@@ -550,8 +605,8 @@ def test_what_varies_is_told_once_for_each_place() -> None:
 def test_what_is_no_strict_json_is_left_out_and_told() -> None:
     found = inferred(Api(deployment=lambda _: b'{"id": 1, "id": 2, "status": "x"}').log())
     assert "deployment" not in found.document
-    (note,) = [each for each in found.notes if each.startswith("/deployment is left out")]
-    assert "its body is no strict JSON: " in note
+    (note,) = [each for each in found.notes if each.startswith("/deployment/body is left out")]
+    assert "it is no strict JSON: " in note
 
 
 def test_a_body_that_is_too_large_is_left_out_and_told() -> None:
@@ -559,8 +614,10 @@ def test_a_body_that_is_too_large_is_left_out_and_told() -> None:
     api = Api(deployment=lambda each: {**plain_deployment(each), "many": many})
     found = inferred(api.log())
     assert "deployment" not in found.document
-    assert "/deployment is left out: its body is too large" in found.notes
+    assert "/deployment/body is left out: it is too large" in found.notes
     assert len(observed(api.log()).remarks) == 1
+    long = Api(item=lambda each: {**plain_project(each), "text": "x" * 30_000})
+    assert inferred(long.log()).document.keys() & {"list", "create"} == set()
 
 
 def test_what_a_profile_cannot_have_is_left_out() -> None:

@@ -59,6 +59,7 @@ IDS: list[tuple[Any, Any, Any, Any]] = [
     ({"name": "new", "latest_deployment_id": "d"}, [], {"x": "new", "y": "d"}, None),
     ({"uuid": "p2", "latest_deployment": {"id": "d"}}, [], {"uuid": "p2", "x": "d"}, ("uuid",)),
     ({"name": "projects/7", "displayName": "new"}, [], {"name": "projects/7"}, ("name",)),
+    ({"ID": "new", "Index": 56}, [], {"Index": 56}, ("ID",)),
 ]  # fmt: skip
 
 
@@ -69,27 +70,28 @@ def test_the_id_is_what_creation_and_list_share_alone(
     assert find_id(item, others, creation, "new") == path
 
 
-# Members beside the id of a project, and what may be the id of its deployment.
+# Members beside the id `p` of a project, and what may be the id of its deployment.
 CANDIDATES: list[tuple[Any, list[str]]] = [
-    ({"deployment": "d"}, ["d"]),
-    ({"owner": {"id": "o"}, "latestDeployments": [{"id": "d"}]}, ["d", "o"]),
-    ({"autoDeploy": "yes", "deployId": "d", "buildCommand": "make"}, ["d", "yes", "make"]),
-    ({"_links": {"x": {"href": "/v1/deployments/d%201"}}}, ["d 1"]),
-    ({"jobs": [{"id": 7}], "runtime": "node", "built_at": 5}, ["7"]),
-    ({"build": {"url": "https://a.example", "text": "a b"}, "ok": True}, []),
-    ({"release": {"id": "p"}}, []),
-    ({"build": {f"v{n}": f"x{n}" for n in range(20)}}, [f"x{n}" for n in range(8)]),
-    ({"deploy_key": "k", "deploy_token": "t", "job": {"ref": "r"}}, ["r"]),
-    ({"taskUid": 9, "action_id": "a"}, ["9", "a"]),
-    ({"batchUid": "b", "region": "fra"}, ["b"]),
-    ({"name": "projects/7/operations/o-1"}, ["o-1"]),
+    ({"deployment": "d"}, ["d", "p"]),
+    ({"owner": {"id": "o"}, "latestDeployments": [{"id": "d"}]}, ["d", "o", "p"]),
+    ({"autoDeploy": "yes", "deployId": "d", "buildCommand": "make"}, ["d", "yes", "p", "make"]),
+    ({"_links": {"x": {"href": "/v1/deployments/d%201"}}}, ["d 1", "p"]),
+    ({"jobs": [{"id": 7}], "runtime": "node", "built_at": 5}, ["7", "p"]),
+    ({"build": {"url": "https://a.example", "text": "a b"}, "ok": True}, ["p"]),
+    ({"release": {"id": "p"}}, ["p"]),
+    ({"build": {f"v{n}": f"x{n}" for n in range(20)}}, [*(f"x{n}" for n in range(20)), "p"]),
+    ({"deploy_key": "k", "deploy_token": "t", "job": {"ref": "r"}}, ["r", "p"]),
+    ({"taskUid": 9, "action_id": "a"}, ["9", "a", "p"]),
+    ({"batchUid": "b", "region": "fra"}, ["b", "p"]),
+    ({"name": "projects/7/operations/o-1"}, ["o-1", "p"]),
+    ({"latest": "sites/shop/versions/v-1", "pipeline": {"id": 7}}, ["v-1", "7", "p"]),
 ]
 
 
 @pytest.mark.parametrize(("members", "ids"), CANDIDATES)
 def test_ids_of_deployments_are_sought_first_where_a_name_says_so(members: Any, ids: Any) -> None:
-    found = candidates_in([{"id": "p", **members}], [], "p", among=None)
-    assert [each.id for each in found] == [*ids, "p"]
+    found = candidates_in([{"id": "p", **members}], [], "p")
+    assert [each.id for each in found] == ids
 
 
 FIELDS = {
@@ -218,6 +220,16 @@ def recorded(log: Log) -> Log:
     """The log as somebody has recorded it."""
     exchanges = [replace(each, purpose="") for each in log.exchanges]
     return Log(log.base, tuple(exchanges))
+
+
+def test_the_name_counts_in_the_member_of_the_request_too() -> None:
+    api = Api(
+        item=lambda each: {"uid": each.name, "created_at": each.time},
+        created=lambda each: (202, {}, {"taskUid": 8054, "indexUid": each.name}),
+        request={"uid": NAME, "type": "web"},
+    )
+    way = find_way(api.log())
+    assert (way.latest_item["uid"], way.created_id) == (NAME, NAME)
 
 
 class Late:
