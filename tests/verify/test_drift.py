@@ -62,13 +62,15 @@ OWNER = on_projects(put(owner={"id": "u-1", "plan": "pro"}))
 NEAR = on_projects(put(created_at="2026-01-04T09:00:00.123Z"))
 TAGS = on_projects(put(tags=["a"]))
 NOW = lambda _: int(time.time() * 1000)  # noqa: E731
+HOSTS = [{"name": "a.example"}, {"name": "b.example"}]
 STEPS = [{"id": 1}, {"id": 2, "log": "x"}]
 RICH = (
     OWNER, NEAR, TAGS, on("created", body=put(at=NOW)),
-    on_deployment(put(steps=STEPS, load=lambda _: time.time(), size=1)),
+    on_deployment(put(steps=STEPS, hosts=HOSTS, load=lambda _: time.time(), size=1)),
     on("list", headers={"X-Limit": "9"}),
     on_errors(lambda body: {"error": {"code": body["code"], "message": "It is so.", "at": 1}}),
 )  # fmt: skip
+ERRORS = (on("list", body=put(errors=[])),)
 BARE = (on("list", body=lambda body: body["projects"]),)
 ENVELOPES = (
     inside("data", "created"), inside("data", "deployment"), on("list", body=put(page=1)),
@@ -91,12 +93,14 @@ CHANGES: dict[str, tuple[tuple[Change, ...], tuple[Change, ...], list[str]]] = {
         on_projects(put(owner=renamed("plan", "tier"))),
         on("created", body=put(at=17, created_at="today")),
         on_deployment(put(steps=[{"id": 1}, {"id": 2}], load=str, size="1")),
+        on_deployment(put(hosts=[{"ip": 1}, {"ip": 2}])),
         on("list", headers={"X-Limit": None}), in_error(put(at="1", code="no_route")),
         in_error(renamed("message", "msg")),
     ), ["/list/headers/X-Limit", "/list/body/projects/0/owner/plan", "/create/body/created_at",
         "/create/body/owner/plan", "/create/body/at", "/deployment/body/steps/1/log",
-        "/deployment/body/load", "/deployment/body/size", "/errors/not_found/body/error/code",
-        "/errors/not_found/body/error/message", "/errors/not_found/body/error/at"]),
+        "/deployment/body/hosts/0/name", "/deployment/body/load", "/deployment/body/size",
+        "/errors/not_found/body/error/code", "/errors/not_found/body/error/message",
+        "/errors/not_found/body/error/at"]),
     "no status in a deployment": ((), (on_deployment(without("status")),), [
         "/deployment/body/status"]),
     "statuses of responses": ((), (
@@ -125,6 +129,8 @@ CHANGES: dict[str, tuple[tuple[Change, ...], tuple[Change, ...], list[str]]] = {
     "no JSON any more": ((), (on("list", raw=b"<p>"),), ["unseen: list"]),
     "no JSON of a deployment": ((), (on("deployment", raw=b"<p>"),), ["/deployment/body"]),
     "no array in the list": ((), (on("list", body=lambda _: {"count": 0}),), [
+        "/list/body/projects"]),
+    "another array than that of the list": (ERRORS, (on("list", body=put(projects=None)),), [
         "/list/body/projects"]),
     "an empty list": ((), (on_list(lambda _: []),), ["/list/body"]),
     "texts in the list": ((), (on_list(lambda found: [each["id"] for each in found]),), [
