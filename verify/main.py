@@ -164,7 +164,8 @@ def case_of(log: Log, seen: Observation) -> Case:
 def expected(like: Profile | None, sends_own_member: bool) -> Observation:
     """What the script sees of the stub."""
     log = expected_log(like, sends_more=sends_own_member)
-    return observe(log, find_way(log, Hints(profile=like)))
+    read = [each.deployment_id for each in log.exchanges if each.purpose == DEPLOYMENT]
+    return observe(log, find_way(log, Hints(deployment=read[0], profile=like)))
 
 
 def sends_more(way: Way) -> bool:

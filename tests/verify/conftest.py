@@ -12,7 +12,7 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from email.message import Message
@@ -25,7 +25,7 @@ from profiles.markers import replaced
 from profiles.profile import make_profile
 from tests.contract import CREATED
 from tests.program import run
-from verify.exchange import Exchange
+from verify.exchange import PROJECTS, Exchange
 from verify.inputs import Inputs
 from verify.main import Result, judge
 from verify.options import Options
@@ -294,12 +294,22 @@ class Direct:
 
 
 def judged(
-    service: Service, level: str = "read", like: Any = None, *, saves: bool = False
+    service: Service,
+    level: str = "read",
+    like: Any = None,
+    *,
+    saves: bool = False,
+    deployment: str = "",
+    more: Sequence[bytes] = (),
 ) -> Result:
-    """What a session with a service shows, with a profile if there is one."""
+    """What a session with a service shows, with a profile if there is one.
+
+    `more` are the bodies of creations that are sent at its end, as a recorded suite may do.
+    """
     client = Direct(service)
     profile = make_profile(like) if like else None
-    hints = Hints(request=profile.request if profile else None, profile=profile)
+    request = profile.request if profile else None
+    hints = Hints(deployment=deployment, request=request, profile=profile)
     plan = Plan(
         token=TOKEN,
         writes=level == "write",
@@ -309,8 +319,11 @@ def judged(
         hints=hints,
     )
     session = Session(client, plan, sleep=client.sleep, clock=client.clock)
+    session.ask_all()
+    for body in more:
+        session.send("", "POST", PROJECTS, body, {"Content-Type": "application/json"})
     options = Options(write=level == "write", save=Path("profile.json") if saves else None)
-    return judge(session.ask_all(), options, Inputs(hints), TOKEN)
+    return judge(session.log, options, Inputs(hints), TOKEN)
 
 
 class Verified(NamedTuple):

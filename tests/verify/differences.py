@@ -216,6 +216,9 @@ DIFFERENCES = [
     read("deployment moved", broken(DEP_PATH), on("deployment", status=301, headers=AWAY, raw=b"")),
     read("without id and status", differs(DID, OWNER) | broken(STATUS),
          on_deployment(without("id", "status")), on_deployment(put(project_id=7))),
+    write("a status in an array of it", NOTHING, on_deployment(
+        lambda body: {**without("status")(body), "parts": [{"status": body["status"]}]}
+    )),
     read("another deployment", broken(DEP_ID), on_deployment(put(id="d-0"))),
     read("one deployment for all ids", broken(DEP_ID) | differs(DEP_404), on(
         "no deployment", status=200, headers={"Content-Type": JSON}, body=lambda _: ANOTHER

@@ -203,6 +203,29 @@ def test_a_service_whose_deployments_nothing_names_has_no_drift() -> None:
     assert found == []
 
 
+def test_a_named_deployment_is_compared_where_no_response_names_one() -> None:
+    hidden = on_projects(without("latest_deployment_id"))
+    saved = judged(Service(hidden), "write", saves=True, deployment="d-1").inferred
+    assert saved
+    change = on_deployment(without("created_at"))
+    result = judged(Service(hidden, change), "write", saved.document, deployment="d-1")
+    (finding,) = result.findings_of(KINDS)
+    assert finding.text.startswith("/deployment/body/created_at: ")
+
+
+def test_a_rejected_creation_is_compared_with_that_of_the_profile() -> None:
+    own = on("invalid", status=400, body=lambda _: {"id": "invalid_argument"})
+    saved = judged(Service(own), "write", saves=True, more=[b"{}"]).inferred
+    assert saved
+    for change, places in (
+        ((), []),
+        ((on("invalid", body=put(id="bad_name")),), ["/errors/invalid_body/body/id"]),
+    ):
+        result = judged(Service(own, *change), "write", saved.document, more=[b"{}"])
+        found = [each.text.partition(": ")[0] for each in result.findings_of(KINDS)]
+        assert found == places
+
+
 def test_a_broken_rule_is_a_finding_where_no_drift_is_one() -> None:
     result, found = compare(profile_of(()), (on_deployment(without("status")),))
     assert len(found) == 1
