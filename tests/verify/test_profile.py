@@ -7,11 +7,13 @@ from collections.abc import Callable
 from dataclasses import replace
 from http import HTTPStatus
 from itertools import count
+from random import Random
 from typing import Any
 from urllib.parse import quote
 
 import pytest
 
+from profiles.ids import opaque_form
 from profiles.markers import CHOICE
 from profiles.profile import Profile, make_profile
 from tests.services import DOCUMENTS
@@ -695,6 +697,12 @@ def test_ids_are_examples_or_made_from_a_marker(
     assert str(ids["projects"]).startswith(str(projects))
     assert ids["deployments"].startswith(deployments)
     assert "prj_7044" not in ids.values()
+
+
+def test_an_id_that_is_a_ulid_has_examples_that_are_ulids() -> None:
+    form = opaque_form("dep_01KB4X9V3T5N8Q2ZC7RD6MHJWE")
+    for seed in range(50):
+        assert re.fullmatch("dep_[0-7][0-9A-HJKMNP-TV-Z]{25}", form.make(Random(seed)))
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
