@@ -1,5 +1,6 @@
 """The options of the program, one row each: `--help` is their reference."""
 
+import math
 import random
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -120,6 +121,12 @@ class Integer(click.IntRange):
 
 class Number(click.FloatRange):
     name = "number"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        number = super().convert(value, param, ctx)
+        if math.isnan(number):  # which is neither below the least nor above the most
+            self.fail(f"{value!r} is not a valid number.", param, ctx)
+        return number
 
 
 class Several(click.types.StringParamType):

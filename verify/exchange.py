@@ -14,7 +14,7 @@ from .limits import Limited
 NOTHING = object()
 """What a body that is no JSON has, and what is at a path that a value does not have."""
 
-MANY_DIGITS = re.compile(rb"\d{309}")  # of an integer that may be larger than any double
+MANY_DIGITS = re.compile(rb"(?<!\d)\d{309}")  # of an integer that may be larger than any double
 
 PROJECTS = "/v1/projects"
 DEPLOYMENTS = "/v1/deployments/"

@@ -216,20 +216,31 @@ def operation_of(exchange: Exchange) -> Operation | None:
 def response_of(exchange: Exchange, base: str) -> Response:
     """The response of the service, whose own URLs lead to the proxy: a test follows them."""
     own = OWN_FIELDS | named_in(exchange.header("Connection") or "")
-    if exchange.method == "HEAD":
-        own -= {"content-length"}
     here = request.host_url.rstrip("/")
     fields = []
     for name, value in exchange.headers.items():
         if name.lower() not in own:
-            fields.append((name, str(value).replace(f"{base}/v1", f"{here}/v1")))
+            line = re.sub(r"[\r\n]+[ \t]*", " ", str(value))  # of a folded one (RFC 9112 §5.2)
+            fields.append((name, line.replace(f"{base}/v1", f"{here}/v1")))
     content = exchange.content
     for slash in ("/", "\\/"):  # JSON may have it escaped
         old = f"{base}/v1".replace("/", slash).encode()
         content = content.replace(old, f"{here}/v1".replace("/", slash).encode())
-    response = Response(content, exchange.status)
+    response = Passed(content, exchange.status)
+    size = exchange.header("Content-Length") if exchange.method == "HEAD" else str(len(content))
+    if size and exchange.status not in (204, 304):
+        fields.append(("Content-Length", size))
     response.headers = Headers(fields)
     return response
+
+
+class Passed(Response):
+    """A response with the header fields of the service as they are: Flask would encode a Location
+    anew, and fail if it is no URL.
+    """
+
+    def get_wsgi_headers(self, environ: object) -> Headers:
+        return self.headers
 
 
 def json_response(document: Any) -> Response:

@@ -72,16 +72,22 @@ def without_repeats(
 ) -> list[Exchange]:
     """The first and the last of those in a row that have the same request and response.
 
-    In a row are those between which no other response to the same request stands.
+    In a row are those between which no other response to the same request stands, and for lists no
+    other one of a deployment: a list shows what belongs to a status, also if it stays the same.
     """
     rows: dict[Hashable, Row] = {}
     left_out: set[Exchange] = set()
+    changes = 0  # of deployments
     for exchange in exchanges:
         request = (exchange.method, exchange.target, exchange.token, exchange.body)
         response = response_of(exchange)
+        if exchange.is_list:
+            response = (response, changes)
         row = rows.get(request)
         if row is None or row.response != response:
             rows[request] = Row(response)
+            if exchange.is_deployment:
+                changes += 1
             continue
         if row.last:
             left_out.add(row.last)

@@ -23,7 +23,7 @@ LONG_WORD = 16  # of a word that may be a token
 # Guesses: names of members and parameters that hold secrets, beside those of header fields.
 SECRET_MEMBER = re.compile(
     "passw|passphrase|pwd|(^|_)pass(_|$)|credential|signature|(^|_)sig$|connection_?string"
-    "|(^|_)key$|(^|_)dsn$"
+    "|(^|_)key(_data|_pem)?$|(^|_)(dsn|pfx|p12|keystore)$"
 )
 NO_SECRET = re.compile(
     "page|next|cursor|continuation|_(id|name|type|count|at|in)$"
@@ -36,6 +36,7 @@ PLACEHOLDER = re.compile("redact|filter|saniti|mask|placeholder|removed|hidden",
 
 # A JSON Web Token of three parts, or of five (RFC 7519 §3.1); it begins with `{"` in base64.
 JWT = re.compile(r"(?<![\w-])eyJ[\w-]{4,}={0,2}\.[\w-]*={0,2}\.[\w-]*(\.[\w-]*\.[\w-]*)?")
+ENTITY = re.compile("&#|&[0-9A-Za-z]{1,8};")  # of HTML; a number may have no `;`
 KNOWN = re.compile(  # how the tokens of well-known services begin
     r"(?<![\w-])(whsec_|[rs]k_(live|test)_|gh[oprsu]_|github_pat_|gl[a-z]{2,4}-|xox[a-z]-|npm_|pypi-"
     r"|dop_v1_|hf_|SG\.|AKIA|AIza)[\w.-]{16,}|-----BEGIN [A-Z ]*PRIVATE KEY-----[^-]*"
@@ -81,7 +82,7 @@ class Secrets:
 def has(redactor: Redactor, text: str) -> bool:
     if redactor.text(text) != text:
         return True
-    if "&" not in text:
+    if not ENTITY.search(text):
         return False
     plain = unescape(text)
     return redactor.text(plain) != plain

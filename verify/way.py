@@ -182,7 +182,10 @@ def find_items_path(way: Way, hints: Hints) -> Path | None:
     if isinstance(at(body, path), list):
         return path
     created = way.creation.seen if way.creation else NOTHING
-    return find_items(body, way.created_name, created)
+    path = find_items(body, way.created_name, created)
+    if known and at(body, path) == []:
+        return None  # where a profile has it elsewhere, an empty array says nothing
+    return path
 
 
 def find_items(body: Any, name: str, created: Any) -> Path | None:

@@ -180,6 +180,7 @@ def test_the_copied_curl_repeats_the_request_and_no_more(console: Console, tmp_p
 DIFFERENCES = [
     (b"GET /v1/projects", b"X-Api-Key: a\r\nCookie: b\r\nX-Name: \xc3\xa9\r\n", b"",
      "without the headers X-Api-Key, Cookie, X-Name"),
+    (b"GET /v1/projects", b"X-Api-Key: a\r\n", b"", "without the header X-Api-Key"),
     (b"POST /v1/projects", b"", b"{\0}", "the body has secrets, or bytes that are no text"),
     (b"GET /v1/projects?x=`id`'<>", b"", b"", "the query is percent-encoded"),
     (b"GET /v1/projects?access_token=a", b"", b"", "the query has secrets"),

@@ -256,6 +256,7 @@ def test_the_keyboard_alone_is_enough(console: Console) -> None:
     for name in ("Request", "curl"):
         page.keyboard.press("ArrowRight")
         expect(page.get_by_role("tabpanel", name=name)).to_be_visible()
+        expect(page.get_by_role("tab", name=name, selected=True)).to_be_focused()
     page.keyboard.press("Escape")
     expect(console.inspector).to_be_hidden()
     expect(console.rows.nth(1).get_by_role("button")).to_be_focused()

@@ -5,7 +5,6 @@ import os
 import re
 import signal
 import socket
-import sys
 from importlib import import_module
 from pathlib import Path
 
@@ -15,22 +14,14 @@ from cli.options import OPTIONS
 from deployment_stub import Stub, StubError
 from deployment_stub.pytest_options import ROWS
 from tests.conftest import ROOT
-from tests.docs.documents import execute
 from tests.program import environment, process
 from tests.wire import call, port_of
 
 pytestmark = pytest.mark.process
 
 PROGRAM = {"STUB_PROGRAM": str(ROOT / "app.py")}
-# What Python runs that is killed, with a stub.
+# What Python runs that is killed, with a stub, and without pytest.
 KILLED = """
-from deployment_stub import Stub
-
-stub = Stub()
-print(stub.url, flush=True)
-input()
-"""
-WITHOUT_PYTEST = """
 import sys
 
 sys.modules["pytest"] = None
@@ -40,8 +31,9 @@ import importlib.util
 importlib.util.find_spec = lambda name: None if name == "pytest" else find(name)
 from deployment_stub import Stub
 
-with Stub(empty=True) as stub:
-    print(stub.coverage()["met"])
+stub = Stub()
+print(stub.url, flush=True)
+input()
 """
 
 
@@ -49,18 +41,26 @@ def variables(**more: str) -> dict[str, str]:
     return environment({**PROGRAM, **more})
 
 
-def names_in(stub: Stub) -> list[str]:
-    document = call(stub.url, "/v1/projects").json
-    return [each["name"] for each in document["projects"]]
-
-
-def test_it_serves_in_its_block_and_ends_with_it(tmp_path: Path) -> None:
+def test_it_serves_in_its_block_as_its_options_say_and_ends_with_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A list is an option that is repeated; none is left out by `False` and `None`."""
+    monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)
     seed = tmp_path / "a seed.json"
     seed.write_text('{"projects": [{"name": "of the seed"}]}', "utf-8")
-    with Stub(environ=variables(), seed=seed) as stub:
+    outcome = ["*-fails=failed", "canceled"]
+    own = {"seed": seed, "strict": False, "freeze": None, "pace": 0, "outcome": outcome}
+    with Stub(environ=variables(), **own) as stub:
         assert stub.token == "dev-token"
-        assert names_in(stub) == ["of the seed"]
+        assert [each["name"] for each in projects_of(stub)] == ["of the seed"]
         assert [each["status"] for each in stub.requests()] == [200]
+        statuses = []
+        for name in ("shop", "shop-fails"):
+            made = call(stub.url, "/v1/projects", body=json.dumps({"name": name}).encode()).json
+            path = f"/v1/deployments/{made['latest_deployment_id']}"
+            statuses.append(call(stub.url, path).json["status"])
+        assert statuses == ["canceled", "failed"]
+        assert_has_worlds(stub, monkeypatch)
         connection = socket.create_connection(("127.0.0.1", port_of(stub.url)), timeout=30)
     with connection:
         assert connection.recv(1) == b""
@@ -68,39 +68,21 @@ def test_it_serves_in_its_block_and_ends_with_it(tmp_path: Path) -> None:
         stub.freeze()
 
 
-def test_its_options_are_those_of_the_program() -> None:
-    """A list is an option that is repeated; none is left out by `False` and `None`."""
-    with Stub(
-        environ=variables(),
-        strict=False,
-        empty=True,
-        pace=0,
-        outcome=["*-fails=failed", "canceled"],
-        seed=None,
-    ) as stub:
-        assert names_in(stub) == []
-        statuses = []
-        for name in ("shop", "shop-fails"):
-            body = json.dumps({"name": name}).encode()
-            made = call(stub.url, "/v1/projects", body=body).json
-            path = f"/v1/deployments/{made['latest_deployment_id']}"
-            statuses.append(call(stub.url, path).json["status"])
-        assert statuses == ["canceled", "failed"]
+def projects_of(stub: Stub) -> list[dict[str, str]]:
+    found: list[dict[str, str]] = call(stub.url, "/v1/projects").json["projects"]
+    return found
 
 
-def test_a_world_is_another_one_of_the_program(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)
-    with Stub(environ=variables(), empty=True) as stub:
-        world = stub.world("job-42")
-        assert (world.url, world.token) == (stub.url, "dev-token.job-42")
-        call(world.url, "/v1/projects", token=world.token)
-        assert len(world.requests()) == 1
-        assert stub.requests() == []
-        assert stub.world("other").world("job-42").requests() == []  # it starts anew
-        with pytest.raises(ValueError, match="1 to 64 of A-Z a-z 0-9 _ -, not 'job 42'"):
-            stub.world("job 42")
-        monkeypatch.setenv("PYTEST_XDIST_WORKER", "gw1")
-        assert stub.world("job-42").token == "dev-token.job-42-gw1"
+def assert_has_worlds(stub: Stub, monkeypatch: pytest.MonkeyPatch) -> None:
+    world = stub.world("job-42")
+    assert (world.url, world.token) == (stub.url, "dev-token.job-42")
+    call(world.url, "/v1/projects", token=world.token)
+    assert len(world.requests()) == 1
+    assert stub.world("other").world("job-42").requests() == []  # it starts anew
+    with pytest.raises(ValueError, match="1 to 64 of A-Z a-z 0-9 _ -, not 'job 42'"):
+        stub.world("job 42")
+    monkeypatch.setenv("PYTEST_XDIST_WORKER", "gw1")
+    assert stub.world("job-42").token == "dev-token.job-42-gw1"
 
 
 def test_an_unknown_option_is_named_with_those_that_there_are() -> None:
@@ -116,37 +98,27 @@ def test_a_program_that_cannot_start_says_why() -> None:
     assert rest == ["error: Invalid value for '--pace': 'soon' is not a valid number."]
 
 
-def test_what_fail_on_finds_is_an_error_of_the_end_unless_the_block_has_one() -> None:
-    judged = variables(STUB_FAIL_ON="violations")
+def test_each_program_has_a_log_and_a_verdict_which_is_an_error_of_the_end_unless_there_is_one(
+    tmp_path: Path,
+) -> None:
+    judged = variables(STUB_FAIL_ON="violations", STUB_LOG=str(tmp_path / "stub.jsonl"))
     finding = r"ended: its status is 1\n[\s\S]*finding: violations: no operation: GET /v2 "
     with pytest.raises(StubError, match=finding), Stub(environ=judged) as stub:
         call(stub.url, "/v2")
     with pytest.raises(ZeroDivisionError), Stub(environ=judged) as stub:
-        assert call(stub.url, "/v2").status_code / 0
-
-
-def test_each_program_has_a_log_of_its_own(tmp_path: Path) -> None:
-    logged = variables(STUB_LOG=str(tmp_path / "stub.jsonl"))
-    for name in ("one", "two"):
-        with Stub(environ=logged) as stub:
-            call(stub.url, f"/v1/{name}")
+        assert call(stub.url, "/v3").status_code / 0
     files = sorted(tmp_path.iterdir(), key=lambda path: path.stat().st_mtime_ns)
-    for file, name in zip(files, ("one", "two"), strict=True):
+    for file, path in zip(files, ("/v2", "/v3"), strict=True):
         assert re.fullmatch(rf"stub\.{os.getpid()}(-\d+)?\.jsonl", file.name)
-        assert f"/v1/{name}" in file.read_text("utf-8")
+        assert path in file.read_text("utf-8")
 
 
-def test_it_ends_with_a_process_that_is_killed() -> None:
+def test_it_does_without_pytest_and_ends_with_a_process_that_is_killed() -> None:
     with process("-c", KILLED, env=PROGRAM, stdin=-1) as started:
         url = started.stdout.readline().strip()
         with socket.create_connection(("127.0.0.1", port_of(url)), timeout=30) as connection:
             os.kill(started.pid, signal.SIGKILL)
             assert connection.recv(1) == b""
-
-
-def test_it_does_without_pytest() -> None:
-    done = execute([sys.executable, "-c", WITHOUT_PYTEST], ROOT, **PROGRAM)
-    assert (done.returncode, done.stdout) == (0, "0\n"), done.stderr
 
 
 def test_the_plugin_takes_its_options_and_the_program_has_them_all() -> None:

@@ -95,6 +95,7 @@ INVALID: list[tuple[dict[str, Any], str]] = [
                    "others": [str(number) for number in range(60, 120)]}}, "/statuses"),
     ({"deployment": {"body": {STATUS: {"a\u0007": 1}}}},
      "/deployment/body"),
+    ({"record": {STATUS: {"a\u0007": 1}}, **in_list(["{record}"])}, "/record"),
     (ids("prj_"), "/ids/projects"),
     (ids(1, ""), "/ids/deployments"),
     (ids("{project.name}-{project.name}", "{project.id}{project.name}"),

@@ -106,7 +106,8 @@ def test_a_stalled_response_comes_late_and_what_the_client_does_is_seen() -> Non
         "createProject": "not met",
         "getDeployment": "closed after N s",
     }
-    assert [each.text for each in failures.findings()] == ["waits: listProjects after stalled"]
+    (finding,) = failures.findings()
+    assert (finding.text, finding.first_name) == ("waits: listProjects after stalled", "#1")
 
 
 def test_a_fault_of_the_tests_and_an_operation_that_never_succeeded_meet_no_failure() -> None:

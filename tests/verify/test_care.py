@@ -12,6 +12,7 @@ import pytest
 from tests.verify import differences as parts
 from tests.verify.conftest import TOKEN, Request, Response, Service, listening, verify
 from tests.verify.differences import first, on, on_listed, put, without
+from verify.limits import Limited
 
 pytestmark = pytest.mark.process
 
@@ -202,11 +203,18 @@ def test_a_deployment_that_a_header_field_names_is_found() -> None:
     assert (done.status, done.parts[parts.STATUS]["verdict"]) == (0, "kept")
 
 
-LARGE = {
+LARGE: dict[str, Any] = {
     "deep": json.loads('{"a": ' * 450 + "1" + "}" * 450),
-    "long": "x" * 1_000_000,
-    "wide": [{"id": f"p-{n}", "name": "x" * 20, "in": {"a": [1, 2]}} for n in range(25_000)],
+    "long": "x" * 3_500_000,
+    "wide": [{"id": f"p-{n}", "name": "x" * 20, "in": {"a": [1, 2]}} for n in range(5_000)],
 }
+
+
+def test_of_a_large_body_a_part_is_looked_at() -> None:
+    for value in (*LARGE.values(), dict.fromkeys(map(str, range(1001)))):
+        assert Limited(value).is_cut
+    for value in (LARGE["wide"][:100], "x" * 20_000):
+        assert not Limited(value).is_cut
 
 
 def test_a_large_response_is_judged_in_little_time() -> None:

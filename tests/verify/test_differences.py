@@ -8,37 +8,48 @@ from tests.conftest import TOKEN as OWN_TOKEN
 from tests.live import serving
 from tests.stub.greased import AXES, greased_app
 from tests.verify import differences as parts
-from tests.verify.conftest import Service, Verified, verify
+from tests.verify.conftest import Service, Verified, judged, told, verify
 from tests.verify.differences import DIFFERENCES, GROWTH, Difference, differs, on, to_post
-
-pytestmark = pytest.mark.process
 
 
 @pytest.mark.parametrize("difference", [*DIFFERENCES, *GROWTH], ids=lambda each: each.name)
 def test_a_difference_is_found_at_its_part(difference: Difference) -> None:
-    done = verify(difference.service, level=difference.level)
-    assert done.found == difference.findings, done.stdout
-    is_broken = any(verdict == "broken" for _, verdict in difference.findings)
-    assert done.status == (is_broken or "finding: unseen: " in done.stdout)
+    result = judged(difference.service, difference.level)
+    assert told(result) == difference.findings
+    kinds = {each.kind for each in result.findings} - {"unseen"}
+    assert kinds == {verdict for _, verdict in difference.findings} - {"could not check"}
+
+
+def verdict_of(part: str, service: Service, level: str) -> tuple[str, str]:
+    """The verdict of a part and its reason."""
+    (found,) = (each for each in judged(service, level).parts if each.part == part)
+    return found.verdict, found.reason
 
 
 def test_what_no_request_of_a_run_shows_is_not_seen() -> None:
-    done = verify(Service(sample=0))
     for part in (parts.BEARER, parts.POST_201, parts.TAKEN, parts.STATUS):
-        assert done.parts[part]["verdict"] == "not seen"
+        found = verdict_of(part, Service(sample=0), "read")
+        assert found == ("not seen", "no response showed it")
+
+
+# A service, and the verdict on the token with its reason.
+BEARERS = [
+    (Service(sample=0), "kept", ""),  # for the created deployment, too
+    (Service(to_post(302)), "not seen", "no response showed it"),
+    (Service(to_post(415)), "not seen", "no response showed it"),
+    (Service(to_post(503)), "could not check", "503"),
+]
 
 
 def test_the_token_is_kept_where_each_operation_was_asked() -> None:
-    for service, verdict, reason in (
-        (Service(sample=0), "kept", ""),  # for the created deployment, too
-        (Service(to_post(302)), "not seen", "no response showed it"),
-        (Service(to_post(415)), "not seen", "no response showed it"),
-        (Service(to_post(503)), "could not check", "503"),
-    ):
-        done = verify(service, level="write")
-        part = done.parts[parts.BEARER]
-        assert done.found <= {(parts.BEARER, "could not check")}
-        assert (part["verdict"], part["reason"]) == (verdict, reason)
+    for service, verdict, reason in BEARERS:
+        assert verdict_of(parts.BEARER, service, "write") == (verdict, reason)
+
+
+def test_a_creation_with_the_name_alone_follows_a_400() -> None:
+    other = on("created", status=400, has=lambda each: b"stubverify" in each.body)
+    result = judged(Service(other), "write")
+    assert (told(result), result.unseen) == (differs(parts.INPUT), {})
 
 
 def verify_app(app: Flask) -> Verified:
@@ -46,22 +57,21 @@ def verify_app(app: Flask) -> Verified:
         return verify(f"http://127.0.0.1:{port}", level="write", env={"VERIFY_TOKEN": OWN_TOKEN})
 
 
+@pytest.mark.process
 def test_the_stub_keeps_and_confirms_all() -> None:
     done = verify_app(make_stub(seed=SAMPLE_SEED, pace=0))
     assert (done.status, done.found) == (0, set())
-    reasons = {each["reason"] for each in done.parts.values() if each["verdict"] == "not seen"}
-    assert reasons == {"no response showed it"}
     assert len(done.report["created"]) == 1
 
 
-def test_a_service_that_takes_a_name_alone_differs_and_gets_one_project() -> None:
+@pytest.mark.process
+def test_a_strict_stub_differs_and_gets_one_project() -> None:
     done = verify_app(make_stub(seed=SAMPLE_SEED, pace=0, strict=True))
     assert (done.status, done.found) == (0, differs(parts.INPUT))
     assert len(done.report["created"]) == 1
-    other = on("created", status=400, has=lambda each: b"stubverify" in each.body)
-    assert verify(Service(other), level="write").requests["deployment"]
 
 
+@pytest.mark.process
 def test_grease_is_no_difference_where_the_contract_leaves_it_open() -> None:
     done = verify_app(greased_app(tuple(AXES), 1, seed=SAMPLE_SEED, pace=0))
     assert done.found == differs(parts.POST_201, parts.ITEMS)  # success-code, and "Oldest first."

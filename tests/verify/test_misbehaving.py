@@ -109,10 +109,12 @@ def test_a_response_that_is_broken_is_a_sentence() -> None:
 def test_a_request_ends_with_its_thread() -> None:
     """However slowly something comes: the server has the end of the connection."""
     threads = threading.active_count()
+    started = time.monotonic()
     for start in (b"", OK, CHUNKED, OK + b"Content-Length: 9999\r\n\r\n"):
         with sending(start, b" ", pause=0.01) as url:
             assert HTTPClient(url, None, {}, timeout=0.1).send(LIST).failure == "timed out"
     assert threading.active_count() == threads
+    assert time.monotonic() - started < 10
 
 
 def test_the_name_has_no_address_or_none_in_time(monkeypatch: pytest.MonkeyPatch) -> None:

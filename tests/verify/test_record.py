@@ -173,6 +173,13 @@ def test_the_urls_of_the_service_lead_to_the_proxy() -> None:
     assert proxy.call("GET", PROJECTS).json == {"url": "http://localhost/v1/deployments/d-4"}
 
 
+def test_odd_header_fields_are_passed_on() -> None:
+    headers: dict[str, str | None] = {"Location": "http://[::1/ü", "X-Folded": "a\r\n b"}
+    done = Proxy(on("list", headers=headers)).call("GET", PROJECTS)
+    assert (done.status_code, done.headers["Location"]) == (200, "http://[::1/ü")
+    assert done.headers["X-Folded"] == "a b"
+
+
 def test_a_service_that_does_not_respond_is_told() -> None:
     proxy = Proxy(on("list", status=504))
     done = proxy.call("GET", PROJECTS)

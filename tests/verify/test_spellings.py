@@ -117,7 +117,8 @@ def test_what_is_no_secret_stays(text: str) -> None:
 def test_names_of_secrets() -> None:
     for name in (
         "password", "apiKey", "key", "private_key", "connectionString", "DSN", "sig", "accessToken",
-        "connection string", "X-Amz-Credential", "clientSecret",
+        "keyData", "client-key-data", "privateKeyPem", "connection string", "X-Amz-Credential",
+        "clientSecret",
     ):  # fmt: skip
         assert is_secret_name(name), name
     for name in (
