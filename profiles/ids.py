@@ -10,6 +10,8 @@ from string import ascii_lowercase, ascii_uppercase, digits
 UUID = re.compile(
     r"(?<![0-9a-z])[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}(?![0-9a-z])", re.I
 )
+ULID = re.compile("[0-7][0-9A-HJKMNP-TV-Z]{25}")  # 128 bits in the base32 of Crockford
+LETTERS_OF_ULID = "ABCDEFGHJKMNPQRSTVWXYZ"
 HEXADECIMAL = "0123456789abcdef"
 VERSION = 14  # the place of the version in a UUID (RFC 9562 §4)
 VARIANT = 19
@@ -85,6 +87,8 @@ class Opaque:
             alphabet = self._alphabet(char)
             if char in digits[1:] and not made and not self.is_hexadecimal:
                 alphabet = digits[1:]  # a number does not begin with zero
+            if self.is_ulid and not made:
+                alphabet = digits[:8]
             made += source.choice(alphabet)
         return made
 
@@ -93,11 +97,17 @@ class Opaque:
         if self.is_hexadecimal and char.isalnum():
             is_upper = char.isupper() or self._varied == self._varied.upper()
             return HEXADECIMAL.upper() if is_upper else HEXADECIMAL
+        if self.is_ulid and char in ascii_uppercase:
+            return LETTERS_OF_ULID
         if char in digits:
             return digits
         if char in ascii_lowercase:
             return ascii_lowercase
         return ascii_uppercase if char in ascii_uppercase else char
+
+    @cached_property
+    def is_ulid(self) -> bool:
+        return ULID.fullmatch(self.rest) is not None
 
     @cached_property
     def is_hexadecimal(self) -> bool:

@@ -19,9 +19,19 @@ from .guesses import COMPUTED, NEXT_WORDS, NO_COUNT_WORDS, PAGE_WORDS, SIZE_WORD
 from .kinds import CREATE, DEPLOYMENT, LIST
 from .observation import NEWEST, OLDEST, Observation, Template
 from .observe import clock_of, without_data
-from .privacy import TEXT, Privacy
+from .privacy import TEXT, Privacy, lower_texts
 from .spellings import Secrets
-from .values import at, is_number, is_same, last_name, with_scalars, with_value, words_of
+from .values import (
+    at,
+    is_number,
+    is_same,
+    last_name,
+    scalars,
+    texts_in,
+    with_scalars,
+    with_value,
+    words_of,
+)
 from .way import Way
 
 Part = dict[str, Any]
@@ -56,13 +66,20 @@ class Inference:
         self._way = way
         own = [way.created_item(each) for each in way.lists]
         own += [way.created_record, way.request]
+        record = lower_texts(own)
         others = [item for each in way.lists for item in others_in(way, each)]
         for exchange in log.exchanges:
             if exchange.is_deployment and exchange.is_success:
                 is_own = way.is_own and exchange in way.followed
                 (own if is_own else others).append(exchange.seen)
-        names = [way.created_id, way.created_name, way.deployment_id]
-        self._privacy = Privacy(secrets, log.base, others=others, own=own, names=names)
+        self._privacy = Privacy(
+            secrets,
+            log.base,
+            others=others,
+            own=own,
+            names=[way.created_id, way.created_name, way.deployment_id],
+            strangers=lower_texts(values_of_strangers(way)) - record,
+        )
         self._last = log.exchanges[-1]
         self._computed: set[str] = set()  # header fields that vary in one kind of response
         for template in self._templates.values():
@@ -279,6 +296,18 @@ def others_in(way: Way, exchange: Exchange) -> list[Any]:
     """The listed projects that are not the created one."""
     mine = way.created_item(exchange)
     return [item for item in way.items_of(exchange) if item != mine]
+
+
+def values_of_strangers(way: Way) -> list[Any]:
+    """The ids, names and mail addresses of other projects, and the ids of their deployments."""
+    own_id = str(way.deployment_id)
+    paths = [path for path, value in scalars(way.latest_item) if str(value) == own_id]
+    found = []
+    for exchange in way.lists:
+        for item in others_in(way, exchange):
+            found += [way.id_of(item), way.name_of(item), *(at(item, path) for path in paths)]
+            found += [text for text in texts_in(item).values() if "@" in text]
+    return found
 
 
 def without_status(value: Any) -> Any:

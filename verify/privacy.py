@@ -11,7 +11,7 @@ from profiles.markers import CHOICE, Path, is_choice, split
 from web.validation import pointer
 
 from .forms import is_code
-from .guesses import CODE_WORDS, LEAST_NUMBER, SHORTEST_PART
+from .guesses import CODE_WORDS, LEAST_NAME, LEAST_NUMBER, SHORTEST_PART
 from .spellings import Secrets, is_secret_name, label_of
 from .values import is_number, last_name, pattern_of, scalars, words_of
 
@@ -22,7 +22,8 @@ class Privacy:
     """Cleans the parts of a profile; `notes` tell what was left out, by the pointers.
 
     `others` are the records of others, `own` are the bodies whose values may stay: those of the
-    created record. Its `names` stay nowhere but in markers.
+    created record. Its `names` stay nowhere but in markers, and what names `strangers` stays
+    nowhere, whatever the created deployment has.
     """
 
     def __init__(
@@ -33,19 +34,23 @@ class Privacy:
         others: Iterable[Any],
         own: Iterable[Any],
         names: Iterable[Any],
+        strangers: Iterable[str],
     ) -> None:
         self._secrets = secrets
         host = urlsplit(base).netloc.rpartition("@")[2].lower()
         self._host = re.compile(rf"(?<![\w.-]){re.escape(host)}(?![\w-]|\.\w)") if host else None
         self._names = lower_texts(names)
-        foreign = (lower_texts(others) - lower_texts(own)) | self._names
+        self._strangers = {
+            each for each in strangers if says_whose(each) and len(each) >= LEAST_NAME
+        }
+        foreign = (lower_texts(others) - lower_texts(own)) | self._names | self._strangers
         self._foreign = {each for each in foreign if says_whose(each)}
         self._long = {each for each in self._foreign if len(each) >= SHORTEST_PART}
         self.notes: list[str] = []
 
     def clean_record(self, value: Any, place: str) -> Any:
         """A body of the created record without secrets."""
-        return self._clean(value, (), place, self._is_safe)
+        return self._clean(value, (), place, self._is_safe_in_record)
 
     def clean_around(self, value: Any, place: str) -> Any:
         """What stands around records, without secrets and the values of others."""
@@ -132,18 +137,22 @@ class Privacy:
             return False
         return self._host is None or not self._host.search(unquote(text).lower())
 
+    def _is_safe_in_record(self, path: Path, text: str) -> bool:
+        return self._is_safe(path, text) and not self._has_one_of(self._strangers, text)
+
     def _is_safe_around(self, path: Path, text: str) -> bool:
         return self._is_safe(path, text) and not self._is_foreign(text)
 
     def _is_foreign(self, text: str) -> bool:
-        return any(self._has_foreign(each) for piece in literals(text) for each in spelled(piece))
+        return self._has_one_of(self._foreign, text)
 
-    def _has_foreign(self, text: str) -> bool:
-        """Whether a text is a value of another record, or has one as a word."""
-        if text in self._foreign:
-            return True
-        inside = [each for each in self._long if each in text]
-        return any(pattern_of(each).search(text) for each in inside)
+    def _has_one_of(self, values: set[str], text: str) -> bool:
+        """Whether a text is one of these values, or has one as a word, in any spelling."""
+        for piece in [each for literal in literals(text) for each in spelled(literal)]:
+            inside = [each for each in values & self._long if each in piece]
+            if piece in values or any(pattern_of(each).search(piece) for each in inside):
+                return True
+        return False
 
 
 def literals(text: str) -> list[str]:

@@ -17,7 +17,7 @@ from profiles.markers import (
 from .candidates import Candidate as Candidate
 from .candidates import candidates_in, names_deployment
 from .exchange import NOTHING, Exchange, Log
-from .guesses import MAX_ID
+from .guesses import MAX_ID, MINUTE
 from .hints import Hints as Hints
 from .hints import known_path
 from .kinds import CREATE, DEPLOYMENT, LIST, is_own_member, kinds_of
@@ -39,6 +39,7 @@ from .values import (
     seconds_of,
     texts_in,
     with_value,
+    words_of,
 )
 
 
@@ -537,7 +538,7 @@ def typed_id(text: str, body: Any, others: list[Any]) -> Any:
 def find_created_deployment(way: Way, by_id: dict[str, list[Exchange]], hints: Hints) -> str:
     """The id of the created deployment, of those that were read; "" if none of them is it.
 
-    Without a candidate it is one that tells of the created project.
+    Without a candidate it is one that tells of the created project, or was created after it.
     """
     for candidate in find_candidates(way, hints):
         if candidate.id in by_id:
@@ -547,7 +548,18 @@ def find_created_deployment(way: Way, by_id: dict[str, list[Exchange]], hints: H
         values = {str(value) for _, value in scalars(exchanges[-1].seen)}
         if own & values:
             return deployment_id
-    return ""
+    new = [name for name, exchanges in by_id.items() if is_new(exchanges[-1].seen, way)]
+    return new[0] if len(new) == 1 else ""
+
+
+def is_new(body: Any, way: Way) -> bool:
+    """Whether a record says that it was created with the project, or later."""
+    since = way.creation.sent_at - MINUTE if way.creation else 0.0
+    for path, value in scalars(body):
+        seconds = seconds_of(value)
+        if seconds and seconds >= since and "created" in words_of(last_name(path)):
+            return True
+    return False
 
 
 def owner_of(way: Way, deployment_id: str, body: Any) -> tuple[Any, str]:

@@ -7,11 +7,13 @@ from collections.abc import Callable
 from dataclasses import replace
 from http import HTTPStatus
 from itertools import count
+from random import Random
 from typing import Any
 from urllib.parse import quote
 
 import pytest
 
+from profiles.ids import opaque_form
 from profiles.markers import CHOICE
 from profiles.profile import Profile, make_profile
 from tests.services import DOCUMENTS
@@ -83,7 +85,6 @@ def failing(status: int, code: str) -> Any:
 
 
 APIS = {
-    "plain": Api(),
     "relations": Api(
         item=relations,
         listed=lambda items: {"data": items, "meta": {"total": len(items)},
@@ -102,13 +103,6 @@ APIS = {
         created=lambda project: (
             202, {"Operation-Location": f"{BASE}/v1/deployments/{project.deployment_id}"}, None),
         deployment=operation, run=(False, True), request={"displayName": NAME, "again": NAME},
-    ),
-    "flags": Api(
-        created=lambda project: (200, {}, {"name": f"operations/{project.deployment_id}"}),
-        deployment=lambda project: {
-            "name": f"operations/{project.deployment_id}", **(
-                {"done": True, "response": {"id": project.id}} if project.status else {"at": "x"})},
-        run=(False, True),
     ),
     "texts": Api(deployment=lambda project: project.status),
     "stages": Api(
@@ -247,6 +241,23 @@ def test_a_creation_that_shows_projects_of_others_is_left_out_and_told(key: str)
     assert "create" not in found.document
     assert "/create is left out: it has other projects, or a map of them" in found.notes
     assert "sample-1" not in json.dumps(found.document)
+
+
+def test_what_names_a_stranger_stays_nowhere_though_the_created_deployment_has_it() -> None:
+    mail = "owner@payroll.example"
+
+    def item(project: Project) -> Any:
+        owner = "me@acme.example" if project.name == NAME else mail
+        return {**plain_project(project), "owner": owner, "branch": "main"}
+
+    previous = {"id": "dpl_8051", "of": "prj_7041", "owner": mail, "branch": "main"}
+    api = Api(item=item, headers={"X-Owner": mail},
+              deployment=lambda each: {**plain_deployment(each), "previous": previous})  # fmt: skip
+    document = profile(api)
+    found = document["deployment"]["body"]["previous"]
+    assert found == {"id": "text", "of": "text", "owner": "text", "branch": "main"}
+    assert document["record"]["owner"] == "me@acme.example"
+    assert mail not in json.dumps(document)
 
 
 def test_a_word_that_others_have_too_does_no_harm() -> None:
@@ -695,6 +706,12 @@ def test_ids_are_examples_or_made_from_a_marker(
     assert str(ids["projects"]).startswith(str(projects))
     assert ids["deployments"].startswith(deployments)
     assert "prj_7044" not in ids.values()
+
+
+def test_an_id_that_is_a_ulid_has_examples_that_are_ulids() -> None:
+    form = opaque_form("dep_01KB4X9V3T5N8Q2ZC7RD6MHJWE")
+    for seed in range(50):
+        assert re.fullmatch("dep_[0-7][0-9A-HJKMNP-TV-Z]{25}", form.make(Random(seed)))
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)

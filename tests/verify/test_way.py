@@ -216,6 +216,15 @@ def test_in_a_recording_the_name_is_what_the_response_and_one_record_have() -> N
     assert way.request == {"kind": "web", "meta": {"label": "{project.name}", "plan": "free"}}
 
 
+def test_a_deployment_that_no_response_names_is_the_one_that_is_new() -> None:
+    api = Api(item=lambda project: {"id": project.id, "name": project.name},
+              deployment=lambda each: {"id": each.deployment_id, "status": each.status,
+                                       "created_at": each.time})  # fmt: skip
+    assert find_way(recorded(api.log())).deployment_id == "dpl_8054"
+    old = replace(api, deployment=lambda each: {"id": "x", "status": "s", "created_at": TIME})
+    assert not find_way(recorded(old.log())).is_own
+
+
 def recorded(log: Log) -> Log:
     """The log as somebody has recorded it."""
     exchanges = [replace(each, purpose="") for each in log.exchanges]
