@@ -1,5 +1,6 @@
 """What has drifted from a profile: how the service differs from the stub that serves it."""
 
+import re
 from dataclasses import dataclass
 
 from profiles.profile import Profile, ResponseForm
@@ -16,6 +17,7 @@ OF_RECORDS = {Aspect.MEMBER, Aspect.TIME, Aspect.TIME_FORM, Aspect.VALUE}
 """In what the records of others may differ."""
 OF_CONTENT = {Aspect.JSON, Aspect.MEDIA_TYPE, Aspect.PARAMETER}
 OF_FIELDS = {Aspect.FIELD, Aspect.FIELD_FORM}
+INDEX = re.compile("/[0-9]+(?=[/:])")  # in a line
 
 
 @dataclass(frozen=True)
@@ -29,7 +31,7 @@ class Drift:
 
 
 def find_drift(like: Profile, compared: list[Compared]) -> list[Drift]:
-    """What differs where the profile says something, each line once.
+    """What differs where the profile says something, each line once, also of alike items.
 
     `compared` is the comparison with the stub that serves the profile.
     """
@@ -37,7 +39,8 @@ def find_drift(like: Profile, compared: list[Compared]) -> list[Drift]:
     for each in compared:
         if not each.holds and is_said(like, each):
             line = f"{each.place}: {each.expected} in the profile, {each.observed} there"
-            found.setdefault(line, Drift(line, is_finding(each), each.kind, each.exchange))
+            of_any_item = INDEX.sub("/0", line)
+            found.setdefault(of_any_item, Drift(line, is_finding(each), each.kind, each.exchange))
     return list(found.values())
 
 

@@ -318,21 +318,19 @@ def on_one_page(path: Path, value: Any) -> Any:
 def with_one_content_type(profile: Part) -> Part:
     """A profile that names the content type of the successes once, for all that have it, too."""
     found = copy.deepcopy(profile)
-    responses = [found[name] for name in ("list", "create", "deployment") if name in found]
-    responses += found.get("errors", {}).values()
-    types = [each["content_type"] for each in responses if "content_type" in each]
+    successes = [found[name] for name in (LIST, CREATE, DEPLOYMENT) if name in found]
+    types = [each["content_type"] for each in successes if "content_type" in each]
     if not types:
         return found
-    usual = types[0]
-    for each in responses:
-        if each.get("content_type") == usual:
+    for each in (*successes, *found.get("errors", {}).values()):
+        if each.get("content_type") == types[0]:
             del each["content_type"]
-    return {"observed_at": found["observed_at"], "content_type": usual, **found}
+    return {"observed_at": found["observed_at"], "content_type": types[0], **found}
 
 
 def with_record(profile: Part) -> Part:
     """A profile in which a project that stands in two places alike stands once."""
-    names = [name for name in ("list", "create", "deployment") if name in profile]
+    names = [name for name in (LIST, CREATE, DEPLOYMENT) if name in profile]
     items = profile.get("list", {}).get("body")
     for record in [value for _, value in values_below(items) if is_record(value)]:
         changed = copy.deepcopy(profile)

@@ -15,7 +15,7 @@ from .drift import Drift, find_drift, unseen_kinds
 from .exchange import Exchange, Log
 from .infer import Inferred, profile_of
 from .inputs import Inputs
-from .kinds import CREATE, DEPLOYMENT, LIST, NAME_PREFIX, OWN_MEMBER
+from .kinds import CREATE, DEPLOYMENT, LIST, NAME_PREFIX, OWN_MEMBER, kinds_of
 from .observation import Observation
 from .observe import observe
 from .options import RECORDED, WRITE, Options
@@ -42,11 +42,15 @@ NAMES = {LIST: "list", CREATE: "project", DEPLOYMENT: "deployment"}  # of what w
 
 @dataclass(frozen=True)
 class Finding:
-    """Something that a team may want to fail on, with the exchange that showed it."""
+    """Something that a team may want to fail on, with the exchange that showed it.
+
+    `about` is the kind of response that it is about.
+    """
 
     kind: str
     text: str
     exchange: Exchange | None = None
+    about: str = ""
 
     @property
     def line(self) -> str:
@@ -65,7 +69,7 @@ class Result:
     drift: Sequence[Drift] | None
     lacking: Sequence[str]  # kinds of response that the profile has, and nothing has shown
     leaks: Sequence[Exchange]
-    unseen: Mapping[str, str]  # the reasons, by what the run should have seen
+    unseen: Mapping[str, str]  # the reasons, by the kind of response that was to be seen
     inferred: Inferred | None
 
     @property
@@ -73,24 +77,23 @@ class Result:
         """All of them; where a profile has the choices of the service, drift stands for those that
         differ from the contract.
         """
-        found = [Finding(DRIFT, each.line, each.exchange) for each in self.drift_found]
-        found += [Finding("unseen", f"{what}: {why}") for what, why in self.unseen.items()]
+        found = [Finding(DRIFT, each.line, each.exchange, each.kind) for each in self.drift_found]
+        for kind, why in self.unseen.items():
+            found.append(Finding("unseen", f"{NAMES[kind]}: {why}", about=kind))
         leaks = {purpose_of(each): each for each in reversed(self.leaks)}
         for purpose, exchange in reversed(leaks.items()):
             found.append(Finding("leaks", f"{purpose}: {LEAK}", exchange))
+        kinds = kinds_of(self.log)
         for part in self.differences:
-            found.append(Finding(part.verdict, part.sentence, part.exchange))
+            about = kinds.get(part.exchange, "") if part.exchange else ""
+            found.append(Finding(part.verdict, part.sentence, part.exchange, about))
         return found
 
     def findings_of(self, kinds: Collection[str]) -> list[Finding]:
-        """Those of some kinds: where a response has drifted, what it breaks is no other finding."""
+        """Those of some kinds: where a response has drifted, what follows is no other finding."""
         chosen = [each for each in self.findings if each.kind in kinds]
-        drifted = {purpose_of(each.exchange) for each in chosen if each.kind == DRIFT}
-        return [
-            each
-            for each in chosen
-            if each.kind != BROKEN or purpose_of(each.exchange) not in drifted
-        ]
+        drifted = {each.about for each in chosen if each.kind == DRIFT}
+        return [each for each in chosen if each.kind == DRIFT or each.about not in drifted]
 
     @property
     def drift_found(self) -> list[Drift]:
@@ -119,8 +122,6 @@ def judge(log: Log, options: Options, inputs: Inputs, token: str) -> Result:
         told = [each for each in compared if not has_failed(case, each.kind)]
         drift = find_drift(hints.profile, told)
         lacking = unseen_kinds(hints.profile, seen)
-    drifted = {each.kind for each in drift or () if each.is_finding}
-    unseen = unseen_of(case, options, hints)
     return Result(
         log=log,
         seen=seen,
@@ -130,7 +131,7 @@ def judge(log: Log, options: Options, inputs: Inputs, token: str) -> Result:
         drift=drift,
         lacking=lacking,
         leaks=[each for each in log.exchanges if secrets.leak_in(each)],
-        unseen={NAMES[kind]: why for kind, why in unseen if kind not in drifted},
+        unseen=dict(unseen_of(case, options, hints)),
         inferred=profile_of(seen, log, secrets) if options.save else None,
     )
 
@@ -163,7 +164,8 @@ def case_of(log: Log, seen: Observation) -> Case:
 def expected(like: Profile | None, sends_own_member: bool) -> Observation:
     """What the script sees of the stub."""
     log = expected_log(like, sends_more=sends_own_member)
-    return observe(log, find_way(log, Hints(profile=like)))
+    read = [each.deployment_id for each in log.exchanges if each.purpose == DEPLOYMENT]
+    return observe(log, find_way(log, Hints(deployment=read[0], profile=like)))
 
 
 def sends_more(way: Way) -> bool:

@@ -131,7 +131,7 @@ class Observer:
         headers = common_headers([creation], [known])
         if not creation.has_json:
             return Template(CREATE, (creation,), headers=headers)
-        if way.created is NOTHING:
+        if way.created is NOTHING or way.is_map:
             return replace(self._plain(CREATE, [creation]), is_own=False)
         unified = unify([self._reading(way.created, known, self._word_of_creation)])
         return Template(CREATE, (creation,), unified.body, unified.varying, headers)

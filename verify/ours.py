@@ -9,15 +9,16 @@ from stub import Options, create_stub
 from stub.seed import sample_of
 
 from .exchange import PROJECTS, Exchange, Log
-from .script import Plan, Session
+from .kinds import CREATE, DEPLOYMENT
+from .script import JSON, Plan, Session
 from .way import Hints
 
 BASE = "http://localhost"
 TOKEN = "dev-token"
 PACE = 3.0  # seconds of a status: each is read at least once
 WAIT = 30.0  # of these seconds, for what may not come
-# Of the errors that no valid request causes: the statuses, and the bodies of the requests.
-REJECTED = {400: b"{", 409: b"{}", 413: b"{}", 415: b"{}", 422: b"{}"}
+# Creations that are rejected: the body, and its media type.
+REJECTED = [(b"{", JSON), (b"[]", JSON), (b"[]", "text/plain"), (b" " * 100_000, JSON)]
 
 
 class Ours:
@@ -72,8 +73,21 @@ def expected_log(like: Profile | None, *, sends_more: bool) -> Log:
         sends_more=sends_more,
         hints=hints,
     )
-    session = Session(ours, plan, sleep=lambda seconds: None, clock=ours.monotonic)
+    session = OurSession(ours, plan, sleep=lambda seconds: None, clock=ours.monotonic)
     session.ask_all()
-    for status, body in REJECTED.items():
-        session.send("", "POST", PROJECTS, body, {"Prefer": f"code={status}"})
+    for body, media_type in REJECTED:
+        session.send("", "POST", PROJECTS, body, {"Content-Type": media_type})
+    if like is None or like.has_unique_names:
+        taken = session.last(CREATE)
+        session.send("", "POST", PROJECTS, taken.body, dict(taken.sent))
     return session.log
+
+
+class OurSession(Session):
+    """A session that knows the created deployment, also where no response names it."""
+
+    def find_deployment(self) -> Exchange | None:
+        authorization = ("Authorization", f"Bearer {TOKEN}")
+        console = self.client.send(Exchange("GET", "/_stub/console", sent=(authorization,)))
+        newest = console.json["projects"]["newest"][0]
+        return self.read_deployment(DEPLOYMENT, str(newest["deployment"]))

@@ -192,7 +192,7 @@ def judge_status(evidence: Evidence) -> Judged:
     if not read:
         return unseen(evidence.of(is_deployment))
     path = evidence.way.status_path
-    is_of_record = path is not None and all(isinstance(name, str) for name in path)
+    is_of_record = path is not None and isinstance(path[0], str)
     for exchange in read:
         if not is_of_record or not evidence.way.status_of(exchange):
             return Judged(False, "present", "missing", exchange=exchange)

@@ -54,6 +54,7 @@ class Way:
     creation: Exchange | None = None
     created: Any = NOTHING  # what its response shows of the created project alone
     created_path: Path | None = None  # there, of a list that had other projects, too
+    is_map: bool = False  # whether that response is a map of projects, which no profile can have
     request: Any = None  # the body of the creation, with the marker {project.name}
     created_id: Any = None
     created_name: str = ""
@@ -181,7 +182,10 @@ def find_items_path(way: Way, hints: Hints) -> Path | None:
     if isinstance(at(body, path), list):
         return path
     created = way.creation.seen if way.creation else NOTHING
-    return find_items(body, way.created_name, created)
+    path = find_items(body, way.created_name, created)
+    if known and at(body, path) == []:
+        return None  # where a profile has it elsewhere, an empty array says nothing
+    return path
 
 
 def find_items(body: Any, name: str, created: Any) -> Path | None:
@@ -324,13 +328,18 @@ def with_created(way: Way) -> Way:
     """
     if way.creation is None:
         return way
+    if has_map(way, way.creation):
+        for key, value in objects_of_maps(way.creation.seen).items():
+            if way.created_name in value.values():
+                return replace(way, created=value, created_id=key, is_map=True)
+        return replace(way, is_map=True)
     body = way.creation.seen
     others = others_listed(way, way.creation)
     path = find_list(way, way.creation, others)
     if path is not None:
         mine = find_created_item(way, way.creation, path).value
         body = NOTHING if mine is None else with_value(body, path, [mine])
-    if has_one_of(body, others, way) or has_map(way, way.creation):
+    if has_one_of(body, others, way):
         body = NOTHING
     return replace(way, created=body, created_path=path)
 
@@ -425,7 +434,7 @@ def known_in_items(way: Way, hints: Hints, marker: str) -> Path | None:
 
 def find_created_id(way: Way, hints: Hints) -> Any:
     """The id of the created project, None if it is not found."""
-    found = way.id_of(way.latest_item)
+    found = way.created_id or way.id_of(way.latest_item)
     if found is not None:
         return found
     found = at(way.created, known_path(hints, "create", "project.id"))

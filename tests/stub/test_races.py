@@ -170,8 +170,10 @@ def test_what_a_world_showed_is_reported_once_while_it_ends() -> None:
             assert len(unused) == 1
 
     def reset() -> None:
-        client.post("/_stub/reset")
-        has_ended.set()
+        try:
+            client.post("/_stub/reset")
+        finally:
+            has_ended.set()
 
     for number in range(100):
         client.get(f"/v1/projects?page{number}=1")

@@ -12,7 +12,7 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from email.message import Message
@@ -25,7 +25,7 @@ from profiles.markers import replaced
 from profiles.profile import make_profile
 from tests.contract import CREATED
 from tests.program import run
-from verify.exchange import Exchange
+from verify.exchange import PROJECTS, Exchange
 from verify.inputs import Inputs
 from verify.main import Result, judge
 from verify.options import Options
@@ -89,7 +89,7 @@ class Service:
     """Projects, deployments, and what was asked.
 
     `opens` matches the method and path of requests that need no token, `takes` the credentials
-    that are accepted beside the token. `accepts` has the cases that are not rejected.
+    that are accepted beside the token. `accepts` has what is not rejected: name, media type.
     """
 
     def __init__(
@@ -156,8 +156,6 @@ class Service:
             return Response("list", 200, {"projects": [dict(each) for each in self.projects]})
         if path == "/v1/projects" and request.method == "POST":
             return self._post(request)
-        if deployment or path == "/v1/projects":
-            return problem("method", 405, {"Allow": "GET, HEAD" + ", POST" * (not deployment)})
         return problem("unknown", 404)
 
     def _deployment(self, name: str) -> Response:
@@ -173,29 +171,15 @@ class Service:
         try:
             sent = json.loads(request.body)
         except ValueError:
-            sent = None
-        members = sent if isinstance(sent, dict) else {}
+            return problem("malformed", 400)
         is_json = request.header("Content-Type") == "application/json"
-        names = [each["name"] for each in self.projects]
-        errors = (
-            ("object", sent is not members),
-            ("id", "id" in members),
-            ("name", sent is members and not members.get("name")),
-        )
-        fields = [name for name, is_one in errors if is_one and name not in self.accepts]
-        for case, status, is_one in (
-            ("media type", 415, not is_json),
-            ("large", 413, len(request.body) > 65536),
-            ("malformed", 400, sent is None),
-            ("invalid", 422, fields and sent is not None),
-            ("taken", 409, bool(members.get("name")) and members["name"] in names),
-        ):
-            if is_one and case not in self.accepts:
-                response = problem(case, status)
-                if case == "invalid":
-                    places = ["" if each == "object" else f"/{each}" for each in fields]
-                    response.body["errors"] = [{"pointer": at, "detail": "no"} for at in places]
-                return response
+        if not is_json and "media type" not in self.accepts:
+            return problem("media type", 415)
+        has_name = isinstance(sent, dict) and bool(sent.get("name"))
+        if not has_name and "name" not in self.accepts:
+            response = problem("invalid", 422)
+            response.body["errors"] = [{"pointer": "/name", "detail": "no"}]
+            return response
         project = self._add(sent, "queued")
         self.created.append(project["id"])
         return Response("created", CREATED, dict(project))
@@ -310,12 +294,22 @@ class Direct:
 
 
 def judged(
-    service: Service, level: str = "read", like: Any = None, *, saves: bool = False
+    service: Service,
+    level: str = "read",
+    like: Any = None,
+    *,
+    saves: bool = False,
+    deployment: str = "",
+    more: Sequence[bytes] = (),
 ) -> Result:
-    """What a session with a service shows, with a profile if there is one."""
+    """What a session with a service shows, with a profile if there is one.
+
+    `more` are the bodies of creations that are sent at its end, as a recorded suite may do.
+    """
     client = Direct(service)
     profile = make_profile(like) if like else None
-    hints = Hints(request=profile.request if profile else None, profile=profile)
+    request = profile.request if profile else None
+    hints = Hints(deployment=deployment, request=request, profile=profile)
     plan = Plan(
         token=TOKEN,
         writes=level == "write",
@@ -325,8 +319,11 @@ def judged(
         hints=hints,
     )
     session = Session(client, plan, sleep=client.sleep, clock=client.clock)
+    session.ask_all()
+    for body in more:
+        session.send("", "POST", PROJECTS, body, {"Content-Type": "application/json"})
     options = Options(write=level == "write", save=Path("profile.json") if saves else None)
-    return judge(session.ask_all(), options, Inputs(hints), TOKEN)
+    return judge(session.log, options, Inputs(hints), TOKEN)
 
 
 class Verified(NamedTuple):

@@ -62,13 +62,15 @@ OWNER = on_projects(put(owner={"id": "u-1", "plan": "pro"}))
 NEAR = on_projects(put(created_at="2026-01-04T09:00:00.123Z"))
 TAGS = on_projects(put(tags=["a"]))
 NOW = lambda _: int(time.time() * 1000)  # noqa: E731
+HOSTS = [{"name": "a.example"}, {"name": "b.example"}]
 STEPS = [{"id": 1}, {"id": 2, "log": "x"}]
 RICH = (
     OWNER, NEAR, TAGS, on("created", body=put(at=NOW)),
-    on_deployment(put(steps=STEPS, load=lambda _: time.time(), size=1)),
+    on_deployment(put(steps=STEPS, hosts=HOSTS, load=lambda _: time.time(), size=1)),
     on("list", headers={"X-Limit": "9"}),
     on_errors(lambda body: {"error": {"code": body["code"], "message": "It is so.", "at": 1}}),
 )  # fmt: skip
+ERRORS = (on("list", body=put(errors=[])),)
 BARE = (on("list", body=lambda body: body["projects"]),)
 ENVELOPES = (
     inside("data", "created"), inside("data", "deployment"), on("list", body=put(page=1)),
@@ -91,12 +93,14 @@ CHANGES: dict[str, tuple[tuple[Change, ...], tuple[Change, ...], list[str]]] = {
         on_projects(put(owner=renamed("plan", "tier"))),
         on("created", body=put(at=17, created_at="today")),
         on_deployment(put(steps=[{"id": 1}, {"id": 2}], load=str, size="1")),
+        on_deployment(put(hosts=[{"ip": 1}, {"ip": 2}])),
         on("list", headers={"X-Limit": None}), in_error(put(at="1", code="no_route")),
         in_error(renamed("message", "msg")),
     ), ["/list/headers/X-Limit", "/list/body/projects/0/owner/plan", "/create/body/created_at",
         "/create/body/owner/plan", "/create/body/at", "/deployment/body/steps/1/log",
-        "/deployment/body/load", "/deployment/body/size", "/errors/not_found/body/error/code",
-        "/errors/not_found/body/error/message", "/errors/not_found/body/error/at"]),
+        "/deployment/body/hosts/0/name", "/deployment/body/load", "/deployment/body/size",
+        "/errors/not_found/body/error/code", "/errors/not_found/body/error/message",
+        "/errors/not_found/body/error/at"]),
     "no status in a deployment": ((), (on_deployment(without("status")),), [
         "/deployment/body/status"]),
     "statuses of responses": ((), (
@@ -125,6 +129,8 @@ CHANGES: dict[str, tuple[tuple[Change, ...], tuple[Change, ...], list[str]]] = {
     "no JSON any more": ((), (on("list", raw=b"<p>"),), ["unseen: list"]),
     "no JSON of a deployment": ((), (on("deployment", raw=b"<p>"),), ["/deployment/body"]),
     "no array in the list": ((), (on("list", body=lambda _: {"count": 0}),), [
+        "/list/body/projects"]),
+    "another array than that of the list": (ERRORS, (on("list", body=put(projects=None)),), [
         "/list/body/projects"]),
     "an empty list": ((), (on_list(lambda _: []),), ["/list/body"]),
     "texts in the list": ((), (on_list(lambda found: [each["id"] for each in found]),), [
@@ -195,6 +201,29 @@ def test_a_service_whose_deployments_nothing_names_has_no_drift() -> None:
     assert "deployment" not in like
     _, found = compare(like, (hidden,))
     assert found == []
+
+
+def test_a_named_deployment_is_compared_where_no_response_names_one() -> None:
+    hidden = on_projects(without("latest_deployment_id"))
+    saved = judged(Service(hidden), "write", saves=True, deployment="d-1").inferred
+    assert saved
+    change = on_deployment(without("created_at"))
+    result = judged(Service(hidden, change), "write", saved.document, deployment="d-1")
+    (finding,) = result.findings_of(KINDS)
+    assert finding.text.startswith("/deployment/body/created_at: ")
+
+
+def test_a_rejected_creation_is_compared_with_that_of_the_profile() -> None:
+    own = on("invalid", status=400, body=lambda _: {"id": "invalid_argument"})
+    saved = judged(Service(own), "write", saves=True, more=[b"{}"]).inferred
+    assert saved
+    for change, places in (
+        ((), []),
+        ((on("invalid", body=put(id="bad_name")),), ["/errors/invalid_body/body/id"]),
+    ):
+        result = judged(Service(own, *change), "write", saved.document, more=[b"{}"])
+        found = [each.text.partition(": ")[0] for each in result.findings_of(KINDS)]
+        assert found == places
 
 
 def test_a_broken_rule_is_a_finding_where_no_drift_is_one() -> None:

@@ -228,7 +228,9 @@ def test_a_map_of_projects_is_no_list_and_is_told() -> None:
     assert "/create is left out: it has other projects, or a map of them" in found.notes
     assert "prj_7041" not in json.dumps(found.document)
     alone = Api(listed=mapped, created=lambda each: (201, {}, mapped([plain_project(each)])))
-    assert "prj_7044" not in json.dumps(profile(alone))
+    document = profile(alone)
+    assert document["deployment"]["body"]["project_id"] == "{project.id}"
+    assert "prj_7044" not in json.dumps(document)
     assert "create" in profile(Api(listed=mapped))
 
 
@@ -585,6 +587,14 @@ def test_an_error_that_is_no_error_of_its_kind_is_not_in_a_profile() -> None:
 
 
 # What a profile cannot have
+
+
+def test_a_content_type_of_errors_alone_is_not_that_of_a_profile() -> None:
+    failing = Api(listed=lambda _: b"<p>", created=lambda _: (201, {}, b"<p>"),
+                  deployment=lambda _: b"<p>", media_type="text/plain")  # fmt: skip
+    document = profile(failing)
+    assert "content_type" not in document
+    assert document["errors"]["not_found"]["content_type"] == "text/plain"
 
 
 def test_what_varies_is_told_once_for_each_place() -> None:
