@@ -118,9 +118,7 @@ class HTTPClient:
         return connection
 
     def _write(self, connection: HTTPConnection, request: Exchange) -> None:
-        fields: dict[str, str] = {}
-        for name, value in request.sent:
-            fields[name] = f"{fields[name]}, {value}" if name in fields else value
+        fields = dict(request.sent)
         sent = {name.lower() for name in fields}
         fields |= {name: value for name, value in FIELDS.items() if name.lower() not in sent}
         target = self._url.path.rstrip("/") + request.target

@@ -40,8 +40,7 @@ class Entry(NamedTuple):
     """An entry of the file: the address of its service up to the path, and the exchange."""
 
     origin: str
-    exchange: Exchange  # whose target has the whole path
-    has_time: bool
+    exchange: Exchange  # whose target has the whole path; sent at 0 if that is not known
 
 
 def read_har(file: Path) -> Log:
@@ -95,7 +94,7 @@ def log_of(file: Path, data: bytes, attached: Attached) -> Log:
 def base_of(file: Path, entries: list[Entry]) -> str:
     """The address of the service. Raises `ValueError` if there is none, or not one alone."""
     bases: Counter[str] = Counter()
-    for origin, exchange, _ in entries:
+    for origin, exchange in entries:
         match = OPERATION.fullmatch(exchange.path)
         if match:
             bases[origin + match[1]] += 1
@@ -110,13 +109,11 @@ def base_of(file: Path, entries: list[Entry]) -> str:
 def exchanges_with(base: str, entries: list[Entry]) -> list[Exchange]:
     """The exchanges below a base, in the order in which they were sent."""
     found = []
-    has_times = True
-    for origin, exchange, has_time in entries:
+    for origin, exchange in entries:
         prefix = base.removeprefix(origin)
         if base.startswith(origin) and exchange.path.startswith(f"{prefix}/v1/"):
             found.append(replace(exchange, target=exchange.target.removeprefix(prefix)))
-            has_times = has_times and has_time
-    if has_times:  # some write the end first
+    if all(each.sent_at for each in found):  # some write the end first
         found.sort(key=lambda each: each.sent_at)
     return found
 
@@ -160,7 +157,7 @@ def read_entry(entry: dict[str, Any], attached: Attached) -> Entry:
         content=content,
         failure=failure,
     )
-    return Entry(f"{url.scheme}://{host}{port}", exchange, moment is not None)
+    return Entry(f"{url.scheme}://{host}{port}", exchange)
 
 
 def fields_of(headers: Any) -> Iterator[tuple[str, str]]:

@@ -28,7 +28,7 @@ from web.routing import raw_target
 
 from .client import MAX_BODY, Client
 from .exchange import NOTHING, Exchange, Log
-from .shorten import MAX_BYTES, MAX_EXCHANGES, shortened
+from .shorten import MAX_BYTES, MAX_EXCHANGES, shortened, size_of
 
 TIMEOUT = 60.0  # seconds of a request that is passed on: a test's own timeout is shorter
 # Fields of one connection (RFC 9110 §7.6.1), and those that the client makes anew.
@@ -136,8 +136,7 @@ class Recorder:
     def _add(self, exchange: Exchange) -> None:
         """The caller holds the lock."""
         self._waiting.append(exchange)
-        size = sum(len(each.content) for each in self._waiting)
-        if len(self._waiting) >= MAX_EXCHANGES or size >= MAX_BYTES:
+        if len(self._waiting) >= MAX_EXCHANGES or size_of(self._waiting) >= MAX_BYTES:
             self._shorten()
 
     def _entry(self, exchange: Exchange, started: float) -> Entry:

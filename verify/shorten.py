@@ -133,6 +133,11 @@ def ends(exchanges: list[Exchange], most: int) -> list[Exchange]:
 
 def within_bytes(exchanges: list[Exchange]) -> list[Exchange]:
     """The first ones and the last ones whose bodies have so many bytes."""
-    while sum(len(each.content) for each in exchanges) > MAX_BYTES:
+    while size_of(exchanges) > MAX_BYTES:
         exchanges = ends(exchanges, len(exchanges) - 2)
     return exchanges
+
+
+def size_of(exchanges: Collection[Exchange]) -> int:
+    """The bytes of their bodies."""
+    return sum(len(each.body) + len(each.content) for each in exchanges)

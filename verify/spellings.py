@@ -23,7 +23,8 @@ LONG_WORD = 16  # of a word that may be a token
 # Guesses: names of members and parameters that hold secrets, beside those of header fields.
 SECRET_MEMBER = re.compile(
     "passw|passphrase|pwd|(^|_)pass(_|$)|credential|signature|(^|_)sig$|connection_?string"
-    "|(^|_)key(_data|_pem)?$|(^|_)(dsn|pfx|p12|keystore)$"
+    "|(^|_)key(_data|_pem)?$|(^|_)(dsn|pfx|p12|keystore|pin|otp)$"
+    "|_private$|mnemonic|seed_phrase|recovery_code"
 )
 NO_SECRET = re.compile(
     "page|next|cursor|continuation|_(id|name|type|count|at|in)$"
@@ -39,7 +40,8 @@ JWT = re.compile(r"(?<![\w-])eyJ[\w-]{4,}={0,2}\.[\w-]*={0,2}\.[\w-]*(\.[\w-]*\.
 ENTITY = re.compile("&#|&[0-9A-Za-z]{1,8};")  # of HTML; a number may have no `;`
 KNOWN = re.compile(  # how the tokens of well-known services begin
     r"(?<![\w-])(whsec_|[rs]k_(live|test)_|gh[oprsu]_|github_pat_|gl[a-z]{2,4}-|xox[a-z]-|npm_|pypi-"
-    r"|dop_v1_|hf_|SG\.|AKIA|AIza)[\w.-]{16,}|-----BEGIN [A-Z ]*PRIVATE KEY-----[^-]*"
+    r"|dop_v1_|hf_|SG\.|AKIA|AIza)[\w.-]{16,}"
+    r"|(?<=[Bb]earer )(?=[\w.~+/-]*\d)[\w.~+/-]{16,}=*|-----BEGIN [A-Z ]*PRIVATE KEY-----[^-]*"
 )
 ASSIGNED = re.compile(r"(?<![\w.-])([\w.-]{1,64})(=|%3D)([^\s=&;\"'<>,%][^\s&;\"'<>,]*)", re.I)
 MEMBER = re.compile(r'"([^"\\]{1,64})"(\s*:\s*)"(?:[^"\\]|\\.)*"?')  # of JSON, perhaps cut off
@@ -95,8 +97,7 @@ def masked_value(assigned: re.Match[str]) -> str:
 
 def masked_member(member: re.Match[str]) -> str:
     name, colon = member.groups()
-    is_secret = is_secret_name(name) and not is_key(name)
-    return f'"{name}"{colon}"{MASK}"' if is_secret else member[0]
+    return f'"{name}"{colon}"{MASK}"' if is_secret_name(name) else member[0]
 
 
 def spellings(token: str) -> Iterator[str]:
@@ -149,7 +150,7 @@ def other_secrets(exchange: Exchange) -> Iterator[str]:
         if is_secret_name(name):
             yield value
     for name, value in members_of(exchange.seen):
-        if is_secret_name(name) and not is_key(name):
+        if is_secret_name(name) and name.lower() != "key":  # which may be an id
             yield value
 
 
@@ -229,11 +230,6 @@ def is_secret_name(name: str) -> bool:
     if NO_SECRET.search(words):
         return False
     return bool(SECRET_NAME.search(words) or SECRET_MEMBER.search(words))
-
-
-def is_key(name: str) -> bool:
-    """Whether a member is called `key`, whose value may be an id."""
-    return name.lower() == "key"
 
 
 def has_credentials(text: str) -> bool:

@@ -297,7 +297,8 @@ def test_of_very_long_recordings_both_ends_count_and_that_is_told() -> None:
     same = [Exchange("GET", "/v1/other", body=b"%d" % number) for number in range(150)]
     kept = shortened(Log(URL, tuple(same))).exchanges
     assert [each.body for each in (kept[49], kept[50])] == [b"49", b"100"]
-    large = [Exchange("GET", f"/v1/{number}", content=bytes(3 << 20)) for number in range(30)]
+    half = bytes(3 << 19)
+    large = [Exchange("PUT", f"/v1/{n}", body=half, content=half) for n in range(30)]
     seen, _ = shorten(*large)
     assert (len(seen), seen[0], seen[-1]) == (20, "/v1/0", "/v1/29")
 

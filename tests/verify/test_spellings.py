@@ -74,6 +74,7 @@ MASKED = {
     f'{{"note": "{JWT}"}}': '{"note": "***"}',
     f"see {JWE} there": "see *** there",
     "whsec_CxZcE2pTzGQcQ5grVTbM": "***",
+    "curl -H 'Authorization: Bearer cchx8bd0q7zzm4k1x'": "curl -H 'Authorization: Bearer ***'",
     "a ghp_16C7e42F292c6912E7710c838347Ae17 b": "a *** b",
     "-----BEGIN PRIVATE KEY-----\nMIIE\n-----END PRIVATE KEY-----": "***-----END PRIVATE KEY-----",
     "https://user:pw@host/path": "https://***@host/path",
@@ -86,7 +87,7 @@ MASKED = {
 MEMBERS = {
     '{"password": "correct \\"horse", "note": "x"}': '{"password": "***", "note": "x"}',
     '{"apiKey":"ab': '{"apiKey":"***"',
-    '{"key": "a", "next_token": "b"}': '{"key": "a", "next_token": "b"}',
+    '{"key": "a", "next_token": "b"}': '{"key": "***", "next_token": "b"}',
 }
 
 
@@ -118,7 +119,7 @@ def test_names_of_secrets() -> None:
     for name in (
         "password", "apiKey", "key", "private_key", "connectionString", "DSN", "sig", "accessToken",
         "keyData", "client-key-data", "privateKeyPem", "connection string", "X-Amz-Credential",
-        "clientSecret",
+        "clientSecret", "ssh_private", "pin", "mnemonic",
     ):  # fmt: skip
         assert is_secret_name(name), name
     for name in (
