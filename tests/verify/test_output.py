@@ -212,7 +212,12 @@ URL = "http://127.0.0.1:1"
 WRONG = [
     *(("",), ("service.example",), ("ftp://service.example",), ("http://127.0.0.1:99999",)),
     *(("http://user:pw@127.0.0.1:1",), (f"{URL}/?a=b",), (f"{URL}/v1/",), (f"{URL}/\r\nX: y",)),
-    *((URL, "--save", "x"), (URL, "--fail-on", "kept"), (URL, "--fail-on=")),
+    *(
+        (URL, "--save", "x"),
+        (URL, "--fail-on", "kept"),
+        (URL, "--fail-on="),
+        (URL, "--pause", "nan"),
+    ),
     *((URL, "--report", "-"), (URL, "--write", "--save", "-"), (URL, "--deployment", "")),
     *(("https://127.0.0.1:1", "--ca", __file__), (URL, "--ca", "/no/such.pem"), (URL, "--")),
 ]
