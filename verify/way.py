@@ -22,7 +22,7 @@ from .hints import Hints as Hints
 from .hints import known_path
 from .kinds import CREATE, DEPLOYMENT, LIST, is_own_member, kinds_of
 from .limits import Limited, whole_index
-from .status import find_status, word_of, words_at
+from .status import find_status, words_at
 from .values import (
     arrays_in,
     at,
@@ -418,7 +418,7 @@ def find_id_path(way: Way, hints: Hints) -> Path | None:
     mine = way.latest_item
     others = [each for each in last_items(way) if each != mine]
     known = known_in_items(way, hints, "project.id")
-    if is_id(at(mine if mine is not None else first_of(others), known)):
+    if known is not None:
         return known
     if mine is None:
         return find_id(others[0], others[1:]) if others else None
@@ -581,7 +581,7 @@ def with_status(way: Way, hints: Hints) -> Way:
     if not bodies:
         return way
     known = known_path(hints, "deployment", "deployment.status")
-    if known is not None and word_of(at(bodies[-1], known)):
+    if known is not None:
         return replace(way, status_path=known, is_sure=True)
     path, is_sure = find_status(bodies, str(way.deployment_id))
     return replace(way, status_path=path, is_sure=is_sure)

@@ -9,13 +9,14 @@ import pytest
 from profiles.profile import make_profile
 from tests.services import DOCUMENTS
 from tests.verify.apis import inferred
-from tests.verify.conftest import Change, Service, judged
+from tests.verify.conftest import ENDED, Change, Service, judged
 from tests.verify.differences import (
     Edit,
     on,
     on_deployment,
     on_errors,
     on_list,
+    on_listed,
     on_projects,
     put,
     without,
@@ -132,6 +133,12 @@ CHANGES: dict[str, tuple[tuple[Change, ...], tuple[Change, ...], list[str]]] = {
         "/list/body/projects"]),
     "another array than that of the list": (ERRORS, (on("list", body=put(projects=None)),), [
         "/list/body/projects"]),
+    "no id in the list, but another text of each": ((), (
+        on_listed(lambda each: {**without("id")(each), "code": f"c-{each['id']}"}),
+    ), ["/list/body/projects/0/id"]),
+    "no status, but what says whether it is over": ((), (
+        on_deployment(lambda body: {**without("status")(body), "done": body["status"] in ENDED}),
+    ), ["/deployment/body/status"]),
     "an empty list": ((), (on_list(lambda _: []),), ["/list/body"]),
     "texts in the list": ((), (on_list(lambda found: [each["id"] for each in found]),), [
         "/list/body/projects/0"]),
