@@ -205,7 +205,7 @@ WRONG = [
     *((URL, "--save", "x"), (URL, "--wait", "-1"), (URL, "--fail-on", "kept"), (URL, "--fail-on=")),
     *((URL, "--token", "x"), (URL, "--report", "-"), (URL, "--write", "--save", "-"), (URL, URL)),
     *(("https://127.0.0.1:1", "--ca", __file__), (URL, "--ca", "/no/such.pem")),
-    *((URL, "--deployment", ""), (URL, "--")),
+    *((URL, "--pause", "nan"), (URL, "--deployment", ""), (URL, "--")),
 ]
 
 
