@@ -33,7 +33,7 @@ WITHOUT = " without a token"
 WRONG = " with a wrong token"
 
 JSON = "application/json"
-STILL = 10.0  # seconds for which a deployment with an unknown status is followed
+STILL = 10.0  # seconds for an unknown status to change, and for the first name of a deployment
 MAX_RETRY_AFTER = 10  # seconds
 LONGEST_PAUSE = 2.0  # seconds between two polls
 NO_ID = (400, 404, 410, 422)  # statuses for a value that is the id of no deployment
@@ -153,7 +153,7 @@ class Session:
             found = self.seek(tried)
             if found:
                 return self.rename(found, DEPLOYMENT)
-            if not self.is_hopeful(started):
+            if not self.is_hopeful(started, tried):
                 break
             self.sleep(pause_after(self.clock() - started))
             self.send(LIST, "GET", PROJECTS)
@@ -182,9 +182,14 @@ class Session:
             tried[candidate.id] = candidate, exchange
         return None
 
-    def is_hopeful(self, started: float) -> bool:
-        """Whether the deployment of the created project may appear yet, or its id in the list."""
-        is_late = self.clock() - started >= self.plan.wait
+    def is_hopeful(self, started: float, tried: dict[str, tuple[Candidate, Exchange]]) -> bool:
+        """Whether the deployment of the created project may appear yet, or its id in the list.
+
+        One that a response names has as long as its run; the first name of one has less.
+        """
+        is_named = any(candidate.rank <= 0 for candidate, _ in tried.values())
+        most = self.plan.wait if is_named else min(self.plan.wait, STILL)
+        is_late = self.clock() - started >= most
         return self.creation is not None and not is_late and self.last(LIST).status != 429
 
     def read_deployment(self, purpose: str, deployment_id: str) -> Exchange:
