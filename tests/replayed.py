@@ -68,7 +68,7 @@ def play(
 
 
 def response_to(app: Flask, send: list[Any]) -> list[Any]:
-    """Its status, the fields that are not those of most responses, and its body."""
+    """Its status, the fields in which it differs from most responses, and its body."""
     method, target, *rest = send
     body = rest[0] if rest else ""
     headers = rest[1] if len(rest) > 1 else {}
@@ -78,7 +78,9 @@ def response_to(app: Flask, send: list[Any]) -> list[Any]:
     chunks, status, sent = run_wsgi_app(app, environ)  # no client stands between
     fields = sent.to_wsgi_list()
     data = re.sub(rb'"instance": "\w+"', b'"instance": "random"', b"".join(chunks))
-    unusual = [[name, value] for name, value in fields if USUAL.get(name) != value]
+    unusual: list[list[str | None]] = []
+    unusual += [[name, value] for name, value in fields if USUAL.get(name) != value]
+    unusual += [[name, None] for name in USUAL if name not in sent]
     if ["Content-Length", str(len(data))] in unusual:
         unusual.remove(["Content-Length", str(len(data))])
     text = re.sub(r'"ms": [0-9.]+', '"ms": 0', data.decode("latin-1"))  # where a clock runs

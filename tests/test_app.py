@@ -90,6 +90,7 @@ def test_the_speedups_change_no_response_of_the_service_alone() -> None:
 def test_the_service_alone_has_neither_worlds_nor_control_routes() -> None:
     app = app_alone()
     assert app.test_client().get("/openapi.json").status_code == 200
+    assert_problem(app.test_client().post("/openapi.json"), 401, "token_missing")
     client = client_of(app)
     assert client.get("/v1/projects", headers={"Prefer": "code=503"}).json == {"projects": []}
     for path in ("/_stub/health", "/llms.txt"):

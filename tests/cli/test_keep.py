@@ -45,7 +45,8 @@ def read(url: str) -> bytes:
 def test_the_records_of_the_main_world_go_on(tmp_path: Path, file: Path) -> None:
     seed = tmp_path / "seed.json"
     seed.write_text(SEED)
-    options = ("--seed", str(seed), "--keep", str(file), *FROZEN)
+    tokens = ("--token", "dev-token", "--token", "team=other")
+    options = ("--seed", str(seed), "--keep", str(file), *tokens, *FROZEN)
 
     def work(url: str) -> bytes:
         create(url, "of the main world")
