@@ -197,7 +197,7 @@ def get_log(
 
 def conclude(run: Run, log: "Log", status: int) -> int:
     """Judge a log, tell, and write the files; `status` is that of a command."""
-    from verify.main import judge, unknown_of, unused_of
+    from verify.main import judge, unused_of
     from verify.report import text_of_result
 
     options = run.options
@@ -210,8 +210,7 @@ def conclude(run: Run, log: "Log", status: int) -> int:
         return status
     say = sayer([run.token], result)
     say(text_of_result(result))
-    chosen = result.findings_of(options.fail_on)
-    findings = unknown_of(chosen, run.inputs.known)
+    findings = result.findings_of(options.fail_on, run.inputs.known)
     is_written = write_files(run, result, findings, say)
     unused = unused_of(result.findings, run.inputs.known)
     tell_findings(run, result, findings, unused, say)

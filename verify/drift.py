@@ -98,8 +98,10 @@ def has_succeeded(compared: Compared) -> bool:
     return compared.exchange is not None and compared.exchange.is_success
 
 
-def unseen_kinds(like: Profile, seen: Observation) -> list[str]:
-    """The kinds of response that the profile has, and nothing has shown."""
+def unseen_parts(like: Profile, seen: Observation) -> list[str]:
+    """The kinds of response and the statuses that the profile has, and nothing has shown."""
     parts = [name for name in (LIST, CREATE, DEPLOYMENT) if like.form(name)]
     errors = [f"errors/{code}" for code in like.error_forms if code != "default"]
-    return [kind for kind in (*parts, *errors) if kind not in seen.templates]
+    kinds = [kind for kind in (*parts, *errors) if kind not in seen.templates]
+    words = like.run if seen.run else ()
+    return kinds + [f"the status {word}" for word in words if word not in seen.run]

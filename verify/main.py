@@ -11,7 +11,7 @@ from stub.timelines import matches
 from web.files import read_file
 
 from .compare import compare
-from .drift import Drift, find_drift, unseen_kinds
+from .drift import Drift, find_drift, unseen_parts
 from .exchange import Exchange, Log
 from .infer import Inferred, profile_of
 from .inputs import Inputs
@@ -67,7 +67,7 @@ class Result:
     contract: Contract
     parts: Sequence[Part]
     drift: Sequence[Drift] | None
-    lacking: Sequence[str]  # kinds of response that the profile has, and nothing has shown
+    lacking: Sequence[str]  # what the profile has, and nothing has shown
     leaks: Sequence[Exchange]
     unseen: Mapping[str, str]  # the reasons, by the kind of response that was to be seen
     inferred: Inferred | None
@@ -89,9 +89,12 @@ class Result:
             found.append(Finding(part.verdict, part.sentence, part.exchange, about))
         return found
 
-    def findings_of(self, kinds: Collection[str]) -> list[Finding]:
-        """Those of some kinds: where a response has drifted, what follows is no other finding."""
-        chosen = [each for each in self.findings if each.kind in kinds]
+    def findings_of(self, kinds: Collection[str], known: Sequence[str] = ()) -> list[Finding]:
+        """Those of some kinds that a team has not accepted.
+
+        Where a response has drifted, what follows is no other finding.
+        """
+        chosen = unknown_of([each for each in self.findings if each.kind in kinds], known)
         drifted = {each.about for each in chosen if each.kind == DRIFT}
         return [each for each in chosen if each.kind == DRIFT or each.about not in drifted]
 
@@ -121,7 +124,7 @@ def judge(log: Log, options: Options, inputs: Inputs, token: str) -> Result:
         compared = compare(expected(hints.profile, sends_more(way)), seen)
         told = [each for each in compared if not has_failed(case, each.kind)]
         drift = find_drift(hints.profile, told)
-        lacking = unseen_kinds(hints.profile, seen)
+        lacking = unseen_parts(hints.profile, seen)
     return Result(
         log=log,
         seen=seen,

@@ -3,6 +3,7 @@
 import base64
 import contextlib
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -16,6 +17,7 @@ from .spellings import Secrets, is_secret_name, label_of
 from .values import is_number, last_name, pattern_of, scalars, words_of
 
 TEXT = "text"  # stands for a secret
+WORD = re.compile("[a-z0-9]+")
 
 
 class Privacy:
@@ -45,7 +47,7 @@ class Privacy:
         }
         foreign = (lower_texts(others) - lower_texts(own)) | self._names | self._strangers
         self._foreign = {each for each in foreign if says_whose(each)}
-        self._long = {each for each in self._foreign if len(each) >= SHORTEST_PART}
+        self._by_word = by_rarest_word(each for each in self._foreign if len(each) >= SHORTEST_PART)
         self.notes: list[str] = []
 
     def clean_record(self, value: Any, place: str) -> Any:
@@ -57,11 +59,12 @@ class Privacy:
         return self._clean(self._without_maps(value), (), place, self._is_safe_around)
 
     def clean_error(self, value: Any, place: str) -> Any:
-        """The body of an error: a code stays, whatever the records of others have."""
+        """The body of an error: a code stays, whatever the records of others have beside names."""
 
         def is_safe(path: Path, text: str) -> bool:
             is_read = CODE_WORDS.intersection(words_of(last_name(path))) and is_code(text)
-            return self._is_safe(path, text) and (bool(is_read) or not self._is_foreign(text))
+            kept_out = self._strangers | self._names if is_read else self._foreign
+            return self._is_safe(path, text) and not self._has_one_of(kept_out, text)
 
         return self._clean(value, (), place, is_safe)
 
@@ -149,9 +152,12 @@ class Privacy:
     def _has_one_of(self, values: set[str], text: str) -> bool:
         """Whether a text is one of these values, or has one as a word, in any spelling."""
         for piece in [each for literal in literals(text) for each in spelled(literal)]:
-            inside = [each for each in values & self._long if each in piece]
-            if piece in values or any(pattern_of(each).search(piece) for each in inside):
+            if piece in values:
                 return True
+            for word in {"", *WORD.findall(piece)}:
+                inside = [each for each in self._by_word.get(word, ()) if each in piece]
+                if any(each in values and pattern_of(each).search(piece) for each in inside):
+                    return True
         return False
 
 
@@ -165,6 +171,20 @@ def spelled(text: str) -> Iterator[str]:
     yield unquote(text).lower()
     with contextlib.suppress(ValueError):
         yield base64.b64decode(text, validate=True).decode().lower()
+
+
+def by_rarest_word(values: Iterable[str]) -> dict[str, list[str]]:
+    """Values by the word that they share with the fewest others, by "" if they have none.
+
+    A text that has a value as a word has each word of the value: few values are searched for in it.
+    """
+    words = {each: WORD.findall(each) for each in values}
+    counts = Counter(word for found in words.values() for word in found)
+    by_word: dict[str, list[str]] = {}
+    for value, found in words.items():
+        rarest = min(found, key=counts.__getitem__, default="")
+        by_word.setdefault(rarest, []).append(value)
+    return by_word
 
 
 def lower_texts(bodies: Iterable[Any]) -> set[str]:

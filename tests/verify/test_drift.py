@@ -240,6 +240,12 @@ def test_a_broken_rule_is_a_finding_where_no_drift_is_one() -> None:
     assert broken.text.endswith("present here, missing there")
 
 
+def test_what_follows_of_an_accepted_drift_is_a_finding() -> None:
+    result, (drift,) = compare(profile_of(()), (on_deployment(without("status")),))
+    (broken,) = result.findings_of(KINDS, [f"drift: {drift}"])
+    assert broken.kind == "broken"
+
+
 def test_a_drift_is_shown_with_its_own_exchange_alone_and_what_varies_is_told() -> None:
     change = (on_projects(put(owner=None, more=1)), on_deployment(put(created_at="today")))
     result, (finding,) = compare(profile_of((OWNER,)), change)
