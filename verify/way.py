@@ -182,24 +182,22 @@ def find_items_path(way: Way, hints: Hints) -> Path | None:
     path = first_of(places_of_projects(known.body)) if known else None
     if isinstance(at(body, path), list):
         return path
-    created = way.creation.seen if way.creation else NOTHING
-    path = find_items(body, way.created_name, created)
+    path = find_items(body, way.created_name)
     if known and at(body, path) == []:
         return None  # where a profile has it elsewhere, an empty array says nothing
     return path
 
 
-def find_items(body: Any, name: str, created: Any) -> Path | None:
+def find_items(body: Any, name: str) -> Path | None:
     """The path of the array of the projects in the body of a list, None if there is no array.
 
-    It is the one with an item that has the new name, and of several the one whose item is most like
-    the response to the creation; else the outermost array of objects, of several one with ids.
+    It is one with an item that has the new name, or else one of objects. Of several it is one whose
+    items have ids, and of these the outermost.
     """
-    paths = arrays_in(body)
-    known = {str(value) for _, value in scalars(created)}
-    likeness = [likeness_of(at(body, path), name, known) for path in paths]
-    if any(likeness):
-        return paths[likeness.index(max(likeness))]
+
+    def has_name(path: Path) -> bool:
+        objects = [each for each in at(body, path) if isinstance(each, dict)]
+        return name != "" and any(has_value(each, name) for each in objects)
 
     def has_records(path: Path) -> bool:
         return any(isinstance(each, dict) for each in at(body, path))
@@ -207,16 +205,10 @@ def find_items(body: Any, name: str, created: Any) -> Path | None:
     def has_ids(path: Path) -> bool:
         return any(is_called_id(each) for each, _ in scalars(at(body, (*path, 0))))
 
-    paths = [path for path in paths if is_through_objects(path)]
-    return first_of(preferred(preferred(paths, has_records), has_ids))
-
-
-def likeness_of(items: list[Any], name: str, known: set[str]) -> int:
-    """How many values an item with the new name has that the creation has; 0 without such one."""
-    for item in items:
-        if name and isinstance(item, dict) and has_value(item, name):
-            return 1 + len([value for _, value in scalars(item) if str(value) in known])
-    return 0
+    paths = arrays_in(body)
+    plain = [path for path in paths if is_through_objects(path)]
+    likely = [path for path in paths if has_name(path)] or preferred(plain, has_records)
+    return first_of(preferred(likely, has_ids))
 
 
 def find_created_item(way: Way, exchange: Exchange, path: Path | None) -> Limited:
@@ -423,8 +415,7 @@ def find_id_path(way: Way, hints: Hints) -> Path | None:
     if mine is None:
         return find_id(others[0], others[1:]) if others else None
     body = way.creation.seen if way.creation else NOTHING
-    found = find_id(mine, others, body, way.created_name)
-    return found or find_id(mine, others, name=way.created_name)
+    return find_id(mine, others, body, way.created_name)
 
 
 def known_in_items(way: Way, hints: Hints, marker: str) -> Path | None:
@@ -452,16 +443,17 @@ def last_items(way: Way) -> list[Any]:
 def find_id(item: Any, others: Sequence[Any], shared: Any = NOTHING, name: str = "") -> Path | None:
     """The path of a record's id: of a text or an integer that no other record has there.
 
-    With `shared`, which is another form of the record, the id stands there, too. `name` is the name
+    It is rather one that `shared`, which is another form of the record, has too. `name` is the name
     of the record, "" if it is not known.
     """
     known = {name, *(str(value) for _, value in scalars(shared))}
     found = []
     for path, value in scalars(item):
         is_other = any(at(other, path) == value for other in others)
-        is_shared = shared is NOTHING or str(value) in known
-        if may_be_own_id(path, value, name) and is_shared and not is_other:
+        if may_be_own_id(path, value, name) and not is_other:
             found.append(path)
+    if shared is not NOTHING:
+        found = preferred(found, lambda path: str(at(item, path)) in known)
     found = preferred(found, lambda path: not is_of_deployment(path))
     found = preferred(found, is_called_id)
     found = preferred(found, lambda path: last_name(path).lower() == "id")
