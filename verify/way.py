@@ -7,22 +7,24 @@ from functools import cached_property
 from typing import Any
 
 from profiles.markers import (
+    CHOICE,
     NAME,
     Path,
+    is_choice,
     places_of_name,
     places_of_projects,
     values_below,
+    whole_marker,
 )
+from profiles.profile import Profile
 
 from .candidates import Candidate as Candidate
 from .candidates import candidates_in, names_deployment
 from .exchange import NOTHING, Exchange, Log
 from .guesses import MAX_ID, MINUTE
-from .hints import Hints as Hints
-from .hints import known_path
 from .kinds import CREATE, DEPLOYMENT, LIST, is_own_member, kinds_of
 from .limits import Limited, whole_index
-from .status import find_status, words_at
+from .status import find_status, word_of, words_at
 from .values import (
     arrays_in,
     at,
@@ -41,6 +43,15 @@ from .values import (
     with_value,
     words_of,
 )
+
+
+@dataclass(frozen=True)
+class Hints:
+    """What a person has said: a deployment, the body of a creation, and a known profile."""
+
+    deployment: str = ""
+    request: Any = None  # with the marker {project.name}
+    profile: Profile | None = None
 
 
 @dataclass(frozen=True)
@@ -139,6 +150,11 @@ class Way:
         around = Limited(with_value(exchange.json, path or (), []))
         return around.is_cut or find_created_item(self, exchange, path).is_cut
 
+    def others_in(self, exchange: Exchange) -> list[Any]:
+        """The listed projects that are not the created one."""
+        mine = self.created_item(exchange)
+        return [item for item in self.items_of(exchange) if item != mine]
+
     # The deployment
 
     def status_of(self, exchange: Exchange) -> str:
@@ -168,6 +184,32 @@ def find_way(log: Log, hints: Hints | None = None) -> Way:
 
 def is_json(exchange: Exchange) -> bool:
     return exchange.is_success and exchange.has_json
+
+
+# What a known profile says
+
+
+def known_path(hints: Hints, part: str, marker: str) -> Path | None:
+    """Where a known profile has a marker in the body of a part; for the status also a choice."""
+    form = hints.profile.form(part) if hints.profile else None
+    if form is None:
+        return None
+    for path, value in values_below(form.body):
+        found = whole_marker(value)
+        if found and found.name == marker and found.form in ("", "text") and CHOICE not in path:
+            return path
+    if marker != "deployment.status":
+        return None
+    for path, value in values_below(form.body):
+        if is_choice(value) and CHOICE not in path and is_status_choice(value[CHOICE]):
+            return path
+    return None
+
+
+def is_status_choice(words: dict[str, Any]) -> bool:
+    """Whether a choice has each status itself, as a number or a boolean."""
+    own = {word: value for word, value in words.items() if word}
+    return bool(own) and all(word_of(value) == word for word, value in own.items())
 
 
 # The list
@@ -341,13 +383,11 @@ def others_listed(way: Way, creation: Exchange) -> set[tuple[str, str]]:
     """The ids and the names of the listed projects, but for the created one."""
     found = set()
     for exchange in way.lists:
-        mine = way.created_item(exchange)
-        if mine is None and exchange.sent_at > creation.sent_at:
+        if way.created_item(exchange) is None and exchange.sent_at > creation.sent_at:
             continue  # it may be one of them
-        for item in way.items_of(exchange):
-            own_id = way.id_of(item)
-            if own_id is not None and own_id != way.id_of(mine):
-                found.add((str(own_id), way.name_of(item)))
+        for item in way.others_in(exchange):
+            if way.id_of(item) is not None:
+                found.add((str(way.id_of(item)), way.name_of(item)))
     return found
 
 
