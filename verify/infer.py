@@ -14,7 +14,7 @@ from web.strict_json import MalformedJSON, parse_json
 from web.validation import pointer
 
 from .errors import common_form
-from .exchange import NOTHING, Exchange, Log
+from .exchange import NOTHING, Log
 from .guesses import COMPUTED, NEXT_WORDS, NO_COUNT_WORDS, PAGE_WORDS, SIZE_WORDS
 from .kinds import CREATE, DEPLOYMENT, LIST
 from .observation import NEWEST, OLDEST, Observation, Template
@@ -67,7 +67,7 @@ class Inference:
         own = [way.created_item(each) for each in way.lists]
         own += [way.created_record, way.request]
         record = lower_texts(own)
-        others = [item for each in way.lists for item in others_in(way, each)]
+        others = [item for each in way.lists for item in way.others_in(each)]
         for exchange in log.exchanges:
             if exchange.is_deployment and exchange.is_success:
                 is_own = way.is_own and exchange in way.followed
@@ -292,19 +292,13 @@ class Inference:
                 del holder[part]
 
 
-def others_in(way: Way, exchange: Exchange) -> list[Any]:
-    """The listed projects that are not the created one."""
-    mine = way.created_item(exchange)
-    return [item for item in way.items_of(exchange) if item != mine]
-
-
 def values_of_strangers(way: Way) -> list[Any]:
     """The ids, names and mail addresses of other projects, and the ids of their deployments."""
     own_id = str(way.deployment_id)
     paths = [path for path, value in scalars(way.latest_item) if str(value) == own_id]
     found = []
     for exchange in way.lists:
-        for item in others_in(way, exchange):
+        for item in way.others_in(exchange):
             found += [way.id_of(item), way.name_of(item), *(at(item, path) for path in paths)]
             found += [text for text in texts_in(item).values() if "@" in text]
     return found

@@ -12,8 +12,8 @@ from profiles.profile import read_profile
 from web.files import content_of
 from web.strict_json import MalformedJSON, parse_json
 
-from .hints import Hints
 from .options import Options
+from .way import Hints
 
 NAME_IN_FILE = "{name}"
 

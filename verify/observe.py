@@ -170,11 +170,14 @@ class Observer:
         shown = word_of(at(body, self._status_path))
         if shown:
             return shown
-        sure_before = [each for each, *words in self._timed if words == [before, before]]
-        sure_after = [each for each, *words in self._timed if words == [after, after]]
-        is_like_other = bool(sure_before) or body in sure_after
+        sure_before = self._listed_within(before)
+        is_like_other = bool(sure_before) or body in self._listed_within(after)
         is_contradicted = is_like_other and body not in sure_before
         return after if is_contradicted or not before else before
+
+    def _listed_within(self, word: str) -> list[Any]:
+        """The created project as it was listed between two reads of one status."""
+        return [body for body, before, after in self._timed if before == after == word]
 
     @cached_property
     def _status_path(self) -> Path | None:
@@ -187,18 +190,18 @@ class Observer:
 
         In a member that is called so it may be one that was never read.
         """
-        words = []
+        words = set()
         others = set()
         for body, before, after in self._timed:
             word = word_of(at(body, path))
-            words.append(word)
+            words.add(word)
             if word not in (before, after):
                 others.add(word)
-        if not all(words) or len(others) == len(set(words)):
+        if "" in words or words == others:
             return False
         if has_status_name(path):
             return others.isdisjoint(self.words)
-        return not others and len(set(words)) > 1
+        return not others and len(words) > 1
 
     @cached_property
     def _timed(self) -> list[Timed]:
@@ -383,16 +386,18 @@ def clock_of(exchange: Exchange) -> float:
 def order_of(way: Way) -> str:
     """The order of the list, by times, or else by the created project in it; "" if unknown."""
     order = order_of_times(way)
+    if order:
+        return order
     for exchange in reversed(way.lists):
         items = way.items_of(exchange)
         mine = way.created_item(exchange)
-        if order or mine is None or len(items) < 2:
+        if mine is None or len(items) < 2:
             continue
         if mine == items[0]:
-            order = NEWEST
-        elif mine == items[-1]:
-            order = OLDEST
-    return order
+            return NEWEST
+        if mine == items[-1]:
+            return OLDEST
+    return ""
 
 
 def order_of_times(way: Way) -> str:

@@ -87,25 +87,22 @@ class Privacy:
             ]
         if isinstance(value, dict):
             return self._clean_object(value, path, place, is_safe)
-        is_secret = any(is_secret_name(name) for name in path if isinstance(name, str))
-        is_secret = is_secret and last_name(path) not in ("type", "kind")
         if value is None or isinstance(value, bool) or value in ("", TEXT):
             return value
-        if not is_secret and is_safe(path, str(value)):
-            return value
-        if is_secret and isinstance(value, str) and not literals(value):
-            return value  # a marker
-        return self._left_out(value, path, place)
+        text = str(value)
+        is_marker = not literals(text)
+        is_kept = is_marker if is_in_secret(path) else is_safe(path, text)
+        return value if is_kept else self._left_out(value, path, place)
 
     def _clean_object(
         self, value: dict[str, Any], path: Path, place: str, is_safe: Callable[[Path, str], bool]
     ) -> dict[str, Any]:
         if is_choice(value):
-            words = {word: each for word, each in value[CHOICE].items() if self.is_safe_word(word)}
-            cleaned = {
-                word: self._clean(each, path, place, is_safe) for word, each in words.items()
-            }
-            return {CHOICE: cleaned}
+            words = {}
+            for word, each in value[CHOICE].items():
+                if self.is_safe_word(word):
+                    words[word] = self._clean(each, path, place, is_safe)
+            return {CHOICE: words}
         label = label_of(value)
         found = {}
         for name, each in value.items():
@@ -159,6 +156,12 @@ class Privacy:
                 if any(each in values and pattern_of(each).search(piece) for each in inside):
                     return True
         return False
+
+
+def is_in_secret(path: Path) -> bool:
+    """Whether a name on the path is that of a secret; what kind of secret it is, is none."""
+    has_secret_name = any(is_secret_name(name) for name in path if isinstance(name, str))
+    return has_secret_name and last_name(path) not in ("type", "kind")
 
 
 def literals(text: str) -> list[str]:

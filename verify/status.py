@@ -14,6 +14,7 @@ from .values import (
     is_id,
     is_number,
     last_name,
+    preferred,
     scalars,
     seconds_of,
     words_of,
@@ -50,19 +51,16 @@ def find_status(bodies: Sequence[Any], own_id: str) -> tuple[Path | None, bool]:
     holder = holder_of(bodies[-1], own_id)
     changes = {path: changes_at(path, bodies) for path in places}
 
-    def rank(path: Path) -> tuple[bool, bool, bool, int, bool, int]:
-        is_flag = isinstance(at(bodies[-1], path), bool) and not has_status_name(path)
-        is_changing = changes[path] > 0 and not is_flag
-        return (
-            is_changing or has_status_name(path),
-            is_changing,
-            path[:-1] == holder,
-            changes[path],
-            has_status_name(path),
-            -len(path),
-        )
+    def is_flag(path: Path) -> bool:
+        return isinstance(at(bodies[-1], path), bool) and not has_status_name(path)
+
+    def rank(path: Path) -> tuple[bool, bool, int, bool, int]:
+        is_beside_id = path[:-1] == holder
+        is_changing = changes[path] > 0
+        return is_changing, is_beside_id, changes[path], has_status_name(path), -len(path)
 
     candidates = [path for path in places if changes[path] or has_status_name(path)]
+    candidates = preferred(candidates, lambda path: not is_flag(path))
     if not candidates:
         return None, False
     best = max(candidates, key=rank)

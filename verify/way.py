@@ -7,22 +7,24 @@ from functools import cached_property
 from typing import Any
 
 from profiles.markers import (
+    CHOICE,
     NAME,
     Path,
+    is_choice,
     places_of_name,
     places_of_projects,
     values_below,
+    whole_marker,
 )
+from profiles.profile import Profile
 
 from .candidates import Candidate as Candidate
 from .candidates import candidates_in, names_deployment
 from .exchange import NOTHING, Exchange, Log
 from .guesses import MAX_ID, MINUTE
-from .hints import Hints as Hints
-from .hints import known_path
 from .kinds import CREATE, DEPLOYMENT, LIST, is_own_member, kinds_of
 from .limits import Limited, whole_index
-from .status import find_status, words_at
+from .status import find_status, word_of, words_at
 from .values import (
     arrays_in,
     at,
@@ -41,6 +43,15 @@ from .values import (
     with_value,
     words_of,
 )
+
+
+@dataclass(frozen=True)
+class Hints:
+    """What a person has said: a deployment, the body of a creation, and a known profile."""
+
+    deployment: str = ""
+    request: Any = None  # with the marker {project.name}
+    profile: Profile | None = None
 
 
 @dataclass(frozen=True)
@@ -139,6 +150,11 @@ class Way:
         around = Limited(with_value(exchange.json, path or (), []))
         return around.is_cut or find_created_item(self, exchange, path).is_cut
 
+    def others_in(self, exchange: Exchange) -> list[Any]:
+        """The listed projects that are not the created one."""
+        mine = self.created_item(exchange)
+        return [item for item in self.items_of(exchange) if item != mine]
+
     # The deployment
 
     def status_of(self, exchange: Exchange) -> str:
@@ -170,6 +186,32 @@ def is_json(exchange: Exchange) -> bool:
     return exchange.is_success and exchange.has_json
 
 
+# What a known profile says
+
+
+def known_path(hints: Hints, part: str, marker: str) -> Path | None:
+    """Where a known profile has a marker in the body of a part; for the status also a choice."""
+    form = hints.profile.form(part) if hints.profile else None
+    if form is None:
+        return None
+    for path, value in values_below(form.body):
+        found = whole_marker(value)
+        if found and found.name == marker and found.form in ("", "text") and CHOICE not in path:
+            return path
+    if marker != "deployment.status":
+        return None
+    for path, value in values_below(form.body):
+        if is_choice(value) and CHOICE not in path and is_status_choice(value[CHOICE]):
+            return path
+    return None
+
+
+def is_status_choice(words: dict[str, Any]) -> bool:
+    """Whether a choice has each status itself, as a number or a boolean."""
+    own = {word: value for word, value in words.items() if word}
+    return bool(own) and all(word_of(value) == word for word, value in own.items())
+
+
 # The list
 
 
@@ -182,24 +224,22 @@ def find_items_path(way: Way, hints: Hints) -> Path | None:
     path = first_of(places_of_projects(known.body)) if known else None
     if isinstance(at(body, path), list):
         return path
-    created = way.creation.seen if way.creation else NOTHING
-    path = find_items(body, way.created_name, created)
+    path = find_items(body, way.created_name)
     if known and at(body, path) == []:
         return None  # where a profile has it elsewhere, an empty array says nothing
     return path
 
 
-def find_items(body: Any, name: str, created: Any) -> Path | None:
+def find_items(body: Any, name: str) -> Path | None:
     """The path of the array of the projects in the body of a list, None if there is no array.
 
-    It is the one with an item that has the new name, and of several the one whose item is most like
-    the response to the creation; else the outermost array of objects, of several one with ids.
+    It is one with an item that has the new name, or else one of objects. Of several it is one whose
+    items have ids, and of these the outermost.
     """
-    paths = arrays_in(body)
-    known = {str(value) for _, value in scalars(created)}
-    likeness = [likeness_of(at(body, path), name, known) for path in paths]
-    if any(likeness):
-        return paths[likeness.index(max(likeness))]
+
+    def has_name(path: Path) -> bool:
+        objects = [each for each in at(body, path) if isinstance(each, dict)]
+        return name != "" and any(has_value(each, name) for each in objects)
 
     def has_records(path: Path) -> bool:
         return any(isinstance(each, dict) for each in at(body, path))
@@ -207,16 +247,10 @@ def find_items(body: Any, name: str, created: Any) -> Path | None:
     def has_ids(path: Path) -> bool:
         return any(is_called_id(each) for each, _ in scalars(at(body, (*path, 0))))
 
-    paths = [path for path in paths if is_through_objects(path)]
-    return first_of(preferred(preferred(paths, has_records), has_ids))
-
-
-def likeness_of(items: list[Any], name: str, known: set[str]) -> int:
-    """How many values an item with the new name has that the creation has; 0 without such one."""
-    for item in items:
-        if name and isinstance(item, dict) and has_value(item, name):
-            return 1 + len([value for _, value in scalars(item) if str(value) in known])
-    return 0
+    paths = arrays_in(body)
+    plain = [path for path in paths if is_through_objects(path)]
+    likely = [path for path in paths if has_name(path)] or preferred(plain, has_records)
+    return first_of(preferred(likely, has_ids))
 
 
 def find_created_item(way: Way, exchange: Exchange, path: Path | None) -> Limited:
@@ -349,13 +383,11 @@ def others_listed(way: Way, creation: Exchange) -> set[tuple[str, str]]:
     """The ids and the names of the listed projects, but for the created one."""
     found = set()
     for exchange in way.lists:
-        mine = way.created_item(exchange)
-        if mine is None and exchange.sent_at > creation.sent_at:
+        if way.created_item(exchange) is None and exchange.sent_at > creation.sent_at:
             continue  # it may be one of them
-        for item in way.items_of(exchange):
-            own_id = way.id_of(item)
-            if own_id is not None and own_id != way.id_of(mine):
-                found.add((str(own_id), way.name_of(item)))
+        for item in way.others_in(exchange):
+            if way.id_of(item) is not None:
+                found.add((str(way.id_of(item)), way.name_of(item)))
     return found
 
 
@@ -423,8 +455,7 @@ def find_id_path(way: Way, hints: Hints) -> Path | None:
     if mine is None:
         return find_id(others[0], others[1:]) if others else None
     body = way.creation.seen if way.creation else NOTHING
-    found = find_id(mine, others, body, way.created_name)
-    return found or find_id(mine, others, name=way.created_name)
+    return find_id(mine, others, body, way.created_name)
 
 
 def known_in_items(way: Way, hints: Hints, marker: str) -> Path | None:
@@ -452,16 +483,17 @@ def last_items(way: Way) -> list[Any]:
 def find_id(item: Any, others: Sequence[Any], shared: Any = NOTHING, name: str = "") -> Path | None:
     """The path of a record's id: of a text or an integer that no other record has there.
 
-    With `shared`, which is another form of the record, the id stands there, too. `name` is the name
+    It is rather one that `shared`, which is another form of the record, has too. `name` is the name
     of the record, "" if it is not known.
     """
     known = {name, *(str(value) for _, value in scalars(shared))}
     found = []
     for path, value in scalars(item):
         is_other = any(at(other, path) == value for other in others)
-        is_shared = shared is NOTHING or str(value) in known
-        if may_be_own_id(path, value, name) and is_shared and not is_other:
+        if may_be_own_id(path, value, name) and not is_other:
             found.append(path)
+    if shared is not NOTHING:
+        found = preferred(found, lambda path: str(at(item, path)) in known)
     found = preferred(found, lambda path: not is_of_deployment(path))
     found = preferred(found, is_called_id)
     found = preferred(found, lambda path: last_name(path).lower() == "id")

@@ -36,7 +36,7 @@ LISTS: list[tuple[Any, Any]] = [
     ({"links": [{"rel": "up"}], "projects": [OLD]}, ("projects",)),
     ({"items": [OLD], "meta": {"projects": [OLD]}}, ("items",)),
     ({"count": 0}, None),
-    # Of several with the name, the one whose item is most like the creation.
+    # Of several with the name, one with ids.
     ({"log": [{"of": "new"}], "projects": [OLD, NEW]}, ("projects",)),
     ({"teams": [{"id": 9, "of": [OLD, NEW]}]}, ("teams", 0, "of")),
     ([OLD, {**NEW, "runs": [{"name": "new"}]}], ()),
@@ -45,7 +45,7 @@ LISTS: list[tuple[Any, Any]] = [
 
 @pytest.mark.parametrize(("body", "path"), LISTS)
 def test_the_list_is_the_array_with_the_created_project(body: Any, path: Any) -> None:
-    assert find_items(body, "new", NEW) == path
+    assert find_items(body, "new") == path
 
 
 IDS: list[tuple[Any, Any, Any, Any]] = [
@@ -54,7 +54,7 @@ IDS: list[tuple[Any, Any, Any, Any]] = [
     ({"x": "c2", "service": {"id": "s2"}}, [], {"service": {"id": "s2"}}, ("service", "id")),
     ({"ref": "r", "org": {"id": "o"}}, [{"org": {"id": "o"}}], {"r": "r", "o": "o"}, ("ref",)),
     ({"at": TIME, "uid": "u"}, [], {"at": TIME, "x": "u"}, ("uid",)),
-    ({"self": "https://a.example/u", "uid": "u"}, [], {"a": "https://a.example/u"}, None),
+    ({"self": "https://a.example/u", "uid": "u"}, [], {"a": "https://a.example/u"}, ("uid",)),
     ({"id": "new", "name": "new"}, [], {"id": "new", "name": "new"}, ("id",)),
     ({"name": "new", "latest_deployment_id": "d"}, [], {"x": "new", "y": "d"}, None),
     ({"uuid": "p2", "latest_deployment": {"id": "d"}}, [], {"uuid": "p2", "x": "d"}, ("uuid",)),
@@ -64,7 +64,7 @@ IDS: list[tuple[Any, Any, Any, Any]] = [
 
 
 @pytest.mark.parametrize(("item", "others", "creation", "path"), IDS)
-def test_the_id_is_what_creation_and_list_share_alone(
+def test_the_id_is_rather_what_creation_and_list_share(
     item: Any, others: Any, creation: Any, path: Any
 ) -> None:
     assert find_id(item, others, creation, "new") == path
