@@ -126,7 +126,7 @@ def verify_service(start: Start, options: Options) -> int:
 
     token = start.environ.get("VERIFY_TOKEN", "")
     inputs = read_inputs(options)
-    client = None if options.har else make_client(options, token, start.environ)
+    client = None if options.har else make_client(options, token)
     check_save(options)
     profile = ReportFile(options.save, is_kept=True) if options.save else None
     report = ReportFile(options.report) if options.report else None
@@ -147,12 +147,12 @@ def verify_service(start: Start, options: Options) -> int:
         say(text_of_left_behind(asked))
 
 
-def make_client(options: Options, token: str, environ: Mapping[str, str]) -> "HTTPClient":
+def make_client(options: Options, token: str) -> "HTTPClient":
     from verify import record
     from verify.client import TIMEOUT, HTTPClient, check_token
 
     timeout = record.TIMEOUT if options.words else TIMEOUT
-    client = HTTPClient(options.url, options.ca, environ, timeout)
+    client = HTTPClient(options.url, options.ca, timeout)
     check_token(token)
     return client
 
