@@ -5,7 +5,7 @@ import os
 import re
 import signal
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -240,14 +240,26 @@ def write_files(run: Run, result: "Result", findings: "list[Finding]", say: Say)
 
 
 def text_of_report(run: Run, result: "Result", findings: "list[Finding]") -> str:
-    from verify.report import cases_of, document_of
+    from verify.report import document_of
 
     if run.report and run.report.is_xml:
-        cases = []
-        for name, failures, skipped in cases_of(result, findings):
-            cases.append(Case(name, [Failure(*each) for each in failures], skipped))
-        return junit_xml("verify", cases)
+        return junit_xml("verify", list(cases_of(result, findings)))
     return text_of(document_of(result, run.options, run.started, findings))
+
+
+def cases_of(result: "Result", findings: "list[Finding]") -> Iterator[Case]:
+    """A test case for each part that was judged, and for each other kind of finding."""
+    from verify.report import failure_of, printed
+
+    by_text = {finding.text: finding for finding in findings}
+    for part in result.parts:
+        found = by_text.get(part.sentence)
+        failures = [Failure(*failure_of(result, found))] if found else []
+        yield Case(part.part, failures, printed(result.secrets, part.reason))
+    for kind in KINDS:
+        if kind not in ("broken", "differs"):
+            of_kind = [finding for finding in findings if finding.kind == kind]
+            yield Case(kind, [Failure(*failure_of(result, each)) for each in of_kind])
 
 
 def save_profile(file: ReportFile, document: dict[str, Any]) -> bool:
