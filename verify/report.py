@@ -66,7 +66,7 @@ def remarks_of(result: Result) -> Iterator[str]:
     """What the source left out, what was not looked at, and which responses have the token."""
     yield from result.log.remarks
     yield from result.seen.remarks
-    for purpose in dict.fromkeys(purpose_of(each) for each in result.leaks):
+    for purpose in result.leaks:
         yield f"{purpose:34} {LEAK}"
 
 
@@ -186,7 +186,6 @@ def document_of(
 ) -> dict[str, Any]:
     """The report as JSON."""
     purposes = [purpose_of(each) for each in result.log.exchanges]
-    leaks = dict.fromkeys(purpose_of(each) for each in result.leaks)
     document = {
         "url": options.source,
         "started_at": f"{started.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}",
@@ -195,7 +194,7 @@ def document_of(
         "probes": [
             {"name": name, "requests": purposes.count(name)} for name in dict.fromkeys(purposes)
         ],
-        "leaks": [*leaks],
+        "leaks": [*result.leaks],
         "findings": [finding.line for finding in findings],
         "created": left_behind(result.log.exchanges),
     }

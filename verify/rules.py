@@ -12,16 +12,19 @@ from stub.contract import object_in
 from .exchange import Exchange, Log
 from .kinds import (
     DEPLOYMENT,
+    SOUGHT,
     TOKEN_INVALID,
     TOKEN_MISSING,
     UNKNOWN_DEPLOYMENT,
     UNKNOWN_PATH,
+    kind_of_purpose,
     kinds_of,
 )
 from .values import is_id, scalars
 from .way import Way
 
 OF_A_BODY = (400, 409, 413, 415, 422)  # statuses that reject a body
+OF_TOKENS = (TOKEN_MISSING, TOKEN_INVALID)
 NO_TOKEN = (401, 403)
 NO_PATH = "404, as for a path that does not exist"
 
@@ -57,8 +60,8 @@ class Evidence:
         own = []
         for exchange in self.log.exchanges:
             kind = self.kinds.get(exchange, "")
-            is_other = kind in (TOKEN_MISSING, TOKEN_INVALID, UNKNOWN_DEPLOYMENT, UNKNOWN_PATH)
-            is_named = exchange.purpose not in ("candidate", "repeated")
+            is_other = kind in (*OF_TOKENS, UNKNOWN_DEPLOYMENT, UNKNOWN_PATH)
+            is_named = exchange.purpose not in (SOUGHT, "repeated")
             if is_one(exchange) and is_named and not is_other:
                 own.append(exchange)
         return own
@@ -218,9 +221,7 @@ def judge_bearer(evidence: Evidence) -> Judged:
 
 def is_without_token(evidence: Evidence, exchange: Exchange) -> bool:
     """Whether a request had no token or a wrong one; also if no response came."""
-    if evidence.kinds.get(exchange) in (TOKEN_MISSING, TOKEN_INVALID):
-        return True
-    return exchange.purpose.endswith((" without a token", " with a wrong token"))
+    return evidence.kinds.get(exchange) in OF_TOKENS or kind_of_purpose(exchange) in OF_TOKENS
 
 
 def lacks_of(evidence: Evidence, rejected: list[Exchange]) -> Iterator[Judged]:
