@@ -5,7 +5,7 @@ import os
 import re
 import signal
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -126,7 +126,7 @@ def verify_service(start: Start, options: Options) -> int:
 
     token = start.environ.get("VERIFY_TOKEN", "")
     inputs = read_inputs(options)
-    client = None if options.har else make_client(options, token, start.environ)
+    client = None if options.har else make_client(options, token)
     check_save(options)
     profile = ReportFile(options.save, is_kept=True) if options.save else None
     report = ReportFile(options.report) if options.report else None
@@ -147,12 +147,12 @@ def verify_service(start: Start, options: Options) -> int:
         say(text_of_left_behind(asked))
 
 
-def make_client(options: Options, token: str, environ: Mapping[str, str]) -> "HTTPClient":
+def make_client(options: Options, token: str) -> "HTTPClient":
     from verify import record
     from verify.client import TIMEOUT, HTTPClient, check_token
 
     timeout = record.TIMEOUT if options.words else TIMEOUT
-    client = HTTPClient(options.url, options.ca, environ, timeout)
+    client = HTTPClient(options.url, options.ca, timeout)
     check_token(token)
     return client
 
@@ -239,14 +239,26 @@ def write_files(run: Run, result: "Result", findings: "list[Finding]", say: Say)
 
 
 def text_of_report(run: Run, result: "Result", findings: "list[Finding]") -> str:
-    from verify.report import cases_of, document_of
+    from verify.report import document_of
 
     if run.report and run.report.is_xml:
-        cases = []
-        for name, failures, skipped in cases_of(result, findings):
-            cases.append(Case(name, [Failure(*each) for each in failures], skipped))
-        return junit_xml("verify", cases)
+        return junit_xml("verify", list(cases_of(result, findings)))
     return text_of(document_of(result, run.options, run.started, findings))
+
+
+def cases_of(result: "Result", findings: "list[Finding]") -> Iterator[Case]:
+    """A test case for each part that was judged, and for each other kind of finding."""
+    from verify.report import failure_of, printed
+
+    by_text = {finding.text: finding for finding in findings}
+    for part in result.parts:
+        found = by_text.get(part.sentence)
+        failures = [Failure(*failure_of(result, found))] if found else []
+        yield Case(part.part, failures, printed(result.secrets, part.reason))
+    for kind in KINDS:
+        if kind not in ("broken", "differs"):
+            of_kind = [finding for finding in findings if finding.kind == kind]
+            yield Case(kind, [Failure(*failure_of(result, each)) for each in of_kind])
 
 
 def save_profile(file: ReportFile, document: dict[str, Any]) -> bool:

@@ -5,7 +5,7 @@ import re
 import ssl
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from concurrent.futures import Future, wait
 from contextlib import closing
 from dataclasses import replace
@@ -23,6 +23,7 @@ from pathlib import Path
 from socket import socket
 from typing import Any, Protocol, TypeVar
 from urllib.parse import SplitResult, unquote, urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 from web.files import content_of
 
@@ -52,18 +53,16 @@ class Client(Protocol):
 class HTTPClient:
     """Sends requests to the service at `base`, which is the {base_url} of the interface (§4).
 
-    `ca` is a file of a certificate authority to trust, too. The variables of proxies are read from
-    `environ`. Raises `ValueError` with what to give instead, and `OSError`.
+    `ca` is a file of a certificate authority to trust, too. Raises `ValueError` with what to give
+    instead, and `OSError`.
     """
 
-    def __init__(
-        self, url: str, ca: Path | None, environ: Mapping[str, str], timeout: float = TIMEOUT
-    ) -> None:
+    def __init__(self, url: str, ca: Path | None, timeout: float = TIMEOUT) -> None:
         self._url = parse_base(url)
         self.base = f"{self._url.scheme}://{self._url.netloc}{self._url.path.rstrip('/')}"
         self._timeout = timeout
         self._context = context_of(ca) if ca or self._url.scheme == "https" else None
-        self._proxy_variable, self._proxy = find_proxy(self._url, environ)
+        self._proxy = find_proxy(self._url)
 
     def send(self, request: Exchange) -> Exchange:
         """The exchange with its response, or with the failure that says why there is none."""
@@ -84,7 +83,8 @@ class HTTPClient:
             if may_be_other_scheme(error):
                 failure += " (http or https?)"
             if self._proxy:
-                failure += f" (through the proxy of {self._proxy_variable})"
+                host, port = address_of(self._proxy)
+                failure += f" (through the proxy {host}:{port})"
             return replace(request, failure=failure)
         failure = ""
         if len(content) > MAX_BODY:
@@ -168,35 +168,22 @@ def address_of(url: SplitResult) -> tuple[str, int]:
 # Proxies
 
 
-def find_proxy(url: SplitResult, environ: Mapping[str, str]) -> tuple[str, SplitResult | None]:
-    """The variable that names a proxy for a URL, and the proxy's URL; None without one.
+def find_proxy(url: SplitResult) -> SplitResult | None:
+    """The proxy for a URL by the usual variables, such as HTTPS_PROXY and NO_PROXY, if any.
 
     Raises `ValueError` for a proxy that this client cannot use.
     """
     host = url.hostname or ""
-    bypassed = environ.get("no_proxy") or environ.get("NO_PROXY") or ""
-    if LOOPBACK.fullmatch(host) or is_bypassed(host, bypassed):
-        return "", None
-    # HTTP_PROXY in capitals may be a field of a request to a CGI script: as curl, it is not read.
-    names = ["http_proxy"] if url.scheme == "http" else ["https_proxy", "HTTPS_PROXY"]
-    for name in (*names, "all_proxy", "ALL_PROXY"):
-        value = environ.get(name, "").strip()
-        if not value:
-            continue
-        proxy = urlsplit(value if "://" in value else f"http://{value}")
-        if proxy.scheme != "http" or not proxy.hostname:
-            raise ValueError(f"{name}: give the proxy as http://HOST:PORT")
-        return name, proxy
-    return "", None
-
-
-def is_bypassed(host: str, names: str) -> bool:
-    """Whether NO_PROXY has a host, or a domain that it is in."""
-    for name in re.split("[, ]+", names.lower()):
-        domain = re.sub(r"^\*?\.|:\d+$", "", name)
-        if domain == "*" or host == domain or (domain and host.endswith(f".{domain}")):
-            return True
-    return False
+    if LOOPBACK.fullmatch(host) or proxy_bypass(host):
+        return None
+    proxies = getproxies()
+    value = proxies.get(url.scheme) or proxies.get("all")
+    if not value:
+        return None
+    proxy = urlsplit(value if "://" in value else f"http://{value}")
+    if proxy.scheme != "http" or not proxy.hostname or proxy.port == 0:
+        raise ValueError("give the proxy as http://HOST:PORT, or the host in NO_PROXY")
+    return proxy
 
 
 def proxy_fields(proxy: SplitResult) -> dict[str, str]:

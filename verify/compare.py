@@ -236,15 +236,10 @@ class Comparison:
 
     def _compare_bodies(self) -> Iterator[Compared]:
         """Compare the bodies with each status that was seen, if they depend on it."""
-        seen_places: set[tuple[str, Aspect, str, str]] = set()
         for old_word, new_word in self._words():
             before = resolve(self.before.body, old_word)
             now = resolve(self.now.body, new_word)
-            for each in self._compare_whole(before, now):
-                key = each.place, each.aspect, each.expected, each.observed
-                if key not in seen_places:
-                    seen_places.add(key)
-                    yield each
+            yield from self._compare_whole(before, now)
 
     def _words(self) -> list[tuple[str, str]]:
         """Pairs of statuses, with which the two bodies are compared."""

@@ -66,27 +66,21 @@ def is_said(like: Profile, compared: Compared) -> bool:
     if aspect in (Aspect.ID_FORM, Aspect.ORDER):
         path = tuple(path_of(compared.place))
         return at(like.document, path) is not NOTHING
-    if compared.kind.startswith("errors/"):
-        return is_said_of_error(like, compared)
-    form = like.form(compared.kind)
-    if form is None:
-        return False
-    if aspect == Aspect.STATUS and compared.kind == CREATE:
-        # Without one the service had a status that a profile cannot have, or nobody has said it.
-        return form.status is not None or not has_succeeded(compared)
-    return aspect not in OF_FIELDS or has_field(form, compared)
-
-
-def is_said_of_error(like: Profile, compared: Compared) -> bool:
+    is_error = compared.kind.startswith("errors/")
     code = compared.kind.removeprefix("errors/")
-    form = like.error_form(code)
+    form = like.error_form(code) if is_error else like.form(compared.kind)
     if form is None:
         return False
-    if compared.aspect in OF_CONTENT:
-        return code in like.error_forms  # that of all others says nothing of it
-    if compared.aspect == Aspect.STATUS:
-        return form.status is not None
-    return compared.aspect not in OF_FIELDS or has_field(form, compared)
+    if aspect in OF_FIELDS:
+        return has_field(form, compared)
+    if is_error and aspect in OF_CONTENT:
+        return code in like.error_forms  # the form of all others says nothing of it
+    if aspect == Aspect.STATUS and form.status is None and is_error:
+        return False
+    if aspect == Aspect.STATUS and form.status is None and compared.kind == CREATE:
+        # The service had a status that a profile cannot have, or nobody has said it.
+        return not has_succeeded(compared)
+    return True
 
 
 def has_field(form: ResponseForm, compared: Compared) -> bool:

@@ -68,7 +68,7 @@ class Result:
     parts: Sequence[Part]
     drift: Sequence[Drift] | None
     lacking: Sequence[str]  # what the profile has, and nothing has shown
-    leaks: Sequence[Exchange]
+    leaks: Mapping[str, Exchange]  # the first of each purpose
     unseen: Mapping[str, str]  # the reasons, by the kind of response that was to be seen
     inferred: Inferred | None
 
@@ -80,8 +80,7 @@ class Result:
         found = [Finding(DRIFT, each.line, each.exchange, each.kind) for each in self.drift_found]
         for kind, why in self.unseen.items():
             found.append(Finding("unseen", f"{NAMES[kind]}: {why}", about=kind))
-        leaks = {purpose_of(each): each for each in reversed(self.leaks)}
-        for purpose, exchange in reversed(leaks.items()):
+        for purpose, exchange in self.leaks.items():
             found.append(Finding("leaks", f"{purpose}: {LEAK}", exchange))
         kinds = kinds_of(self.log)
         for part in self.differences:
@@ -133,10 +132,20 @@ def judge(log: Log, options: Options, inputs: Inputs, token: str) -> Result:
         parts=list(judge_parts(case)),
         drift=drift,
         lacking=lacking,
-        leaks=[each for each in log.exchanges if secrets.leak_in(each)],
+        leaks=leaks_in(log, secrets),
         unseen=dict(unseen_of(case, options, hints)),
         inferred=profile_of(seen, log, secrets) if options.save else None,
     )
+
+
+def leaks_in(log: Log, secrets: Secrets) -> dict[str, Exchange]:
+    """The first response with the token of each purpose."""
+    found: dict[str, Exchange] = {}
+    for exchange in log.exchanges:
+        purpose = purpose_of(exchange)
+        if purpose not in found and secrets.leak_in(exchange):
+            found[purpose] = exchange
+    return found
 
 
 def has_failed(case: Case, kind: str) -> bool:

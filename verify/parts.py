@@ -33,6 +33,7 @@ from .rules import (
     DEPLOYMENTS_PART,
     NO_TOKEN,
     OF_A_BODY,
+    OF_TOKENS,
     PROJECTS_PART,
     Judged,
     why_nothing,
@@ -44,7 +45,6 @@ KEPT, BROKEN, CONFIRMED, DIFFERS = "kept", "broken", "confirmed", "differs"
 NOT_SEEN, COULD_NOT_CHECK = "not seen", "could not check"
 VERDICTS = (KEPT, BROKEN, CONFIRMED, DIFFERS, NOT_SEEN, COULD_NOT_CHECK)
 
-OF_TOKENS = (TOKEN_MISSING, TOKEN_INVALID)
 RESPONSES = "#/components/responses/"
 SCHEMAS = "#/components/schemas/"
 PROJECT = f"{SCHEMAS}Project"
@@ -189,15 +189,10 @@ def by_rule(case: Case, part: Part) -> Part:
     if rule.holds is None:
         verdict = COULD_NOT_CHECK if rule.reason else NOT_SEEN
         return replace(part, verdict=verdict, reason=rule.reason or NOTHING_SHOWN)
+    part = replace(part, expected=rule.expected, observed=rule.observed)
     if rule.holds:
-        return replace(part, verdict=KEPT, expected=rule.expected, observed=rule.observed)
-    return replace(
-        part,
-        verdict=BROKEN,
-        expected=rule.expected,
-        observed=rule.observed,
-        exchange=rule.exchange,
-    )
+        return replace(part, verdict=KEPT)
+    return replace(part, verdict=BROKEN, exchange=rule.exchange)
 
 
 def by_comparison(part: Part, shown: list[Compared]) -> Part:

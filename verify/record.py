@@ -5,7 +5,6 @@ tests needs: health, reset and requests.
 """
 
 import hmac
-import json
 import re
 import time
 from collections import defaultdict
@@ -13,13 +12,13 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from threading import Lock
-from typing import Any
 from urllib.parse import unquote
 
 from flask import Flask, Response, request
+from flask.typing import ResponseReturnValue
 from werkzeug.datastructures import Headers
 
-from stub.contract import Operation
+from stub.contract import Operation, object_in
 from stub.entry import ENTRY_SIZE, MAX_KEPT, Applied, Entry
 from stub.journal import Journal, JournalMemory, read_filters
 from stub.redaction import Redactor
@@ -27,7 +26,7 @@ from web.problems import Problem, handle_errors
 from web.routing import raw_target
 
 from .client import MAX_BODY, Client
-from .exchange import NOTHING, Exchange, Log
+from .exchange import Exchange, Log
 from .shorten import MAX_BYTES, MAX_EXCHANGES, shortened, size_of
 
 TIMEOUT = 60.0  # seconds of a request that is passed on: a test's own timeout is shorter
@@ -77,18 +76,18 @@ class Recorder:
 
     # Requests
 
-    def _respond(self) -> Response:
+    def _respond(self) -> ResponseReturnValue:
         path, _, _ = raw_target(request.environ).partition("?")
         if is_below_v1(path):
             return self._pass_on()
         if (request.method, path) == ("GET", "/_stub/health"):
-            return json_response({"status": "ok"})
+            return {"status": "ok"}
         if (request.method, path) == ("POST", "/_stub/reset") and not request.get_data():
             self._journal().clear()
             return Response(status=204)
         if (request.method, path) == ("GET", "/_stub/requests"):
             filters = read_filters(request.args, OPERATIONS)
-            return json_response(self._journal().document(**filters))
+            return self._journal().document(**filters)
         raise Problem(501, "not_recorded", f"{NOT_RECORDED} {KNOWN}")
 
     def _journal(self) -> Journal:
@@ -197,10 +196,7 @@ def named_in(field: str) -> set[str]:
 
 def code_of(exchange: Exchange) -> str | None:
     """The code of an error, as the journal of the stub has it."""
-    document = exchange.json
-    if exchange.status < 400 or document is NOTHING or not isinstance(document, dict):
-        return None
-    code = document.get("code")
+    code = object_in(exchange.content).get("code") if exchange.status >= 400 else None
     return code if isinstance(code, str) else None
 
 
@@ -240,9 +236,3 @@ class Passed(Response):
 
     def get_wsgi_headers(self, environ: object) -> Headers:
         return self.headers
-
-
-def json_response(document: Any) -> Response:
-    text = json.dumps(document) + "\n"
-    headers = {"Cache-Control": "no-store"}
-    return Response(text, 200, headers, content_type="application/json")

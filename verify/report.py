@@ -3,14 +3,14 @@
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
-from typing import Any, NamedTuple
+from typing import Any
 
 from stub import Contract
 from stub.redaction import Redactor, cut, printable
 
 from .exchange import Exchange
 from .main import LEAK, Finding, Result, left_behind
-from .options import KINDS, Options
+from .options import Options
 from .parts import BROKEN, COULD_NOT_CHECK, DIFFERS, NOT_SEEN, VERDICTS, Part, purpose_of
 from .spellings import Secrets
 from .values import with_scalars
@@ -23,14 +23,6 @@ UNCHECKED = (COULD_NOT_CHECK, NOT_SEEN)  # verdicts that have a reason
 MAX_SHOWN = 500  # bytes of a body, or of a value
 MAX_LINE = 2000  # bytes
 MAX_MASKED = 100_000  # characters that are searched for secrets before a text is cut
-
-
-class TestCase(NamedTuple):
-    """A case of a report as CI servers show it: its failures are pairs of a line and details."""
-
-    name: str
-    failures: Sequence[tuple[str, str]] = ()
-    skipped: str = ""
 
 
 def masked(secrets: Secrets, text: str, size: int) -> str:
@@ -74,7 +66,7 @@ def remarks_of(result: Result) -> Iterator[str]:
     """What the source left out, what was not looked at, and which responses have the token."""
     yield from result.log.remarks
     yield from result.seen.remarks
-    for purpose in dict.fromkeys(purpose_of(each) for each in result.leaks):
+    for purpose in result.leaks:
         yield f"{purpose:34} {LEAK}"
 
 
@@ -194,7 +186,6 @@ def document_of(
 ) -> dict[str, Any]:
     """The report as JSON."""
     purposes = [purpose_of(each) for each in result.log.exchanges]
-    leaks = dict.fromkeys(purpose_of(each) for each in result.leaks)
     document = {
         "url": options.source,
         "started_at": f"{started.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}",
@@ -203,7 +194,7 @@ def document_of(
         "probes": [
             {"name": name, "requests": purposes.count(name)} for name in dict.fromkeys(purposes)
         ],
-        "leaks": [*leaks],
+        "leaks": [*result.leaks],
         "findings": [finding.line for finding in findings],
         "created": left_behind(result.log.exchanges),
     }
@@ -213,19 +204,6 @@ def document_of(
 
     found: dict[str, Any] = with_scalars(document, mask)
     return found
-
-
-def cases_of(result: Result, findings: Sequence[Finding]) -> Iterator[TestCase]:
-    """A test case for each part that was judged, and for each other kind of finding."""
-    by_text = {finding.text: finding for finding in findings}
-    for part in result.parts:
-        found = by_text.get(part.sentence)
-        failures = [failure_of(result, found)] if found else []
-        yield TestCase(part.part, failures, printed(result.secrets, part.reason))
-    for kind in KINDS:
-        if kind not in (BROKEN, DIFFERS):
-            of_kind = [finding for finding in findings if finding.kind == kind]
-            yield TestCase(kind, [failure_of(result, each) for each in of_kind])
 
 
 def failure_of(result: Result, finding: Finding) -> tuple[str, str]:

@@ -5,24 +5,32 @@ They are no comparison: a service that has none of our forms may keep them all.
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from operator import attrgetter
 
 from stub.contract import object_in
 
 from .exchange import Exchange, Log
 from .kinds import (
     DEPLOYMENT,
+    SOUGHT,
     TOKEN_INVALID,
     TOKEN_MISSING,
     UNKNOWN_DEPLOYMENT,
     UNKNOWN_PATH,
+    kind_of_purpose,
     kinds_of,
 )
 from .values import is_id, scalars
 from .way import Way
 
 OF_A_BODY = (400, 409, 413, 415, 422)  # statuses that reject a body
+OF_TOKENS = (TOKEN_MISSING, TOKEN_INVALID)
 NO_TOKEN = (401, 403)
 NO_PATH = "404, as for a path that does not exist"
+
+IsOne = Callable[[Exchange], bool]
+FailureOf = Callable[["Evidence", Exchange], str]
+"""What of a response contradicts a rule, "" if nothing does."""
 
 
 @dataclass(frozen=True)
@@ -47,13 +55,13 @@ class Evidence:
     way: Way
     kinds: dict[Exchange, str]
 
-    def of(self, is_one: Callable[[Exchange], bool]) -> list[Exchange]:
+    def of(self, is_one: IsOne) -> list[Exchange]:
         """The exchanges with the token that are such ones, but for ids that were guessed."""
         own = []
         for exchange in self.log.exchanges:
             kind = self.kinds.get(exchange, "")
-            is_other = kind in (TOKEN_MISSING, TOKEN_INVALID, UNKNOWN_DEPLOYMENT, UNKNOWN_PATH)
-            is_named = exchange.purpose not in ("candidate", "repeated")
+            is_other = kind in (*OF_TOKENS, UNKNOWN_DEPLOYMENT, UNKNOWN_PATH)
+            is_named = exchange.purpose not in (SOUGHT, "repeated")
             if is_one(exchange) and is_named and not is_other:
                 own.append(exchange)
         return own
@@ -62,61 +70,56 @@ class Evidence:
 def rules_of(log: Log, way: Way) -> dict[str, Judged]:
     """Each fixed part of the contract, and whether it is kept."""
     evidence = Evidence(log, way, kinds_of(log))
-    return {part: judge(evidence) for part, judge in RULES.items()}
+    of_operations = {part: judge_operation(evidence, *row) for part, row in OPERATIONS.items()}
+    return of_operations | {part: judge(evidence) for part, judge in RULES.items()}
+
+
+is_list: IsOne = attrgetter("is_list")
+is_creation: IsOne = attrgetter("is_creation")
+is_deployment: IsOne = attrgetter("is_deployment")
 
 
 # Operations and paths
 
 
-def judge_list(evidence: Evidence) -> Judged:
-    def failure(exchange: Exchange) -> str:
-        return "" if exchange.is_redirect else str(exchange.status)
-
-    return judge_operation(evidence.of(is_list), failure, "success")
+def is_of_projects(exchange: Exchange) -> bool:
+    return exchange.is_list or exchange.is_creation
 
 
-def judge_create(evidence: Evidence) -> Judged:
-    def failure(exchange: Exchange) -> str:
-        return str(exchange.status) if exchange.status in (404, 405) else ""
-
-    return judge_operation(evidence.of(is_creation), failure, "success")
+def failure_of_list(_: Evidence, exchange: Exchange) -> str:
+    return "" if exchange.is_redirect else str(exchange.status)
 
 
-def judge_deployment(evidence: Evidence) -> Judged:
-    def failure(exchange: Exchange) -> str:
-        if is_as_unknown_path(evidence, exchange):
-            return NO_PATH
-        return "405" if exchange.status == 405 else ""
-
-    return judge_operation(evidence.of(is_deployment), failure, "success")
+def failure_of_creation(_: Evidence, exchange: Exchange) -> str:
+    return str(exchange.status) if exchange.status in (404, 405) else ""
 
 
-def judge_projects_path(evidence: Evidence) -> Judged:
-    def failure(exchange: Exchange) -> str:
-        if exchange.is_redirect and exchange.method == "GET":
-            return f"{exchange.status}, a redirect"
-        return NO_PATH if exchange.status == 404 and exchange.method == "GET" else ""
-
-    asked = evidence.of(is_list) + evidence.of(is_creation)
-    return judge_operation(asked, failure, "exists")
+def failure_of_deployment(evidence: Evidence, exchange: Exchange) -> str:
+    if is_as_unknown_path(evidence, exchange):
+        return NO_PATH
+    return "405" if exchange.status == 405 else ""
 
 
-def judge_deployments_path(evidence: Evidence) -> Judged:
-    def failure(exchange: Exchange) -> str:
-        if exchange.is_redirect:
-            return f"{exchange.status}, a redirect"
-        return NO_PATH if is_as_unknown_path(evidence, exchange) else ""
+def failure_of_projects_path(_: Evidence, exchange: Exchange) -> str:
+    if exchange.is_redirect and exchange.method == "GET":
+        return f"{exchange.status}, a redirect"
+    return NO_PATH if exchange.status == 404 and exchange.method == "GET" else ""
 
-    return judge_operation(evidence.of(is_deployment), failure, "exists")
+
+def failure_of_deployments_path(evidence: Evidence, exchange: Exchange) -> str:
+    if exchange.is_redirect:
+        return f"{exchange.status}, a redirect"
+    return NO_PATH if is_as_unknown_path(evidence, exchange) else ""
 
 
 def judge_operation(
-    asked: list[Exchange], failure: Callable[[Exchange], str], expected: str
+    evidence: Evidence, is_one: IsOne, failure_of: FailureOf, expected: str
 ) -> Judged:
-    """A rule that a success shows, and that a failure contradicts if the function says so."""
+    """A rule that a success shows, and that a failure contradicts if `failure_of` says so."""
+    asked = evidence.of(is_one)
     told = [each for each in asked if not why_nothing(each)]
     for exchange in told:
-        observed = "" if exchange.is_success else failure(exchange)
+        observed = "" if exchange.is_success else failure_of(evidence, exchange)
         if observed:
             return Judged(False, expected, observed, exchange=exchange)
     for exchange in told:
@@ -218,9 +221,7 @@ def judge_bearer(evidence: Evidence) -> Judged:
 
 def is_without_token(evidence: Evidence, exchange: Exchange) -> bool:
     """Whether a request had no token or a wrong one; also if no response came."""
-    if evidence.kinds.get(exchange) in (TOKEN_MISSING, TOKEN_INVALID):
-        return True
-    return exchange.purpose.endswith((" without a token", " with a wrong token"))
+    return evidence.kinds.get(exchange) in OF_TOKENS or kind_of_purpose(exchange) in OF_TOKENS
 
 
 def lacks_of(evidence: Evidence, rejected: list[Exchange]) -> Iterator[Judged]:
@@ -242,36 +243,29 @@ def lack_of(asked: list[Exchange], is_accepted: bool) -> Judged | None:
     status = last.status
     if status in NO_TOKEN:
         return None
-    if last.failure or status == 429 or status >= 500:
-        return Judged(reason=last.reason, exchange=last)
+    reason = why_nothing(last)
+    if reason:
+        return Judged(reason=reason, exchange=last)
     is_of_body = last.method == "POST" and (status < 400 or status in OF_A_BODY)
     if is_of_body or not is_accepted:
         return Judged(exchange=last)
     return None
 
 
-def is_list(exchange: Exchange) -> bool:
-    return exchange.is_list
-
-
-def is_creation(exchange: Exchange) -> bool:
-    return exchange.is_creation
-
-
-def is_deployment(exchange: Exchange) -> bool:
-    return exchange.is_deployment
-
-
 PROJECTS_PART = "#/paths/~1v1~1projects"
 DEPLOYMENTS_PART = "#/paths/~1v1~1deployments~1{id}"
 BEARER = "#/components/securitySchemes/bearer"
 STATUS = "#/components/schemas/Deployment/properties/status"
+OPERATIONS: dict[str, tuple[IsOne, FailureOf, str]] = {
+    PROJECTS_PART: (is_of_projects, failure_of_projects_path, "exists"),
+    f"{PROJECTS_PART}/get": (is_list, failure_of_list, "success"),
+    f"{PROJECTS_PART}/post": (is_creation, failure_of_creation, "success"),
+    DEPLOYMENTS_PART: (is_deployment, failure_of_deployments_path, "exists"),
+    f"{DEPLOYMENTS_PART}/get": (is_deployment, failure_of_deployment, "success"),
+}
+"""Of each operation and path the requests, what contradicts it, and what is expected."""
+
 RULES: dict[str, Callable[[Evidence], Judged]] = {
-    PROJECTS_PART: judge_projects_path,
-    f"{PROJECTS_PART}/get": judge_list,
-    f"{PROJECTS_PART}/post": judge_create,
-    DEPLOYMENTS_PART: judge_deployments_path,
-    f"{DEPLOYMENTS_PART}/get": judge_deployment,
     f"{DEPLOYMENTS_PART}/get/parameters/0": judge_id,
     BEARER: judge_bearer,
     STATUS: judge_status,

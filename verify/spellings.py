@@ -43,8 +43,9 @@ KNOWN = re.compile(  # how the tokens of well-known services begin
     r"|dop_v1_|hf_|SG\.|AKIA|AIza)[\w.-]{16,}"
     r"|(?<=[Bb]earer )(?=[\w.~+/-]*\d)[\w.~+/-]{16,}=*|-----BEGIN [A-Z ]*PRIVATE KEY-----[^-]*"
 )
-ASSIGNED = re.compile(r"(?<![\w.-])([\w.-]{1,64})(=|%3D)([^\s=&;\"'<>,%][^\s&;\"'<>,]*)", re.I)
-MEMBER = re.compile(r'"([^"\\]{1,64})"(\s*:\s*)"(?:[^"\\]|\\.)*"?')  # of JSON, perhaps cut off
+# What has a name: its groups are all before the value, and the name.
+ASSIGNED = re.compile(r"(?<![\w.-])(([\w.-]{1,64})(?:=|%3D))[^\s=&;\"'<>,%][^\s&;\"'<>,]*", re.I)
+MEMBER = re.compile(r'("([^"\\]{1,64})"\s*:\s*")(?:[^"\\]|\\.)+')  # of JSON, perhaps cut off
 USER = re.compile(r"(?<=://)[^/\s@\"'<>]+(?=@)")  # of a URL, with a password
 
 
@@ -77,8 +78,9 @@ class Secrets:
             masked = self._all.text(unescape(masked))
         for pattern in (JWT, KNOWN, USER):
             masked = pattern.sub(MASK, masked)
-        masked = MEMBER.sub(masked_member, masked)
-        return ASSIGNED.sub(masked_value, masked)
+        for pattern in (MEMBER, ASSIGNED):
+            masked = pattern.sub(masked_value, masked)
+        return masked
 
 
 def has(redactor: Redactor, text: str) -> bool:
@@ -90,14 +92,9 @@ def has(redactor: Redactor, text: str) -> bool:
     return redactor.text(plain) != plain
 
 
-def masked_value(assigned: re.Match[str]) -> str:
-    name, sign, _ = assigned.groups()
-    return f"{name}{sign}{MASK}" if is_secret_name(name) else assigned[0]
-
-
-def masked_member(member: re.Match[str]) -> str:
-    name, colon = member.groups()
-    return f'"{name}"{colon}"{MASK}"' if is_secret_name(name) else member[0]
+def masked_value(named: re.Match[str]) -> str:
+    before, name = named.groups()
+    return f"{before}{MASK}" if is_secret_name(name) else named[0]
 
 
 def spellings(token: str) -> Iterator[str]:
@@ -131,11 +128,10 @@ def secrets_of(log: Log, token: str = "") -> Secrets:
     sent = dict.fromkeys(each.token for each in log.exchanges)
     tokens = [token, *(each for each in sent if not is_placeholder(each))]
     others: set[str] = set()
-    codes: set[str] = set()
     for exchange in log.exchanges:
-        others.update(other_secrets(exchange))
-        codes.update(sent_codes(exchange))
-    return Secrets(tokens, {*filter(is_distinctive, others), *codes})
+        others.update(filter(is_distinctive, other_secrets(exchange)))
+        others.update(sent_codes(exchange))
+    return Secrets(tokens, others)
 
 
 def other_secrets(exchange: Exchange) -> Iterator[str]:
@@ -237,4 +233,4 @@ def has_credentials(text: str) -> bool:
     text = unquote(text)
     if any(pattern.search(text) for pattern in (JWT, KNOWN, USER)):
         return True
-    return any(is_secret_name(name) for name, *_ in ASSIGNED.findall(text))
+    return any(is_secret_name(name) for _, name in ASSIGNED.findall(text))

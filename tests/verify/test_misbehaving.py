@@ -97,13 +97,13 @@ SHORT = [
 def test_a_response_without_end_ends() -> None:
     for start, then, failure in ENDLESS:
         with sending(start, then) as url:
-            assert HTTPClient(url, None, {}).send(LIST).failure == failure, start
+            assert HTTPClient(url, None).send(LIST).failure == failure, start
 
 
 def test_a_response_that_is_broken_is_a_sentence() -> None:
     for data, failure in SHORT:
         with sending(data) as url:
-            assert HTTPClient(url, None, {}).send(LIST).failure == failure, data
+            assert HTTPClient(url, None).send(LIST).failure == failure, data
 
 
 def test_a_request_ends_with_its_thread() -> None:
@@ -112,7 +112,7 @@ def test_a_request_ends_with_its_thread() -> None:
     started = time.monotonic()
     for start in (b"", OK, CHUNKED, OK + b"Content-Length: 9999\r\n\r\n"):
         with sending(start, b" ", pause=0.01) as url:
-            assert HTTPClient(url, None, {}, timeout=0.1).send(LIST).failure == "timed out"
+            assert HTTPClient(url, None, timeout=0.1).send(LIST).failure == "timed out"
     assert threading.active_count() == threads
     assert time.monotonic() - started < 10
 
@@ -125,7 +125,7 @@ def test_the_name_has_no_address_or_none_in_time(monkeypatch: pytest.MonkeyPatch
         raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
 
     monkeypatch.setattr(socket, "getaddrinfo", resolve)
-    client = HTTPClient("http://service.invalid", None, {}, timeout=0.1)
+    client = HTTPClient("http://service.invalid", None, timeout=0.1)
     assert client.send(LIST).failure == "timed out"
     is_over.set()
     done = verify("http://service.invalid")
@@ -134,7 +134,7 @@ def test_the_name_has_no_address_or_none_in_time(monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_host_that_is_no_name_is_a_sentence() -> None:
-    assert HTTPClient("http://a..b", None, {}).send(LIST).failure == "the host is no name"
+    assert HTTPClient("http://a..b", None).send(LIST).failure == "the host is no name"
 
 
 def test_a_mistake_in_the_thread_of_a_request_is_no_timeout() -> None:
@@ -152,36 +152,40 @@ def test_a_number_that_no_double_has_is_no_json() -> None:
 # Proxies
 
 
-def test_a_proxy_is_used_and_named() -> None:
+def set_proxies(patch: pytest.MonkeyPatch, **variables: str) -> None:
+    for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
+        patch.delenv(name, raising=False)
+        patch.delenv(name.upper(), raising=False)
+    for name, value in variables.items():
+        patch.setenv(name, value)
+
+
+def test_a_proxy_is_used_and_named(monkeypatch: pytest.MonkeyPatch) -> None:
     received: list[bytes] = []
     with sending(OK + b"Content-Length: 2\r\n\r\n[]", received=received) as proxy:
-        environ = {"http_proxy": proxy.replace("://", "://user:pass@"), "NO_PROXY": "other.test"}
-        assert HTTPClient("http://service.test", None, environ).send(LIST).json == []
+        with_user = proxy.replace("://", "://user:pass@")
+        set_proxies(monkeypatch, http_proxy=with_user, NO_PROXY="other.test")
+        assert HTTPClient("http://service.test", None).send(LIST).json == []
     assert received[0].startswith(b"GET http://service.test/v1/projects HTTP/1.1\r\n")
     assert b"Proxy-Authorization: Basic dXNlcjpwYXNz\r\n" in received[0]
     with sending(b"HTTP/1.1 403 Forbidden\r\n\r\n") as proxy:
-        environ = {"HTTPS_PROXY": proxy}
-        failure = HTTPClient("https://service.test", None, environ).send(LIST).failure
-    assert failure == "Tunnel connection failed: 403 Forbidden (through the proxy of HTTPS_PROXY)"
-    with pytest.raises(ValueError, match="all_proxy: give the proxy as http://HOST:PORT"):
-        HTTPClient("https://service.test", None, {"all_proxy": "socks5://127.0.0.1:1"})
+        set_proxies(monkeypatch, HTTPS_PROXY=proxy.replace("://", "://user:pass@"))
+        failure = HTTPClient("https://service.test", None).send(LIST).failure
+    place = proxy.removeprefix("http://")
+    assert failure == f"Tunnel connection failed: 403 Forbidden (through the proxy {place})"
+    set_proxies(monkeypatch, all_proxy="socks5://127.0.0.1:1")
+    with pytest.raises(ValueError, match="give the proxy as http://HOST:PORT"):
+        HTTPClient("https://service.test", None)
 
 
-def test_a_host_of_no_proxy_and_this_machine_need_no_proxy() -> None:
-    environ = {"HTTPS_PROXY": "a.example:1", "http_proxy": "http://b.example:2"}
-
-    def variable_for(url: str, names: str = "") -> str:
-        name, _ = find_proxy(urlsplit(url), {**environ, "NO_PROXY": names})
-        return name
-
-    assert variable_for("https://service.test") == "HTTPS_PROXY"
-    assert variable_for("http://service.test") == "http_proxy"
-    for names in ("*", "test", ".test", "*.test", "a.example, Service.TEST:443"):
-        assert variable_for("https://service.test:8443/api", names) == ""
-    for names in ("est", "vice.test", "service.test.example", ","):
-        assert variable_for("https://service.test", names) == "HTTPS_PROXY"
+def test_a_host_of_no_proxy_and_this_machine_need_no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    set_proxies(monkeypatch, HTTPS_PROXY="a.example:1", NO_PROXY=".test")
+    assert find_proxy(urlsplit("https://service.test:8443/api")) is None
+    found = find_proxy(urlsplit("https://service.example"))
+    assert found
+    assert found.netloc == "a.example:1"
     for url in ("http://localhost:1", "https://127.0.0.1", "http://[::1]:1"):
-        assert variable_for(url) == ""
+        assert find_proxy(urlsplit(url)) is None
 
 
 # A run
@@ -295,7 +299,7 @@ def test_a_creation_that_is_cut_off_is_not_repeated_but_told() -> None:
 def test_after_three_timeouts_nothing_more_is_asked() -> None:
     service = Service(write=drips)
     with listening(service) as url:
-        session = Session(HTTPClient(url, None, {}, timeout=0.2), Plan(TOKEN, writes=True))
+        session = Session(HTTPClient(url, None, timeout=0.2), Plan(TOKEN, writes=True))
         with pytest.raises(NotVerifiable, match="timed out"):
             session.ask_all()
     assert len(service.requests) == 3

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from cli.verify import cases_of
 from tests.contract import CREATED
 from tests.program import WITHOUT_FILES, finished, process
 from tests.verify import differences as parts
@@ -27,7 +28,7 @@ from tests.verify.conftest import (
 from tests.verify.differences import differs, on, on_deployment, on_projects, put, without
 from verify.inputs import read_known
 from verify.main import Result, left_behind, unknown_of, unused_of
-from verify.report import cases_of, printed, text_of_left_behind, text_of_result
+from verify.report import printed, text_of_left_behind, text_of_result
 
 with_process = pytest.mark.process
 

@@ -86,7 +86,7 @@ MASKED = {
 
 MEMBERS = {
     '{"password": "correct \\"horse", "note": "x"}': '{"password": "***", "note": "x"}',
-    '{"apiKey":"ab': '{"apiKey":"***"',
+    '{"apiKey":"ab': '{"apiKey":"***',
     '{"key": "a", "next_token": "b"}': '{"key": "***", "next_token": "b"}',
 }
 

@@ -49,9 +49,9 @@ def test_certificates_are_checked(folder: Path) -> None:
     with listening(service, tls_of(folder, "good")) as url:
         assert verify(url, "--ca", str(folder / "good.crt")).status == 0
         count = len(service.requests)
-        assert "certificate verify failed" in HTTPClient(url, None, {}).send(LIST).failure
+        assert "certificate verify failed" in HTTPClient(url, None).send(LIST).failure
     with listening(service, tls_of(folder, "far")) as url:
-        failure = HTTPClient(url, folder / "far.crt", {}).send(LIST).failure
+        failure = HTTPClient(url, folder / "far.crt").send(LIST).failure
     assert failure.startswith("certificate verify failed: IP address mismatch")
     assert len(service.requests) == count
 
@@ -61,7 +61,7 @@ def test_the_wrong_scheme_is_named(folder: Path) -> None:
     service = Service()
     with listening(service, tls_of(folder, "far")) as url:
         other = url.replace("https:", "http:")
-        assert "(http or https?)" in HTTPClient(other, None, {}).send(LIST).failure
+        assert "(http or https?)" in HTTPClient(other, None).send(LIST).failure
     with listening(service) as url:
         done = verify(url.replace("http:", "https:"), level="write")
     assert (
@@ -71,15 +71,14 @@ def test_the_wrong_scheme_is_named(folder: Path) -> None:
     assert (done.status, service.created) == (2, [])
 
 
-def test_a_proxy_gets_no_token(folder: Path) -> None:
+def test_a_proxy_gets_no_token(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is asked for a tunnel, in which the service is spoken to."""
     service = Service()
     with listening(service, tls_of(folder, "named")) as url:
         port = urlsplit(url).port
         with tunnelling(port) as (proxy, received):
-            client = HTTPClient(
-                f"https://service.test:{port}", folder / "named.crt", {"HTTPS_PROXY": proxy}
-            )
+            monkeypatch.setenv("https_proxy", proxy)
+            client = HTTPClient(f"https://service.test:{port}", folder / "named.crt")
             sent = (("Authorization", f"Bearer {TOKEN}"),)
             response = client.send(Exchange("GET", PROJECTS, sent))
     assert response.status == 200, response.failure
