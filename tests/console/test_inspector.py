@@ -17,21 +17,13 @@ from tests.wire import Connection, port_of
 
 pytestmark = [pytest.mark.process, pytest.mark.slow, pytest.mark.xdist_group("console")]
 
-CUT = [  # of different lengths, so that one is not seen as another
-    (b'{"a":1,"a":1.0,"b":"', '{\n  "a": 1,\n  "a": 1.0,\n  "b": "xx'),
-    (b' [ { } ,"', '[\n  {},\n  "xx'),
-    (b"[]]}{[", "[]\n]\n}{\n[\nxx"),
-    (b"no [12,", "no [12,xx"),
-]
-
 
 def test_a_request_has_headers_reasons_and_bodies_that_are_indented(console: Console) -> None:
     console.send("/v1/projects", body=bytes(100_000))
-    for start, _ in CUT:
-        console.send("/v1/projects", body=start + 5000 * b"x")
+    console.send("/v1/projects", body=b'[{},"' + 5000 * b"x")
     body = b'{"name": "", "n": 12345678901234567890.10, "a": [], "b": [{"c,:": 1}]}'
     console.send("/v1/projects?x=1", body=body)
-    expect(console.rows).to_have_count(2 + len(CUT))
+    expect(console.rows).to_have_count(3)
     console.rows.first.click()
     expect(console.title).to_have_text("422 POST /v1/projects?x=1")
     response = console.tab("Response")
@@ -46,11 +38,10 @@ def test_a_request_has_headers_reasons_and_bodies_that_are_indented(console: Con
     assert request.get_by_role("group", name="Request body").text_content() == "\n".join(lines)
     replay = console.button("Replay")
     replay.focus()
-    for start, indented in reversed(CUT):
-        console.page.keyboard.press("ArrowDown")
-        expect(request).to_contain_text(f"The first 4,096 of {len(start) + 5000:,} bytes")
-        text = request.get_by_role("group", name="Request body").text_content() or ""
-        assert text.startswith(indented)
+    console.page.keyboard.press("ArrowDown")
+    expect(request).to_contain_text("The first 4,096 of 5,005 bytes")
+    text = request.get_by_role("group", name="Request body").text_content() or ""
+    assert text.startswith('[\n  {},\n  "xx')
     expect(replay).to_have_accessible_description("No replay: the body is cut")
     expect(replay).to_be_disabled()
     expect(replay).to_be_focused()

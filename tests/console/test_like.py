@@ -29,7 +29,7 @@ FORM = {
 
 def test_a_project_is_created_and_its_deployment_followed(page: Page) -> None:
     profile = make_profile(FORM, "service.json")
-    with serving(like(profile, pace=300)) as port:
+    with serving(like(profile, pace=300, outcomes=[("*-gone", "GONE")])) as port:
         console = Console(page, f"http://127.0.0.1:{port}")
         console.visit()
         banner = console.page.get_by_role("banner")
@@ -37,6 +37,10 @@ def test_a_project_is_created_and_its_deployment_followed(page: Page) -> None:
         contract = console.tab("Contract")
         expect(contract.locator(".observed").nth(1)).to_have_text("observed")
         name = console.page.get_by_label("Name", exact=True)
+        name.fill("mine")
+        (option,) = console.page.locator("#names option").all()
+        assert option.get_attribute("value") == "mine-gone"
+        assert option.get_attribute("label") == "ends as GONE"
         name.fill("shop")
         console.press("Create project")
         row = console.project_rows.first

@@ -36,13 +36,8 @@ def test_the_polls_of_a_deployment_are_one_row_with_a_count(console: Console) ->
     expect(buttons).to_have_text([first, f"{first}?x=1", first, other, "/v1/projects"])
     expect(console.rows.locator(".polls")).to_have_text(["3\u00d7", "2\u00d7"])
     expect(console.count).to_have_text("8")
-    console.rows.nth(2).get_by_role("button", name=first).click()
-    console.send(first, first)
-    expect(console.rows.nth(2)).to_contain_text("3\u00d7")  # since it is read
-    console.press("Close")
-    console.page.mouse.move(1, 1)
-    console.button("5 polls: show each").press("Enter")
-    expect(console.rows).to_have_count(7)
+    console.button("3 polls: show each").press("Enter")
+    expect(buttons).to_have_text([first, f"{first}?x=1", first, first, first])
     expect(console.inspector).to_have_count(0)
 
 

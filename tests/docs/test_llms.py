@@ -1,20 +1,15 @@
-"""llms.txt is served, and says what the contracts and the documents say.
+"""llms.txt says what the contracts say.
 
 `test_examples.py` and `test_text.py` treat it as they do any document.
 """
 
 import json
 import re
-import sys
 
-import pytest
 from flask.testing import FlaskClient
 
 from tests.contract import STUB, V1
-from tests.docs.documents import TEXTS, blocks_of
-from tests.program import run
-
-pytestmark = pytest.mark.process
+from tests.docs.documents import TEXTS
 
 TEXT = TEXTS["llms.txt"]
 LINES = re.findall(r"^- `([A-Z]+) (/\S*)`: (.*)$", TEXT, re.MULTILINE)
@@ -35,16 +30,3 @@ def test_each_operation_that_takes_a_body_has_one_which_is_accepted(stub: FlaskC
     for (method, path), body in bodies.items():
         target = path.replace("{id}", "dpl_1")
         assert stub.open(target, method=method, json=json.loads(body)).status_code < 300, path
-
-
-def test_its_other_commands_start_the_program() -> None:
-    start, around, _ = (text for kind, text in blocks_of("llms.txt") if kind == "sh")
-    assert ("sh", start) in blocks_of("README.md")
-    *words, last = around.split()
-    assert last == "COMMAND"
-    assert run(*words[1:], sys.executable, "-c", "exit(7)").status == 7
-
-
-def test_it_is_served_as_text_without_a_token(anonymous: FlaskClient) -> None:
-    response = anonymous.get("/llms.txt")
-    assert (response.mimetype, response.data.decode()) == ("text/plain", TEXT)

@@ -1,6 +1,5 @@
 """The plugin of pytest in an environment of a team, installed as docs/ci.md says."""
 
-import json
 import shutil
 import subprocess
 import sys
@@ -16,37 +15,48 @@ pytestmark = [pytest.mark.process, pytest.mark.slow, pytest.mark.xdist_group("py
 
 FIXTURE = ROOT / "docs" / "fixtures" / "stub_fixture.py"
 (RECIPE,) = (text for kind, text in blocks_of("docs/ci.md") if "/pip install -q" in text)
-SEED = {"projects": [{"name": "of-the-seed"}]}
-(PROFILE,) = (
-    text for _, text in blocks_of("docs/like.md") if text.startswith('{\n  "observed_at"')
-)
 STATE = """
 import json
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
-def status(stub, path):
-    try:
-        return urlopen(Request(stub.url + path, headers=stub.headers)).status
-    except HTTPError as error:
-        return error.code
+def call(stub, path, data=None):
+    headers = {"Content-Type": "application/json", "Origin": "http://a"}
+    with urlopen(Request(stub.url + path, data, stub.headers | headers)) as response:
+        return response.headers.get("Access-Control-Allow-Origin"), json.load(response)
 
-def test_state(stub):
-    with urlopen(Request(stub.url + "/v1/projects", headers=stub.headers)) as response:
-        body = json.load(response)
-    names = [each["name"] for each in body.get("projects", body.get("data"))]
-    print("state:", *names, *(each for each in body if each != "projects"))
-    print("with a parameter:", status(stub, "/v1/projects?page=1"))
+def last_status(stub, name="shop"):
+    made = call(stub, "/v1/projects", json.dumps({"name": name}).encode())[1]
+    return call(stub, "/v1/deployments/" + made["latest_deployment_id"])[1]["status"]
 """
-AS_IT_IS = "state: website billing search\nwith a parameter: 200\n"
+PRINTED = f"""{STATE}
+def test_state(stub):
+    origin, listed = call(stub, "/v1/projects")
+    print("projects:", *(each["name"] for each in listed["projects"]))
+    print("statuses:", last_status(stub), last_status(stub, "shop fails"))
+    print("origin:", origin)
+    try:
+        print("a parameter: accepted", *call(stub, "/v1/projects?page=1")[:0])
+    except HTTPError as error:
+        print("a parameter:", error.code)
+"""
 UNUSED = """
 import sys
+
+import pytest
 
 def test_without_a_stub(pytestconfig):
     assert pytestconfig.pluginmanager.has_plugin("deployment_stub")
     theirs = [name for name in sys.modules if name.startswith("deployment_stub.")]
     assert [name for name in theirs if ".docs" not in name] == ["deployment_stub.pytest_options"]
     assert not {"flask", "waitress", "urllib.request", "http.client"} & {*sys.modules}
+
+@pytest.fixture
+def stub():
+    return "own"
+
+def test_own(stub):
+    assert stub == "own"
 """
 TYPED = """
 from deployment_stub import Stub, StubError, World
@@ -56,7 +66,7 @@ def test_typed(stub: World, stub_program: Stub) -> None:
     assert type(stub_program) is Stub
     assert issubclass(StubError, Exception)
     numbers: list[int] = [each["number"] for each in stub.requests()]
-    assert numbers == []
+    assert not numbers
 
 def start() -> World:
     with Stub(seed="seed.json", outcome=["failed"], pace=0) as stub:
@@ -81,9 +91,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def team(installed: Path, tmp_path: Path) -> Path:
     """The folder of a team."""
     (tmp_path / ".venv").symlink_to(installed / ".venv")
-    (tmp_path / "seed.json").write_text(json.dumps(SEED), "utf-8")
-    (tmp_path / "profile.json").write_text(PROFILE, "utf-8")
-    (tmp_path / "test_state.py").write_text(STATE, "utf-8")
+    (tmp_path / "test_state.py").write_text(PRINTED, "utf-8")
     return tmp_path
 
 
@@ -92,8 +100,8 @@ def run(team: Path, *words: str, **variables: str) -> "subprocess.CompletedProce
     return execute(command, team, **variables)
 
 
-def state_of(done: "subprocess.CompletedProcess[str]") -> str:
-    """What the test of the state prints, with -rP."""
+def printed(done: "subprocess.CompletedProcess[str]") -> str:
+    """What a test prints, with -rP."""
     assert done.returncode == 0, done.stdout + done.stderr
     _, _, shown = done.stdout.partition("- Captured stdout call -")
     return "".join(f"{line}\n" for line in shown.splitlines() if ": " in line)
@@ -119,108 +127,85 @@ def test_a_test_has_a_world_and_shows_its_requests(team: Path) -> None:
     assert ".py:" not in done.stdout.replace("test_shop.py:", "")
 
 
-def test_options_say_how_the_program_starts(team: Path) -> None:
-    shown = "state: website billing search data pagination\nwith a parameter: 400\n"
-    assert state_of(run(team, "-rP", "--stub-strict", "--stub-like=profile.json")) == shown
+INI = """[pytest]
+stub_seed = a b/seed.json
+stub_strict = true
+stub_pace = 0
+stub_outcome =
+  canceled
+  * fails=failed
+"""
+OF_THE_INI = """projects: of-the-seed
+statuses: canceled failed
+origin: None
+a parameter: 400
+"""
+OF_THE_OPTIONS = """projects: own
+statuses: succeeded succeeded
+origin: *
+a parameter: accepted
+"""
 
 
-INI = "[pytest]\nstub_seed = a b/seed.json\nstub_strict = true\n"
-
-
-def test_a_path_in_an_ini_file_is_relative_to_it_and_an_option_wins(team: Path) -> None:
+def test_an_ini_file_has_options_and_those_of_the_command_win(team: Path) -> None:
+    """A path in the file is relative to it, and an option that repeats is a list."""
     (team / "pytest.ini").write_text(INI, "utf-8")
     (team / "a b").mkdir()
-    (team / "seed.json").rename(team / "a b" / "seed.json")
-    (team / "own.json").write_text('{"projects": []}', "utf-8")
-    (team / "tests").mkdir()
-    (team / "test_state.py").rename(team / "tests" / "test_state.py")
-    (team / "tests" / ".venv").symlink_to(team / ".venv")
-    strict = "with a parameter: 400\n"
-    (team / "tests" / "own.json").write_text('{"projects": [{"name": "own"}]}', "utf-8")
-    assert state_of(run(team / "tests", "-rP")) == f"state: of-the-seed\n{strict}"
-    done = run(team / "tests", "-rP", "--stub-seed", "own.json")
-    assert state_of(done) == f"state: own\n{strict}"
-    empty = run(team / "tests", "-rP", "-o", "stub_seed=", "-o", "stub_strict=no")
-    assert state_of(empty) == AS_IT_IS
+    (team / "a b" / "seed.json").write_text('{"projects": [{"name": "of-the-seed"}]}', "utf-8")
+    tests = team / "tests"
+    tests.mkdir()
+    (team / "test_state.py").rename(tests / "test_state.py")
+    (team / ".venv").rename(tests / ".venv")
+    (tests / "own.json").write_text('{"projects": [{"name": "own"}]}', "utf-8")
+    assert printed(run(tests, "-rP")) == OF_THE_INI
+    words = ("--stub-seed=own.json", "-o", "stub_strict=no", "--stub-outcome=succeeded")
+    origins = ("--stub-cors-origin=http://b", "--stub-cors-origin=*")
+    assert printed(run(tests, "-rP", *words, *origins)) == OF_THE_OPTIONS
 
 
-USAGE = {
-    "--stub-like=": "--stub-like: there is no file {team}",
-    "--override-ini=stub_like=no.json": "stub_like of pytest.ini: there is no file {team}/no.json",
-}
-
-
-@pytest.mark.parametrize("option", USAGE)
-def test_a_file_that_is_missing_is_one_error_before_any_test(team: Path, option: str) -> None:
-    done = run(team, "-n", "2", option)
+def test_a_file_that_is_missing_is_one_error_before_any_test(team: Path) -> None:
+    done = run(team, "--override-ini=stub_like=no.json")
     assert (done.returncode, done.stdout) == (4, "")
-    assert done.stderr.strip() == f"ERROR: {USAGE[option].format(team=team)}"
+    reason = f"stub_like of pytest.ini: there is no file {team}/no.json"
+    assert done.stderr.strip() == f"ERROR: {reason}"
 
 
-@pytest.mark.parametrize("option", ["--stub-strict", "--override-ini=stub_seed=seed.json"])
-def test_options_cannot_apply_to_a_running_program(team: Path, option: str, live_url: str) -> None:
-    done = run(team, option, STUB_URL=live_url)
+def test_options_cannot_apply_to_a_running_program(team: Path, live_url: str) -> None:
+    (team / "seed.json").write_text("{}", "utf-8")
+    done = run(team, "--stub-strict", "--override-ini=stub_seed=seed.json", STUB_URL=live_url)
     assert (done.returncode, done.stdout) == (4, "")
     (line,) = done.stderr.strip().splitlines()
-    given = "--strict" if "strict" in option else f"--seed={team}/seed.json"
+    given = f"--seed={team}/seed.json --strict"
     assert line.startswith(f"ERROR: the program at STUB_URL runs already: start it with `{given}`")
     advice = line.split("`")[3].split()
-    assert state_of(run(team, "-rP", *advice, STUB_URL=live_url)) == AS_IT_IS
-
-
-LAST = """
-import json
-from urllib.request import Request, urlopen
-
-def last_status(stub, name="shop"):
-    def call(path, data=None):
-        headers = {"Content-Type": "application/json", "Origin": "http://a"}
-        with urlopen(Request(stub.url + path, data, stub.headers | headers)) as response:
-            return response.headers.get("Access-Control-Allow-Origin"), json.load(response)
-    made = call("/v1/projects", json.dumps({"name": name}).encode())[1]
-    origin, deployment = call("/v1/deployments/" + made["latest_deployment_id"])
-    return deployment["status"], origin
-"""
-TURNED = f"""{LAST}
-def test_last(stub):
-    print("last:", last_status(stub), last_status(stub, "shop fails"))
-"""
-INI_OF_LISTS = "[pytest]\nstub_pace = 0\nstub_outcome =\n  canceled\n  * fails=failed\n"
-
-
-def test_an_option_that_repeats_is_a_list_of_an_ini_file(team: Path) -> None:
-    (team / "pytest.ini").write_text(INI_OF_LISTS, "utf-8")
-    (team / "test_state.py").write_text(TURNED, "utf-8")
-    words = ("--stub-outcome=succeeded", "--stub-cors-origin=http://b", "--stub-cors-origin=*")
-    assert state_of(run(team, "-rP")) == "last: ('canceled', None) ('failed', None)\n"
-    assert state_of(run(team, "-rP", *words)) == "last: ('succeeded', '*') ('succeeded', '*')\n"
+    assert "a parameter: accepted\n" in printed(run(team, "-rP", *advice, STUB_URL=live_url))
 
 
 MARKED = f"""
-import pytest{LAST}
+import pytest{STATE}
 pytestmark = pytest.mark.stub(pace=0)
 
 @pytest.mark.stub(outcome="failed")
 def test_failed(stub, stub_program):
-    assert last_status(stub)[0] == "failed"
+    assert last_status(stub) == "failed"
     assert stub.url != stub_program.url
 
 @pytest.mark.stub(outcome="canceled", pace=60)
 class TestMore:
     def test_queued(self, stub):
-        assert last_status(stub)[0] == "queued"
+        assert last_status(stub) == "queued"
 
     @pytest.mark.stub(pace=0)
     def test_canceled(self, stub):
-        assert last_status(stub)[0] == "canceled"
+        assert last_status(stub) == "canceled"
 
 def test_usual(stub):
-    assert last_status(stub)[0] == "succeeded"
+    assert last_status(stub) == "succeeded"
 
 @pytest.mark.parametrize("number", [1, 2])
 @pytest.mark.stub(outcome="failed")
 def test_again(stub, number):
-    assert last_status(stub)[0] == "failed"
+    assert last_status(stub) == "failed"
 
 @pytest.mark.stub(outcom="failed")
 def test_wrong(stub):
@@ -252,43 +237,21 @@ def test_a_mark_has_options_for_a_test_also_beside_a_program_of_the_run(
     assert (team / "started").read_text("utf-8").split() == 4 * ["one"]
 
 
-OWN = """
-import pytest
-
-@pytest.fixture
-def stub():
-    return "own"
-
-def test_own(stub):
-    assert stub == "own"
-"""
-
-
-def test_a_fixture_of_the_team_with_its_name_wins(team: Path) -> None:
-    (team / "test_own.py").write_text(OWN, "utf-8")
-    done = run(team, "test_own.py", STUB_PROGRAM="/nowhere")
-    assert "1 passed" in done.stdout, done.stdout + done.stderr
-
-
 def test_a_copy_takes_the_place_of_the_fixtures_and_has_the_options(team: Path) -> None:
     shutil.copy(FIXTURE, team)
     (team / "stub.pyz").write_text("import sys; sys.exit(f'copy: {sys.argv[1]}')", "utf-8")
     (team / "conftest.py").write_text('pytest_plugins = ["stub_fixture"]\n', "utf-8")
-    done = run(team, "--stub-seed", "seed.json")
-    assert f"copy: --seed={team}/seed.json" in done.stdout, done.stdout + done.stderr
-
-
-def test_it_can_be_left_out(team: Path) -> None:
-    done = run(team, "-p", "no:deployment_stub", "--stub-strict")
-    assert "unrecognized arguments: --stub-strict" in done.stderr
+    done = run(team, "--stub-pace=7")
+    assert "copy: --pace=7" in done.stdout, done.stdout + done.stderr
 
 
 def test_a_run_that_does_not_use_it_imports_and_starts_nothing(team: Path) -> None:
+    """Such as that of a team whose own fixture has the name."""
     (team / "test_unused.py").write_text(UNUSED, "utf-8")
     (team / "program.py").write_text("open('started', 'w')", "utf-8")
     program = {"STUB_PROGRAM": str(team / "program.py")}
     done = run(team, "--stub-strict", "test_unused.py", **program)
-    assert "1 passed" in done.stdout, done.stdout + done.stderr
+    assert "2 passed" in done.stdout, done.stdout + done.stderr
     assert not (team / "started").exists()
     run(team, "test_state.py", **program)
     assert (team / "started").exists()
@@ -297,12 +260,11 @@ def test_a_run_that_does_not_use_it_imports_and_starts_nothing(team: Path) -> No
 def test_its_types_are_those_of_the_fixtures(team: Path) -> None:
     (team / "test_typed.py").write_text(TYPED, "utf-8")
     assert run(team, "test_typed.py").returncode == 0
+    wrong = TYPED.replace("list[int]", "int").replace("seed=", "sed=")
+    (team / "test_typed.py").write_text(wrong, "utf-8")
     mypy = [sys.executable, "-m", "mypy", "--strict", "--config-file=", "--cache-dir=.mypy"]
     mypy += ["--python-executable", f"{team}/.venv/bin/python", "test_typed.py"]
     done = execute(mypy, team, PYTHONWARNINGS="default")
-    assert (done.returncode, done.stdout) == (0, "Success: no issues found in 1 source file\n")
-    wrong = TYPED.replace("list[int]", "int").replace("seed=", "sed=")
-    (team / "test_typed.py").write_text(wrong, "utf-8")
-    done = execute(mypy, team, PYTHONWARNINGS="default")
     assert 'has type "list[Any]", variable has type "int"' in done.stdout
     assert 'Unexpected keyword argument "sed" for "Stub"' in done.stdout
+    assert "Found 2 errors " in done.stdout

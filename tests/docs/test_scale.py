@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.conftest import ROOT, eventually, needs
+from tests.conftest import ROOT, needs
 from tests.docs.documents import blocks_of, execute
 from tests.program import Process, process, ready_url
 from tests.redis_server import RedisServer
@@ -61,13 +61,17 @@ def site(tmp_path: Path) -> Iterator[Site]:
         yield Site(tmp_path, program, ready_url(program))
 
 
-def test_two_teams_share_a_program_and_nothing_else(site: Site) -> None:
+def test_two_teams_share_a_program_and_nothing_but_what_they_move(site: Site) -> None:
     assert (site.folder / "tokens").stat().st_mode & 0o077 == 0
     listed = site.shell(command_with("TOKEN=$(sed"), command_with("/v1/projects"))
     assert len(json.loads(listed)["projects"]) == 3
     call(site.url, "/v1/projects", token=f"{site.token('checkout')}.job-1", body=b'{"name": "a"}')
     other = call(site.url, "/v1/projects", token=f"{site.token('search')}.job-1")
     assert len(other.json["projects"]) == 3
+    moving = [command_with("state.json", number) for number in range(2)]
+    site.shell(*moving, TOKEN=site.token("search"), OLD_TOKEN=site.token("checkout"))
+    moved = call(site.url, "/v1/projects", token=f"{site.token('search')}.job-1")
+    assert len(moved.json["projects"]) == 4
     free = command_with("idle=600").replace("idle=600", "idle=0")
     site.shell(command_with("TOKEN=$(sed"), free)
     worlds = call(site.url, "/_stub/worlds", token=site.token("checkout")).json["worlds"]
@@ -75,29 +79,6 @@ def test_two_teams_share_a_program_and_nothing_else(site: Site) -> None:
     lines = (site.folder / "requests.jsonl").read_text("utf-8").splitlines()
     shown = [(each["tenant"], each["world"]) for each in map(json.loads, lines[:3])]
     assert shown == [("checkout", "job-1"), ("checkout", "job-1"), ("search", "job-1")]
-
-
-def test_tokens_are_read_again_and_a_world_moves_to_a_team_that_gets_a_name(site: Site) -> None:
-    first = site.token("checkout")
-    with (site.folder / "tokens").open("a", encoding="utf-8") as file:
-        file.write("checkout=a-second-one\nan-old-token\n")
-    old = "an-old-token.job-1"
-    eventually(lambda: call(site.url, "/v1/projects", token=old).status_code == 200)
-    for token in (first, "a-second-one"):
-        assert call(site.url, "/v1/projects", token=token).status_code == 200
-    call(site.url, "/v1/projects", token=old, body=b'{"name": "brought along"}')
-    site.shell(
-        command_with("state.json", 0),
-        command_with("state.json", 1),
-        TOKEN=first,
-        OLD_TOKEN="an-old-token",
-    )
-    moved = call(site.url, "/v1/projects", token=f"{first}.job-1")
-    assert b"brought along" in moved.data
-    site.program.terminate()
-    stderr = site.program.communicate()[1]
-    assert "read tokens: 4 tokens from now on\n" in stderr
-    assert first not in stderr
 
 
 def test_the_keys_of_an_earlier_version_are_deleted(

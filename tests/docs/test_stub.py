@@ -90,7 +90,10 @@ def test_an_unknown_option_is_named_with_those_that_there_are() -> None:
         Stub(sede="seed.json")
 
 
-def test_a_program_that_cannot_start_says_why() -> None:
+def test_a_program_that_is_missing_or_cannot_start_says_why() -> None:
+    missing = r"there is no stub at /.+/no\.pyz: install .*, or set STUB_PROGRAM "
+    with pytest.raises(StubError, match=missing):
+        Stub(environ=variables(STUB_PROGRAM="no.pyz"))
     with pytest.raises(StubError) as raised:
         Stub(environ=variables(), pace="soon")
     first, *rest = str(raised.value).splitlines()

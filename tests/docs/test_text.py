@@ -8,8 +8,9 @@ from flask.testing import FlaskClient
 
 from tests.conftest import ROOT
 from tests.contract import STUB, V1
-from tests.docs.documents import COMMANDS, PYTHON, TEXTS, blocks_of
+from tests.docs.documents import COMMANDS, TEXTS
 
+PATH = r"(?<![\w/.])(?:(?:bench|tests|tools|docs|\.ci)/[\w./]*|requirements[\w-]*\.txt|app\.py)"
 README, CHOICES = TEXTS["README.md"], TEXTS["docs/choices.md"]
 
 
@@ -20,16 +21,9 @@ def anchors_of(text: str) -> set[str]:
     return {re.sub(r"[^\w -]", "", each.lower()).replace(" ", "-") for each in headings}
 
 
-def test_the_readme_sets_up_what_it_starts_and_tests() -> None:
-    setup = "python3 -m venv .venv && .venv/bin/pip install -q -r "
-    start, test = (text for _, text in blocks_of("README.md") if text.startswith(setup))
-    assert start == f"{setup}requirements.txt && {PYTHON}app.py"
-    assert test == f"{setup}tests/requirements.txt && {PYTHON}-m pytest -n 2 --dist loadgroup"
-
-
-def test_every_other_command_names_files_that_exist() -> None:
+def test_every_command_names_files_that_exist() -> None:
     for line in "\n".join(COMMANDS).splitlines():
-        for path in re.findall(r"(?<![\w/.])(?:bench|tests|tools|docs|\.ci)/[\w./]*", line):
+        for path in re.findall(PATH, line):
             assert (ROOT / path).exists(), line
 
 

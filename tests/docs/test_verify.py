@@ -1,11 +1,10 @@
-"""docs/verify.md is true: its output is as printed, and its files and its job have their forms."""
+"""docs/verify.md is true: its output is as printed, and its files have their forms."""
 
 import json
 import re
 from pathlib import Path
 
 import pytest
-import yaml
 
 from tests.docs.documents import TEXTS, blocks_of
 from tests.program import program, run
@@ -38,11 +37,3 @@ def test_the_command_prints_what_is_printed_and_writes_such_files(tmp_path: Path
     assert made.keys() == report.keys()
     for name in ("parts", "probes"):
         assert made[name][0].keys() == report[name][0].keys()
-
-
-def test_the_nightly_job_is_never_run_for_a_pull_request() -> None:
-    (job,) = (yaml.safe_load(text) for kind, text in BLOCKS if kind == "yaml")
-    assert set(job[True]) == {"schedule"}  # YAML 1.1 reads `on` as true
-    (verify,) = (each for each in job["jobs"]["verify"]["steps"] if "run" in each)
-    assert " deployment-stub verify https://" in verify["run"]
-    assert set(verify["env"]) == {"VERIFY_TOKEN"}
