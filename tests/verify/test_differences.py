@@ -8,7 +8,7 @@ from tests.conftest import TOKEN as OWN_TOKEN
 from tests.live import serving
 from tests.stub.greased import AXES, greased_app
 from tests.verify import differences as parts
-from tests.verify.conftest import Service, Verified, judged, told, verify
+from tests.verify.conftest import Service, Verified, judged, told, verdict_of, verify
 from tests.verify.differences import DIFFERENCES, GROWTH, Difference, differs, on, to_post
 
 
@@ -18,12 +18,6 @@ def test_a_difference_is_found_at_its_part(difference: Difference) -> None:
     assert told(result) == difference.findings
     kinds = {each.kind for each in result.findings} - {"unseen"}
     assert kinds == {verdict for _, verdict in difference.findings} - {"could not check"}
-
-
-def verdict_of(part: str, service: Service, level: str) -> tuple[str, str]:
-    """The verdict of a part and its reason."""
-    (found,) = (each for each in judged(service, level).parts if each.part == part)
-    return found.verdict, found.reason
 
 
 def test_what_no_request_of_a_run_shows_is_not_seen() -> None:

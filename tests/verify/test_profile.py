@@ -34,6 +34,9 @@ from tests.verify.apis import (
 from tests.verify.replay import differences
 from verify.exchange import Exchange, Log
 from verify.infer import profile_of
+from verify.inputs import Inputs
+from verify.main import judge
+from verify.options import Options
 from verify.ours import expected_log
 from verify.spellings import Secrets
 from verify.way import Hints
@@ -732,6 +735,8 @@ def test_the_profile_of_a_stub_is_the_one_that_it_is_like(name: str) -> None:
     found_differences = differences(document, Log(log.base, asked), observed(log, hints).way)
     # A list says one page.
     assert [each for each in found_differences if "nextCursor" not in each] == []
+    again = judge(log, Options(), Inputs(replace(hints, profile=found)), "")
+    assert again.drift_found == []
 
 
 def plain(profile: Profile, part: str) -> str:
