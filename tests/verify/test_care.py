@@ -22,7 +22,6 @@ from tests.verify.conftest import (
     verify,
 )
 from tests.verify.differences import first, on, on_listed, put, without
-from verify.limits import Limited
 from verify.main import left_behind
 from verify.report import text_of_result
 
@@ -195,32 +194,11 @@ def test_candidates_go_on_after_an_error_to_one_that_is_200() -> None:
     assert {*FAILING.values()} <= {each.status for each in service.sent}
 
 
-def in_location(response: Response, request: Request, number: int) -> None:
-    """The creation has no body."""
-    if response.case == "created":
-        path = f"/v1/deployments/{response.body['latest_deployment_id']}"
-        response.headers |= {"Location": path, "Content-Type": None}
-        response.status, response.raw = 202, b""
-
-
-def test_a_deployment_that_a_header_field_names_is_found() -> None:
-    listed = on_listed(without("latest_deployment_id"))
-    service = Service(in_location, listed)
-    assert verdict_of(parts.STATUS, service, "write") == ("kept", "")
-
-
 LARGE: dict[str, Any] = {
     "deep": json.loads('{"a": ' * 450 + "1" + "}" * 450),
     "long": "x" * 3_500_000,
     "wide": [{"id": f"p-{n}", "name": "x" * 20, "in": {"a": [1, 2]}} for n in range(5_000)],
 }
-
-
-def test_of_a_large_body_a_part_is_looked_at() -> None:
-    for value in (*LARGE.values(), dict.fromkeys(map(str, range(1001)))):
-        assert Limited(value).is_cut
-    for value in (LARGE["wide"][:100], "x" * 20_000):
-        assert not Limited(value).is_cut
 
 
 def test_a_large_response_is_judged_in_little_time() -> None:

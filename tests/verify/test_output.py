@@ -78,15 +78,12 @@ def test_the_first_line_of_the_result_counts_the_differences() -> None:
 def test_the_form_of_the_report() -> None:
     service = Service(NO_STATUS)
     done = verify(service, level="write")
-    members = ["url", "started_at", "level", "parts", "probes", "leaks", "findings", "created"]
-    assert ([*done.report], done.report["level"]) == (members, "write")
+    assert done.report["level"] == "write"
     assert re.fullmatch(r"[\d-]{10}T[\d:]{8}Z", done.report["started_at"])
     assert sum(done.requests.values()) == len(service.requests)
     for line in done.report["findings"]:
         assert f"finding: {line}\n" in done.stdout
-    members = ["part", "origin", "verdict", "expected", "observed", "reason", "probe"]
     for each in done.report["parts"]:
-        assert [*each] == members
         assert bool(each["reason"]) == (each["verdict"] == "not seen")
         assert each["verdict"] == "not seen" or each["probe"] in done.requests
     created = [{"id": each["id"], "name": each["name"]} for each in service.projects[3:]]
