@@ -262,9 +262,10 @@ def told(result: Result) -> set[tuple[str, str]]:
 class Direct:
     """A client that asks a service in the process; its clock goes on by requests and pauses."""
 
+    base = "http://127.0.0.1"
+
     def __init__(self, service: Service) -> None:
         self.service = service
-        self.base = f"http://127.0.0.1{service.base}"
         self.now = time.time()
 
     def clock(self) -> float:
@@ -324,6 +325,12 @@ def judged(
         session.send("", "POST", PROJECTS, body, {"Content-Type": "application/json"})
     options = Options(write=level == "write", save=Path("profile.json") if saves else None)
     return judge(session.log, options, Inputs(hints), TOKEN)
+
+
+def verdict_of(part: str, service: Service, level: str) -> tuple[str, str]:
+    """The verdict of a part and its reason."""
+    (found,) = (each for each in judged(service, level).parts if each.part == part)
+    return found.verdict, found.reason
 
 
 class Verified(NamedTuple):

@@ -10,32 +10,42 @@ from typing import Any
 import pytest
 
 from tests.verify import differences as parts
-from tests.verify.conftest import TOKEN, Request, Response, Service, listening, verify
+from tests.verify.conftest import (
+    TOKEN,
+    Request,
+    Response,
+    Service,
+    judged,
+    listening,
+    told,
+    verdict_of,
+    verify,
+)
 from tests.verify.differences import first, on, on_listed, put, without
-from verify.limits import Limited
+from verify.main import left_behind
+from verify.report import text_of_result
 
-pytestmark = pytest.mark.process
+with_process = pytest.mark.process
 
 
-def asked(level: str, *options: str, **more: object) -> list[Request]:
-    """The requests of a run without findings."""
-    service = Service(**more)  # type: ignore[arg-type]
-    assert verify(service, *options, level=level).status == 0
+def asked(level: str, **more: Any) -> list[Request]:
+    """The requests of a session without findings."""
+    service = Service(**more)
+    assert judged(service, level).findings == []
     return service.requests
 
 
-@pytest.mark.parametrize(("level", "methods"), [("read", {"GET"}), ("write", {"GET", "POST"})])
-def test_each_request_is_safe_or_a_post_alone_and_its_token_in_one_header(
-    level: str, methods: set[str]
-) -> None:
-    requests = asked(level)
-    assert {each.method for each in requests} == methods
-    sent = Counter(each.header("Authorization") for each in requests)
+@with_process
+def test_each_request_is_safe_or_a_post_alone_and_its_token_in_one_header() -> None:
+    service = Service()
+    assert verify(service, level="write").status == 0
+    assert {each.method for each in service.requests} == {"GET", "POST"}
+    sent = Counter(each.header("Authorization") for each in service.requests)
     (wrong,) = {str(each) for each in sent} - {f"Bearer {TOKEN}", "None"}
     assert re.fullmatch(f"Bearer [a-z0-9]{{{len(TOKEN)}}}", wrong)
-    assert sent[wrong] == sent[None] == len(methods) + 1
-    assert {each.header("User-Agent") for each in requests} == {"stub-verify"}
-    for each in requests:
+    assert sent[wrong] == sent[None] == 3
+    assert {each.header("User-Agent") for each in service.requests} == {"stub-verify"}
+    for each in service.requests:
         others = [value for name, value in each.headers if name != "Authorization"]
         assert TOKEN not in f"{each.target} {others} {each.body!r}"
 
@@ -54,26 +64,24 @@ def test_one_project_is_created_with_another_name_each_time() -> None:
 
 
 def test_each_is_asked_once_and_a_5xx_once_more() -> None:
-    counts = Counter((each.method, each.target) for each in asked("read"))
-    assert max(counts.values()) == 3  # with, without, and another token
+    requests = asked("read")
+    assert {each.method for each in requests} == {"GET"}
+    assert max(Counter(each.target for each in requests).values()) == 3  # each token, and none
     service = Service(first(1, on("anonymous", status=503)), on("unknown", status=500))
-    done = verify(service)
-    without = [each.status for each in service.requests if not each.header("Authorization")]
-    assert without == [503, 401, 401]
-    assert done.requests["repeated"] == 2
-    assert sum(each.status == 500 for each in service.requests) == 2
+    judged(service)
+    without = [each.status for each in service.sent if each.case in ("anonymous", "unknown")]
+    assert sorted(without) == [401, 401, 500, 500, 503]
     failing = Service(on("created", status=503))
-    verify(failing, level="write")
-    assert [each.status for each in failing.requests if each.method == "POST"] == [503, 401, 401]
+    judged(failing, "write")
+    posts = zip(failing.requests, failing.sent, strict=True)
+    assert [sent.status for each, sent in posts if each.method == "POST"] == [503, 401, 401]
 
 
-def test_what_a_tolerant_service_creates_is_told() -> None:
+def test_what_a_tolerant_service_creates_is_left_behind() -> None:
     opened = Service(opens="POST", accepts={"name"})
-    done = verify(opened, level="write")
-    assert [each["id"] for each in done.report["created"]] == opened.created
+    exchanges = judged(opened, "write").log.exchanges
+    assert [each["id"] for each in left_behind(exchanges)] == opened.created
     assert len(opened.created) == 3
-    for each in opened.created:
-        assert f"  {each}" in done.stdout
 
 
 TEXT = "application/vnd.api+json"
@@ -89,16 +97,18 @@ def test_a_creation_that_is_415_is_sent_once_more_as_the_list_is() -> None:
         on("created", status=415, has=unless_text),
         accepts={"media type"},
     )
-    done = verify(service, level="write")
+    found = told(judged(service, "write"))
     posts = [each for each in service.requests if each.method == "POST"]
     assert [each.header("Content-Type") for each in posts[:2]] == ["application/json", TEXT]
-    assert done.requests["rejected creation"] == 1
-    assert (parts.BODY, "differs") in done.found
+    assert (parts.BODY, "differs") in found
 
 
+@with_process
 def test_requests_are_sent_one_at_a_time_after_a_pause() -> None:
-    requests = asked("read", "--pause", "0.03")
-    assert min(after.at - before.until for before, after in pairwise(requests)) >= 0.03
+    service = Service()
+    verify(service, "--pause", "0.03")
+    pairs = pairwise(service.requests)
+    assert min(after.at - before.until for before, after in pairs) >= 0.03
 
 
 def test_ids_are_those_of_the_list_or_of_this_run_and_one_segment_of_the_path() -> None:
@@ -106,10 +116,11 @@ def test_ids_are_those_of_the_list_or_of_this_run_and_one_segment_of_the_path() 
     ids = {each.split("/")[3] for each in paths if "/deployments/" in each}
     assert {each for each in ids if not each.startswith("stub-verify-")} == {"d~4"}
     strange = Service(on_listed(put(latest_deployment_id="../../admin?x=1#y")))
-    verify(strange)
+    judged(strange)
     assert not [each for each in strange.requests if "/admin" in each.path]
 
 
+@with_process
 def test_the_base_url_may_have_a_path_and_end_with_a_slash() -> None:
     service = Service(base="/api")
     with listening(service) as url:
@@ -117,6 +128,7 @@ def test_the_base_url_may_have_a_path_and_end_with_a_slash() -> None:
     assert {each.path.startswith("/api/v1/") for each in service.requests} == {True}
 
 
+@with_process
 def test_redirects_are_not_followed() -> None:
     trap = Service()
     with listening(trap) as other:
@@ -129,26 +141,20 @@ def test_redirects_are_not_followed() -> None:
 @pytest.mark.parametrize("status", [308, 429])
 def test_a_redirect_or_a_429_ends_the_polls(status: int) -> None:
     service = Service(on("list", status=status, raw=b"", has=lambda _: bool(service.created)))
-    verify(service, "--wait", "5", level="write")
-    later = [each for each in service.requests if each.status == status]
-    assert len(later) == 1
+    judged(service, "write")
+    assert [each.status for each in service.sent].count(status) == 1
 
 
-def test_a_429_with_its_time_is_asked_once_more() -> None:
-    limit = on("list", "unauthorized", "deployment", status=429, headers={"Retry-After": "0"})
-    done = verify(Service(first(1, limit)), level="write")
-    assert (done.status, done.requests["repeated"]) == (0, 3), done.stdout
+def test_a_429_is_waited_for_once_and_for_ten_seconds_at_most() -> None:
+    for seconds, times in (("0", 2), ("10", 2), ("11", 1)):
+        service = Service(on("unknown", status=429, headers={"Retry-After": seconds}))
+        result = judged(service)
+        asked = [each.sent_at for each in result.log.exchanges if each.status == 429]
+        assert len(asked) == times
+        assert asked[-1] - asked[0] >= (times - 1) * int(seconds)
 
 
-@pytest.mark.parametrize(("seconds", "times"), [("1", 2), ("11", 1)])
-def test_a_429_is_waited_for_once_and_for_ten_seconds_at_most(seconds: str, times: int) -> None:
-    service = Service(on("unknown", status=429, headers={"Retry-After": seconds}))
-    verify(service)
-    asked = [each.at for each in service.requests if each.status == 429]
-    assert len(asked) == times
-    assert asked[-1] - asked[0] >= times - 1
-
-
+@with_process
 def test_a_given_deployment_is_followed_until_it_has_ended() -> None:
     for level in ("read", "write"):
         service = Service()
@@ -162,9 +168,9 @@ def test_a_given_deployment_is_followed_until_it_has_ended() -> None:
 def test_a_given_deployment_that_was_not_read_is_a_finding() -> None:
     failing = on("deployment", status=500)
     for own_id, reason in (("d-none", "404"), ("d-2", "500")):
-        done = verify(Service(failing), "--deployment", own_id)
-        line = f"finding: unseen: deployment: {own_id} was not read: {reason}\n"
-        assert (done.status, line in done.stdout) == (1, True), done.stdout
+        found = judged(Service(failing), deployment=own_id).findings
+        line = f"unseen: deployment: {own_id} was not read: {reason}"
+        assert line in [each.line for each in found]
 
 
 FAILING = {"x-1": 403, "x-2": 405, "x-3": 500}
@@ -184,23 +190,8 @@ def test_candidates_go_on_after_an_error_to_one_that_is_200() -> None:
 
     listed = on_listed(without("latest_deployment_id"))
     service = Service(on("created", body=moved), fail, listed)
-    done = verify(service, level="write")
-    assert (done.status, done.parts[parts.DEP]["verdict"]) == (0, "kept")
-    assert {*FAILING.values()} <= {each.status for each in service.requests}
-
-
-def in_location(response: Response, request: Request, number: int) -> None:
-    """The creation has no body."""
-    if response.case == "created":
-        path = f"/v1/deployments/{response.body['latest_deployment_id']}"
-        response.headers |= {"Location": path, "Content-Type": None}
-        response.status, response.raw = 202, b""
-
-
-def test_a_deployment_that_a_header_field_names_is_found() -> None:
-    listed = on_listed(without("latest_deployment_id"))
-    done = verify(Service(in_location, listed), level="write")
-    assert (done.status, done.parts[parts.STATUS]["verdict"]) == (0, "kept")
+    assert verdict_of(parts.DEP, service, "write") == ("kept", "")
+    assert {*FAILING.values()} <= {each.status for each in service.sent}
 
 
 LARGE: dict[str, Any] = {
@@ -210,17 +201,10 @@ LARGE: dict[str, Any] = {
 }
 
 
-def test_of_a_large_body_a_part_is_looked_at() -> None:
-    for value in (*LARGE.values(), dict.fromkeys(map(str, range(1001)))):
-        assert Limited(value).is_cut
-    for value in (LARGE["wide"][:100], "x" * 20_000):
-        assert not Limited(value).is_cut
-
-
 def test_a_large_response_is_judged_in_little_time() -> None:
     large = on("created", "no deployment", body=put(**LARGE))
     started = time.process_time()
-    done = verify(Service(large), level="write", saves=True)
-    assert done.status == 0
+    result = judged(Service(large), "write", saves=True)
+    assert result.findings == []
     assert time.process_time() - started < 6  # three such responses, and what the service takes
-    assert len(done.stdout) < 20_000
+    assert len("".join(text_of_result(result))) < 20_000

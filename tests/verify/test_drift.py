@@ -6,9 +6,6 @@ from typing import Any
 
 import pytest
 
-from profiles.profile import make_profile
-from tests.services import DOCUMENTS
-from tests.verify.apis import inferred
 from tests.verify.conftest import ENDED, Change, Service, judged
 from tests.verify.differences import (
     Edit,
@@ -22,12 +19,8 @@ from tests.verify.differences import (
     without,
 )
 from verify.forms import is_same_ids
-from verify.inputs import Inputs
-from verify.main import Result, judge
-from verify.options import Options
-from verify.ours import expected_log
+from verify.main import Result
 from verify.report import text_of_result
-from verify.way import Hints
 
 KINDS = ("broken", "differs", "drift", "unseen")  # with a profile nothing differs: it drifts
 
@@ -71,7 +64,6 @@ RICH = (
     on("list", headers={"X-Limit": "9"}),
     on_errors(lambda body: {"error": {"code": body["code"], "message": "It is so.", "at": 1}}),
 )  # fmt: skip
-ERRORS = (on("list", body=put(errors=[])),)
 BARE = (on("list", body=lambda body: body["projects"]),)
 ENVELOPES = (
     inside("data", "created"), inside("data", "deployment"), on("list", body=put(page=1)),
@@ -116,22 +108,17 @@ CHANGES: dict[str, tuple[tuple[Change, ...], tuple[Change, ...], list[str]]] = {
     "no path to the list": ((), (on("list", status=404),), ["/list/status"]),
     "no creation": ((), (on("created", status=503),), ["unseen: project"]),
     "a creation that was moved": ((), (on("created", status=301),), ["/create/status"]),
-    "an open list": ((), (on("anonymous", status=200),), ["/errors/token_missing/status"]),
     "the content type, and a new status": ((), (
         on("list", headers={"Content-Type": "application/json; charset=latin1"}),
         on_deployment(put(status=lambda word: "waiting" if word == "building" else word)),
     ), ["/statuses/run", "/list/content_type"]),
-    "a page for people": ((), (on("unknown", headers={"Content-Type": "text/html"}, raw=b"<p>"),), [
-        "/errors/not_found/content_type", "/errors/not_found/body"]),
-    "statuses in another order": ((), (
-        on_deployment(put(status=lambda word: {"queued": "building", "building": "queued"}.get(
-            word, word))),
-    ), ["/statuses/run"]),
+    "a page for people, no JSON of a deployment, and an open list": ((), (
+        on("unknown", headers={"Content-Type": "text/html"}, raw=b"<p>"),
+        on("deployment", raw=b"<p>"), on("anonymous", status=200),
+    ), ["/errors/not_found/content_type", "/errors/not_found/body", "/deployment/body",
+        "/errors/token_missing/status"]),
     "no JSON any more": ((), (on("list", raw=b"<p>"),), ["unseen: list"]),
-    "no JSON of a deployment": ((), (on("deployment", raw=b"<p>"),), ["/deployment/body"]),
     "no array in the list": ((), (on("list", body=lambda _: {"count": 0}),), [
-        "/list/body/projects"]),
-    "another array than that of the list": (ERRORS, (on("list", body=put(projects=None)),), [
         "/list/body/projects"]),
     "no id in the list, but another text of each": ((), (
         on_listed(lambda each: {**without("id")(each), "code": f"c-{each['id']}"}),
@@ -142,17 +129,22 @@ CHANGES: dict[str, tuple[tuple[Change, ...], tuple[Change, ...], list[str]]] = {
     "an empty list": ((), (on_list(lambda _: []),), ["/list/body"]),
     "texts in the list": ((), (on_list(lambda found: [each["id"] for each in found]),), [
         "/list/body/projects/0"]),
-    "another order of the list": ((), (on_list(lambda found: [*reversed(found)]),), [
-        "/list/order"]),
-    "times of another form": ((), (on_projects(IN_ANOTHER_ZONE), on_deployment(IN_ANOTHER_ZONE)), [
-        "/list/body/projects/0/created_at", "/create/body/created_at",
-        "/deployment/body/created_at"]),
-    "a time in another unit": ((on("created", body=put(at=NOW)),), (
-        on("created", body=put(at=lambda _: int(time.time()))),), ["/create/body/at"]),
-    "more digits in one member, and ids that are numbers": ((), (
+    "times of another form, and statuses in another order": ((), (
+        on_projects(IN_ANOTHER_ZONE), on_deployment(IN_ANOTHER_ZONE),
+        on_deployment(put(status=lambda word: {"queued": "building", "building": "queued"}.get(
+            word, word))),
+    ), ["/list/body/projects/0/created_at", "/create/body/created_at",
+        "/deployment/body/created_at", "/statuses/run"]),
+    "another array than that of the list, and a time in another unit": (
+        (on("list", body=put(errors=[])), on("created", body=put(at=NOW))),
+        (on("list", body=put(projects=None)),
+         on("created", body=put(at=lambda _: int(time.time())))),
+        ["/list/body/projects", "/create/body/at"]),
+    "another order, more digits in one member, and ids that are numbers": ((), (
+        on_list(lambda found: [*reversed(found)]),
         on_deployment(put(created_at=lambda at: f"{at[:-1]}.456Z")),
         on_projects(put(id=lambda each: int(each[2:]))),
-    ), ["/list/body/projects/0/id", "/create/body/id", "/deployment/body/created_at",
+    ), ["/list/order", "/list/body/projects/0/id", "/create/body/id", "/deployment/body/created_at",
         "/deployment/body/project_id", "/ids/projects"]),
 }  # fmt: skip
 
@@ -175,47 +167,46 @@ def test_a_line_says_what_was_and_what_is() -> None:
     ]
 
 
-# What a service may do at any time: what is added to it.
-VARIATIONS: dict[str, tuple[Change, ...]] = {
-    "nothing": (),
-    "values, members and header fields": (
+HIDDEN = (on_projects(without("latest_deployment_id")),)
+LIFE = (on_deployment(lambda body: {**without("status")(body), "life": body["status"]}),)
+OTHER_IDS = (on_projects(put(id=lambda each: f"other_{each}")),)
+
+# The service of before, what is added to it, and the level of the run that finds nothing.
+VARIATIONS: dict[str, tuple[tuple[Change, ...], tuple[Change, ...], str]] = {
+    "nothing names the deployments": (HIDDEN, (), "write"),
+    "the profile alone knows the status": (LIFE, (), "read"),
+    "ids of others in another form": ((), OTHER_IDS, "read"),
+    "values, members and header fields": (RICH, (
         on_projects(put(owner={"id": "u-2", "plan": "free"}, tags=["a", "b", "c"], more={"id": 1})),
         on_projects(lambda body: dict(reversed(body.items()))),
         on_deployment(put(more=[1])), on("list", body=put(more=1)), on(headers={"X-New": "1"}),
         on_errors(lambda body: {"error": {**body["error"], "message": "Another text.", "more": 1}}),
         on_deployment(put(status=lambda word: "queued" if word == "building" else word)),
-    ),
-    "a charset, and an array of objects in another order": (
+    ), "write"),
+    "a charset, and an array of objects in another order": (RICH, (
         on("list", headers={"Content-Type": "application/json; charset=utf-8"}),
         on_deployment(put(steps=[*reversed(STEPS)])),
-    ),
-    "less": (
+    ), "write"),
+    "less": (RICH, (
         on_projects(put(owner=None, tags=[], created_at="2026-01-04T09:00:00.12Z")),
         on_deployment(put(status="queued")),
-    ),
+    ), "write"),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", VARIATIONS)
 def test_what_may_vary_is_no_finding(name: str) -> None:
-    _, found = compare(profile_of(RICH), (*RICH, *VARIATIONS[name]))
-    assert found == []
-
-
-def test_a_service_whose_deployments_nothing_names_has_no_drift() -> None:
-    hidden = on_projects(without("latest_deployment_id"))
-    like = profile_of((hidden,))
-    assert "deployment" not in like
-    _, found = compare(like, (hidden,))
+    before, more, level = VARIATIONS[name]
+    _, found = compare(profile_of(before), (*before, *more), level)
     assert found == []
 
 
 def test_a_named_deployment_is_compared_where_no_response_names_one() -> None:
-    hidden = on_projects(without("latest_deployment_id"))
-    saved = judged(Service(hidden), "write", saves=True, deployment="d-1").inferred
+    saved = judged(Service(*HIDDEN), "write", saves=True, deployment="d-1").inferred
     assert saved
+    assert "deployment" not in profile_of(HIDDEN)
     change = on_deployment(without("created_at"))
-    result = judged(Service(hidden, change), "write", saved.document, deployment="d-1")
+    result = judged(Service(*HIDDEN, change), "write", saved.document, deployment="d-1")
     (finding,) = result.findings_of(KINDS)
     assert finding.text.startswith("/deployment/body/created_at: ")
 
@@ -266,18 +257,6 @@ def test_a_run_that_sees_less_finds_no_drift() -> None:
     assert "/list/body/projects/0/owner: present in the profile, missing there" in lines
 
 
-def test_ids_of_others_in_another_form_are_no_drift() -> None:
-    other = on_projects(put(id=lambda each: f"other_{each}"))
-    _, found = compare(profile_of(()), (other,), level="read")
-    assert found == []
-
-
-def test_a_run_that_reads_knows_the_status_by_the_profile() -> None:
-    change = on_deployment(lambda body: {**without("status")(body), "life": body["status"]})
-    _, found = compare(profile_of((change,)), (change,), level="read")
-    assert found == []
-
-
 def test_a_profile_of_a_person_is_compared_where_it_says_something() -> None:
     errors = {"default": {"body": {"error": "{error.code}", "text": "{error.detail}"}}}
     _, found = compare({"observed_at": "2026-11-26", "errors": errors}, (), level="read")
@@ -315,14 +294,3 @@ def test_what_no_request_of_a_run_causes_is_one_line_and_no_finding() -> None:
     assert found == []
     line = "not seen, of what the profile has: create, errors/name_taken"
     assert line in text_of_result(result)
-
-
-@pytest.mark.parametrize("name", DOCUMENTS)
-def test_the_stub_with_a_profile_has_no_drift_from_it(name: str) -> None:
-    service = make_profile(DOCUMENTS[name])
-    request = service.request
-    saved = inferred(expected_log(service, sends_more=False), Hints(request=request)).document
-    like = make_profile(saved)
-    inputs = Inputs(Hints(request=request, profile=like))
-    result = judge(expected_log(service, sends_more=False), Options(), inputs, "")
-    assert result.drift_found == []

@@ -3,7 +3,6 @@
 import json
 import sys
 from dataclasses import replace
-from email.message import Message
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ from werkzeug.test import TestResponse
 
 from tests.conftest import ROOT
 from tests.verify import differences as parts
-from tests.verify.conftest import TOKEN, Request, Service, Verified, listening, save, verify
+from tests.verify.conftest import TOKEN, Direct, Service, Verified, listening, save, verify
 from tests.verify.differences import on, on_list, on_projects, put
 from verify.exchange import Exchange
 from verify.record import Recorder
@@ -25,31 +24,14 @@ PROJECTS = "/v1/projects"
 BODY = '{"name": "my shop", "plan": "pro"}'
 
 
-class Direct:
-    """A client that asks a service without a socket."""
+class Behind(Direct):
+    """A client of a service at this address, which times out with a 504."""
 
     base = BASE
 
-    def __init__(self, service: Service) -> None:
-        self.service = service
-        self.sent_at = 0.0
-
     def send(self, request: Exchange) -> Exchange:
-        self.sent_at += 1
-        received = Request(request.method, request.target, [*request.sent], request.body, at=0)
-        self.service.requests.append(received)
-        response = self.service.respond(received)
-        headers = Message()
-        for name, value in response.headers.items():
-            headers[name] = str(value)
-        return replace(
-            request,
-            sent_at=self.sent_at,
-            status=response.status,
-            headers=headers,
-            content=response.data(),
-            failure="timed out" if response.status == 504 else "",
-        )
+        response = super().send(request)
+        return replace(response, failure="timed out" if response.status == 504 else "")
 
 
 class Proxy:
@@ -57,7 +39,7 @@ class Proxy:
 
     def __init__(self, *changes: Any) -> None:
         self.service = Service(*changes)
-        self.recorder = Recorder(Direct(self.service), TOKEN)
+        self.recorder = Recorder(Behind(self.service), TOKEN)
         self.client: FlaskClient = self.recorder.app.test_client()
 
     def call(
