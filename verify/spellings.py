@@ -19,6 +19,7 @@ LEAST_CORE = 8  # characters of base64 or hex that are searched for inside of ot
 LEAST_COOKIE = 6  # characters of a cookie that is masked wherever it stands
 LONG = 12  # of one that has letters alone
 LONG_WORD = 16  # of a word that may be a token
+LONG_NAME = 200  # of a member, of which the end is looked at
 
 # Guesses: names of members and parameters that hold secrets, beside those of header fields.
 SECRET_MEMBER = re.compile(
@@ -221,7 +222,7 @@ def is_distinctive(text: str) -> bool:
 
 def is_secret_name(name: str) -> bool:
     """Whether a member or a parameter of this name holds a secret; a page token is none."""
-    separated = re.sub("(?<=[a-z0-9])(?=[A-Z])|[^A-Za-z0-9]+", "_", name)
+    separated = re.sub("(?<=[a-z0-9])(?=[A-Z])|[^A-Za-z0-9]+", "_", name[-LONG_NAME:])
     words = separated.lower()
     if NO_SECRET.search(words):
         return False

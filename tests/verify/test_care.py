@@ -23,7 +23,9 @@ from tests.verify.conftest import (
 )
 from tests.verify.differences import first, on, on_listed, put, without
 from verify.main import left_behind
+from verify.privacy import Privacy
 from verify.report import text_of_result
+from verify.spellings import Secrets
 
 with_process = pytest.mark.process
 
@@ -208,3 +210,15 @@ def test_a_large_response_is_judged_in_little_time() -> None:
     assert result.findings == []
     assert time.process_time() - started < 6  # three such responses, and what the service takes
     assert len("".join(text_of_result(result))) < 20_000
+
+
+def test_many_values_of_others_are_kept_out_in_little_time() -> None:
+    others = [f"value number {number} of them" for number in range(20_000)]
+    privacy = Privacy(
+        Secrets(), "https://x.example", others=[others], own=[], names=[], strangers=[]
+    )
+    texts = {f"m{number}": f"some text {number} beside it" for number in range(10_000)}
+    started = time.process_time()
+    cleaned = privacy.clean_around({**texts, "last": f"see {others[7]}."}, "/list")
+    assert cleaned == {**texts, "last": "text"}
+    assert time.process_time() - started < 6  # each text with each value takes half a minute
