@@ -37,10 +37,10 @@ def test_a_turned_clock_is_that_of_the_other_program(two: list[FlaskClient], clo
     assert one.post("/_stub/clock", json={"advance": 60}).status_code == 200  # the world begins
     made = other.post("/v1/projects", json={"name": "a"}).json
     assert made["created_at"] == "2026-11-21T10:01:00.000Z"
-    other.post("/_stub/clock", json={"advance": 3, "frozen": True})
+    other.post("/_stub/clock", json={"advance": 3.25, "frozen": True})
     clock.advance(60)
     shown = one.get("/_stub/clock").json
-    assert shown == {"now": "2026-11-21T10:01:03.000Z", "frozen": True, "tick": 0}
+    assert shown == {"now": "2026-11-21T10:01:03.250Z", "frozen": True, "tick": 0}
     path = f"/v1/deployments/{made['latest_deployment_id']}"
     assert one.get(path).json["status"] == "building"
     one.post("/_stub/reset")
