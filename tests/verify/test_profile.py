@@ -500,6 +500,21 @@ def test_a_list_that_was_read_between_belongs_to_the_status_that_it_shows() -> N
     assert document["list"]["body"]["projects"][0]["url"] == {CHOICE: {"done": "u", "": None}}
 
 
+def test_a_status_between_two_reads_is_the_one_that_the_listed_project_shows() -> None:
+    def item(project: Project) -> Any:
+        return {**plain_project(project), "latest": {"status": project.status}}
+
+    log = Api(item=item, run=("queued", "building", "done")).log()
+    exchanges = [*log.exchanges]
+    *_, late, _, _ = [number for number, each in enumerate(exchanges) if each.purpose == "list"]
+    shown = exchanges[late].content.replace(b'"building"', b'"uploading"')
+    assert shown != exchanges[late].content
+    exchanges[late] = replace(exchanges[late], content=shown)
+    document = inferred(Log(BASE, tuple(exchanges))).document
+    assert document["list"]["body"]["projects"] == ["{record}"]
+    assert document["record"]["latest"] == {"status": CHOICE}
+
+
 def test_with_a_status_that_no_list_has_shown_a_project_is_as_with_the_one_before() -> None:
     def item(project: Project) -> Any:
         more = {} if project.status == "done" else {"pending": project.deployment_id}
