@@ -3,6 +3,7 @@
 import json
 import math
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from email.message import Message
 from functools import cached_property
@@ -147,6 +148,14 @@ class Log:
     def creations(self) -> tuple[Exchange, ...]:
         """The requests that created a project: in this run, this recording, or these tests."""
         return tuple(each for each in self.exchanges if each.is_creation and each.is_success)
+
+
+def message_of(fields: Iterable[tuple[str, str]]) -> Message:
+    """Header fields as those of an exchange."""
+    message = Message()
+    for name, value in fields:
+        message[name] = value
+    return message
 
 
 def parsed(content: bytes) -> Any:

@@ -10,7 +10,7 @@ from profiles.times import OURS, TimeForm, time_form
 from web.validation import pointer
 
 from .observation import Observation
-from .values import is_number, type_of
+from .values import is_number, is_through_objects, type_of
 
 MAX_SHOWN = 200  # characters of a value
 MAX_CODE = 10_000  # a number that is larger may be that of one request
@@ -70,8 +70,7 @@ def path_of_record(value: Any, names: dict[str, Any]) -> Path | None:
     found = [(path, each) for path, each in values_below(value) if isinstance(each, dict)]
     for path, each in sorted(found, key=lambda item: len(item[0])):
         count = len(names.keys() & each.keys())
-        is_through_objects = all(isinstance(name, str) for name in path)
-        if count > most and is_through_objects:
+        if count > most and is_through_objects(path):
             best = path
             most = count
     return best

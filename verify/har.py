@@ -19,7 +19,7 @@ from web.files import MAX_BYTES, content_of
 from web.times import parse_time
 
 from .client import MAX_BODY, PORTS, TOO_LARGE
-from .exchange import Exchange, Log
+from .exchange import Exchange, Log, message_of
 from .shorten import shortened
 
 OPERATION = re.compile("(.*)/v1/(?:projects|deployments/[^/]+)")
@@ -139,9 +139,7 @@ def read_entry(entry: dict[str, Any], attached: Attached) -> Entry:
     query = f"?{url.query}" if url.query else ""
     moment = parse_time(entry.get("startedDateTime"))
     status = int(response["status"])
-    headers = Message()
-    for name, value in fields_of(response.get("headers")):
-        headers[name] = value
+    headers = message_of(fields_of(response.get("headers")))
     content, failure = b"", NOT_ANSWERED
     if status > 0:
         content, failure = read_content(response, headers, attached)

@@ -11,8 +11,14 @@ TOKEN_INVALID = "errors/token_invalid"
 UNKNOWN_DEPLOYMENT = "errors/deployment_not_found"
 UNKNOWN_PATH = "errors/not_found"
 
-SOUGHT = "candidate"
-"""The purpose of a request for what may be a deployment: its rejection says nothing."""
+# The purposes of requests, which may end with what was in the Authorization field.
+NO_SUCH_DEPLOYMENT = "unknown deployment"
+NO_SUCH_PATH = "unknown path"
+SOUGHT = "candidate"  # what may be a deployment: its rejection says nothing
+REPEATED = "repeated"  # its response was a 429 or a 5xx, after which it was sent again
+REJECTED = "rejected creation"  # after which another body, or media type, was sent
+WITHOUT = " without a token"
+WRONG = " with a wrong token"
 
 OWN_MEMBER = "stubverify"  # of a creation; one word, which no other spelling changes
 NAME_PREFIX = "stub-verify-"  # of what verify creates, and of what cannot exist
@@ -29,10 +35,10 @@ REJECTIONS = {
 OTHER_METHODS = ("HEAD", "OPTIONS")  # whose responses have no body, or are not of the service
 
 OF_PURPOSES = {
-    "unknown deployment": UNKNOWN_DEPLOYMENT,
-    "unknown path": UNKNOWN_PATH,
-    "repeated": "",  # what was asked again, or sent once more in another way
-    "rejected creation": "",
+    NO_SUCH_DEPLOYMENT: UNKNOWN_DEPLOYMENT,
+    NO_SUCH_PATH: UNKNOWN_PATH,
+    REPEATED: "",
+    REJECTED: "",
 }
 
 
@@ -56,9 +62,9 @@ def kinds_of(log: Log) -> dict[Exchange, str]:
 def kind_of_purpose(exchange: Exchange) -> str:
     """The kind of what a script asked for, "" of what it sought in vain."""
     purpose = exchange.purpose
-    if purpose.endswith("without a token"):
+    if purpose.endswith(WITHOUT):
         return TOKEN_MISSING
-    if purpose.endswith("with a wrong token"):
+    if purpose.endswith(WRONG):
         return TOKEN_INVALID
     if purpose == SOUGHT:
         return DEPLOYMENT if exchange.is_success else ""

@@ -15,7 +15,7 @@ from .drift import Drift, find_drift, unseen_parts
 from .exchange import Exchange, Log
 from .infer import Inferred, profile_of
 from .inputs import Inputs
-from .kinds import CREATE, DEPLOYMENT, LIST, NAME_PREFIX, OWN_MEMBER, kinds_of
+from .kinds import CREATE, DEPLOYMENT, LIST, NAME_PREFIX, OWN_MEMBER, REJECTED, kinds_of
 from .observation import Observation
 from .observe import observe
 from .options import RECORDED, WRITE, Options
@@ -30,7 +30,6 @@ from .parts import (
     purpose_of,
 )
 from .rules import rules_of, why_nothing
-from .script import REJECTED
 from .spellings import Secrets, secrets_of
 from .values import scalars
 from .way import Hints, Way, find_way

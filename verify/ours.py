@@ -2,13 +2,12 @@
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from email.message import Message
 
 from profiles.profile import Profile
 from stub import Options, create_stub
 from stub.seed import sample_of
 
-from .exchange import PROJECTS, Exchange, Log
+from .exchange import PROJECTS, Exchange, Log, message_of
 from .kinds import CREATE, DEPLOYMENT
 from .script import JSON, Plan, Session
 from .way import Hints
@@ -18,7 +17,7 @@ TOKEN = "dev-token"
 PACE = 3.0  # seconds of a status: each is read at least once
 WAIT = 30.0  # of these seconds, for what may not come
 # Creations that are rejected: the body, and its media type.
-REJECTED = [(b"{", JSON), (b"[]", JSON), (b"[]", "text/plain"), (b" " * 100_000, JSON)]
+INVALID = [(b"{", JSON), (b"[]", JSON), (b"[]", "text/plain"), (b" " * 100_000, JSON)]
 
 
 class Ours:
@@ -47,14 +46,11 @@ class Ours:
             headers=list(request.sent),
             data=request.body or None,
         )
-        headers = Message()
-        for name, value in response.headers:
-            headers[name] = value
         return replace(
             request,
             sent_at=sent_at,
             status=response.status_code,
-            headers=headers,
+            headers=message_of(response.headers),
             content=response.data,
         )
 
@@ -75,7 +71,7 @@ def expected_log(like: Profile | None, *, sends_more: bool) -> Log:
     )
     session = OurSession(ours, plan, sleep=lambda seconds: None, clock=ours.monotonic)
     session.ask_all()
-    for body, media_type in REJECTED:
+    for body, media_type in INVALID:
         session.send("", "POST", PROJECTS, body, {"Content-Type": media_type})
     if like is None or like.has_unique_names:
         taken = session.last(CREATE)

@@ -22,6 +22,7 @@ from .kinds import (
     DEPLOYMENT,
     LIST,
     OWN_MEMBER,
+    REJECTED,
     TOKEN_INVALID,
     TOKEN_MISSING,
     UNKNOWN_DEPLOYMENT,
@@ -38,7 +39,6 @@ from .rules import (
     Judged,
     why_nothing,
 )
-from .script import REJECTED
 from .values import scalars
 
 KEPT, BROKEN, CONFIRMED, DIFFERS = "kept", "broken", "confirmed", "differs"

@@ -12,6 +12,7 @@ from stub.contract import object_in
 from .exchange import Exchange, Log
 from .kinds import (
     DEPLOYMENT,
+    REPEATED,
     SOUGHT,
     TOKEN_INVALID,
     TOKEN_MISSING,
@@ -61,7 +62,7 @@ class Evidence:
         for exchange in self.log.exchanges:
             kind = self.kinds.get(exchange, "")
             is_other = kind in (*OF_TOKENS, UNKNOWN_DEPLOYMENT, UNKNOWN_PATH)
-            is_named = exchange.purpose not in (SOUGHT, "repeated")
+            is_named = exchange.purpose not in (SOUGHT, REPEATED)
             if is_one(exchange) and is_named and not is_other:
                 own.append(exchange)
         return own

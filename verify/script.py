@@ -17,20 +17,24 @@ from web.files import read_file
 from .client import Client
 from .exchange import DEPLOYMENTS, PROJECTS, Exchange, Log
 from .guesses import MAX_CANDIDATES
-from .kinds import CREATE, DEPLOYMENT, LIST, NAME_PREFIX, OWN_MEMBER, SOUGHT
+from .kinds import (
+    CREATE,
+    DEPLOYMENT,
+    LIST,
+    NAME_PREFIX,
+    NO_SUCH_DEPLOYMENT,
+    NO_SUCH_PATH,
+    OWN_MEMBER,
+    REJECTED,
+    REPEATED,
+    SOUGHT,
+    WITHOUT,
+    WRONG,
+)
 from .rules import NO_TOKEN, why_nothing
 from .way import Candidate, Hints, Way, find_candidates, find_way
 
-# The purposes of requests, besides those of `verify.kinds`.
-UNKNOWN_DEPLOYMENT = "unknown deployment"
-UNKNOWN_PATH = "unknown path"
-REPEATED = "repeated"  # its response was a 429 or a 5xx, after which it was sent again
-REJECTED = "rejected creation"  # after which another body, or media type, was sent
-
-# What a request has in its Authorization field, and what its purpose ends with.
-WITH_TOKEN = ""
-WITHOUT = " without a token"
-WRONG = " with a wrong token"
+WITH_TOKEN = ""  # what a purpose ends with where the token was sent
 
 JSON = "application/json"
 STILL = 10.0  # seconds for an unknown status to change, and for the first name of a deployment
@@ -93,8 +97,8 @@ class Session:
         """Ask. Raises `NotVerifiable` after the first three requests."""
         first = [
             self.get(LIST, PROJECTS),
-            self.get(UNKNOWN_DEPLOYMENT, f"{DEPLOYMENTS}{new_name()}"),
-            self.get(UNKNOWN_PATH, f"/v1/{new_name()}"),
+            self.get(NO_SUCH_DEPLOYMENT, f"{DEPLOYMENTS}{new_name()}"),
+            self.get(NO_SUCH_PATH, f"/v1/{new_name()}"),
         ]
         require_service(first)
         if self.plan.writes:
@@ -136,6 +140,21 @@ class Session:
         """The response to the creation, if one succeeded."""
         created = [each for each in self.exchanges if each.purpose == CREATE and each.is_success]
         return created[-1] if created else None
+
+    def find_listed(self) -> None:
+        """Read the list until it has the created project."""
+        started = self.clock()
+        last = self.last(LIST)
+        way = self.look()
+        while way.created_item(last) is None and not has_no_array(way):
+            waited = self.clock() - started
+            if last.status == 429 or last.is_redirect or waited >= self.plan.wait:
+                return
+            self.sleep(pause_after(waited))
+            previous = last
+            last = self.send(LIST, "GET", PROJECTS)
+            if last.content != previous.content:
+                way = self.look()
 
     # The deployment
 
@@ -266,21 +285,6 @@ class Session:
         if self.plan.repeats:
             self.send(purpose, "GET", target, authorization=authorization)
         return self.send(purpose, "GET", target, authorization=authorization)
-
-    def find_listed(self) -> None:
-        """Read the list until it has the created project."""
-        started = self.clock()
-        last = self.last(LIST)
-        way = self.look()
-        while way.created_item(last) is None and not has_no_array(way):
-            waited = self.clock() - started
-            if last.status == 429 or last.is_redirect or waited >= self.plan.wait:
-                return
-            self.sleep(pause_after(waited))
-            previous = last
-            last = self.send(LIST, "GET", PROJECTS)
-            if last.content != previous.content:
-                way = self.look()
 
     def send(
         self,

@@ -7,10 +7,9 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
-from email.message import Message
 from typing import Any
 
-from verify.exchange import Exchange, Log
+from verify.exchange import Exchange, Log, message_of
 from verify.infer import Inferred, profile_of
 from verify.observation import Observation
 from verify.observe import observe
@@ -139,13 +138,10 @@ class Api:
 
 def sent(request: Exchange, status: int, headers: dict[str, str], body: Any) -> Exchange:
     """A request with its response; a body of `None` is none, bytes are as they are."""
-    fields = Message()
-    for name, value in headers.items():
-        fields[name] = value
     content = b"" if body is None else body
     if not isinstance(content, bytes):
         content = json.dumps(body).encode()
-    return replace(request, status=status, headers=fields, content=content)
+    return replace(request, status=status, headers=message_of(headers.items()), content=content)
 
 
 def observed(log: Log, hints: Hints | None = None) -> Observation:

@@ -15,7 +15,6 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
-from email.message import Message
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -25,7 +24,7 @@ from profiles.markers import replaced
 from profiles.profile import make_profile
 from tests.contract import CREATED
 from tests.program import run
-from verify.exchange import PROJECTS, Exchange
+from verify.exchange import PROJECTS, Exchange, message_of
 from verify.inputs import Inputs
 from verify.main import Result, judge
 from verify.options import Options
@@ -281,15 +280,12 @@ class Direct:
         received = Request(request.method, target, [*request.sent], request.body, sent_at)
         self.service.requests.append(received)
         response = self.service.respond(received)
-        headers = Message()
-        for name, value in response.headers.items():
-            if value is not None:
-                headers[name] = value
+        fields = [(name, value) for name, value in response.headers.items() if value is not None]
         return replace(
             request,
             sent_at=sent_at,
             status=response.status,
-            headers=headers,
+            headers=message_of(fields),
             content=response.data(),
         )
 

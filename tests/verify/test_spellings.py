@@ -3,13 +3,12 @@
 import base64
 import html
 import time
-from email.message import Message
 from urllib.parse import quote
 
 import pytest
 
 from tests.verify.conftest import TOKEN
-from verify.exchange import Exchange
+from verify.exchange import Exchange, message_of
 from verify.spellings import Secrets, is_secret_name
 
 SECRETS = Secrets([TOKEN], ["cookie-7f3a9"])
@@ -50,8 +49,7 @@ SPELLINGS = {
 
 @pytest.mark.parametrize("spelled", SPELLINGS.values(), ids=SPELLINGS)
 def test_a_token_is_found_and_masked_in_any_spelling(spelled: str) -> None:
-    headers = Message()
-    headers["X-Echo"] = spelled
+    headers = message_of([("X-Echo", spelled)])
     for exchange in (
         Exchange("GET", "/v1/projects", content=f'{{"a": "{spelled}"}}'.encode()),
         Exchange("GET", "/v1/projects", headers=headers),
