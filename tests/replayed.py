@@ -1,10 +1,10 @@
 """What the stub responds to a large table of requests, as recorded: the files of `replayed/`.
 
 A file is a scenario. Its first line has the options of the app, of which `like` is a profile or the
-name of one in `services/`, and `failures` the name of a failure with the requests of the plain run;
-each further line has a request and its response, which the seconds follow that it was delayed, or
-`advance`, the seconds by which the clock of the machine goes on. To add a request, write a line with
-its `send` alone. To record the responses anew, run
+name of one in `services/`, and `failures` the name of a failure with the requests of the plain run.
+Each further line has a request and its response, followed by the seconds that it was delayed, if it
+was; or `advance`, the seconds by which the clock of the machine goes on. To add a request, write a
+line with its `send` alone. To record the responses anew, run
 
     .venv/bin/python -m tests.replayed
 
@@ -91,6 +91,8 @@ def response_to(app: Flask, send: list[Any]) -> list[Any]:
     raw = body.encode("latin-1") if isinstance(body, str) else json.dumps(body).encode()
     headers = {**BEARER, **({"Content-Type": "application/json"} if raw else {}), **headers}
     environ = create_environ(target, method=method, data=raw, headers=headers)
+    if "Content-Length" in headers:  # another than that of the body
+        environ["CONTENT_LENGTH"] = headers["Content-Length"]
     chunks, status, sent = run_wsgi_app(app, environ)  # no client stands between
     fields = sent.to_wsgi_list()
     data = re.sub(rb'"instance": "\w+"', b'"instance": "random"', b"".join(chunks))
