@@ -77,7 +77,8 @@ def play(
             clock.advance(step["advance"])
             played.append(step)
         else:
-            got = [*response_to(app, step["send"]), *waits]
+            status, unusual, text = response_to(app, step["send"])
+            got = [status, unusual, shortened(text), *waits]
             waits.clear()
             played.append({"send": step["send"], "got": got})
     return played
@@ -102,10 +103,14 @@ def response_to(app: Flask, send: list[Any]) -> list[Any]:
     if ["Content-Length", str(len(data))] in unusual:
         unusual.remove(["Content-Length", str(len(data))])
     text = re.sub(r'"ms": ([0-9.]+)', whole_seconds, data.decode("latin-1"))
-    if len(text) > LONG:
-        digest = hashlib.sha256(text.encode("latin-1")).hexdigest()
-        text = f"sha256 {digest}"
     return [status, unusual, text]
+
+
+def shortened(text: str) -> str:
+    if len(text) <= LONG:
+        return text
+    digest = hashlib.sha256(text.encode("latin-1")).hexdigest()
+    return f"sha256 {digest}"
 
 
 def whole_seconds(found: re.Match[str]) -> str:

@@ -1,6 +1,6 @@
 """The failures of --probe: what a client did after one.
 
-The scenarios `failing-…` of the recorded table show which request meets a failure, and its response.
+The recorded table shows which request meets a failure, and its response.
 """
 
 import pytest
