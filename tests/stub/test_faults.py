@@ -77,32 +77,18 @@ def test_a_response_without_a_body_ends_where_the_next_begins(
 
 
 @pytest.mark.process
-@pytest.mark.parametrize("is_performed", [False, True])
-def test_a_drop_closes_the_connection_without_a_byte(
-    live_url: str, own_token: str, is_performed: bool
-) -> None:
-    def ask(path: str, document: Any = None) -> Any:
-        body = b"" if document is None else json.dumps(document).encode()
-        return call(live_url, path, body=body, token=own_token)
-
-    shown = ask("/_stub/faults", {"drop": True, "performed": is_performed}).json
-    assert (shown["drop"], shown["performed"]) == (True, is_performed)
-    with Connection(port_of(live_url)) as client:
-        fields = ("Host: localhost", f"Authorization: Bearer {own_token}")
-        fields += ("Content-Type: application/json", "Content-Length: 15")
-        client.send(get("/v1/projects", *fields, method="POST") + b'{"name":"shop"}')
-        with suppress(ConnectionResetError):
-            assert client.more() == b""
-    projects = ask("/v1/projects").json["projects"]
-    assert ("shop" in [each["name"] for each in projects]) is is_performed
-    entry, _ = ask("/_stub/requests").json["requests"]
-    status = CREATED if is_performed else 0
-    assert (entry["status"], entry["fault"]) == (status, shown["id"])
-    assert entry["response"] == {"status": status, "headers": {}, "body": ""}
-    counts = ask("/_stub/coverage").json["operations"]["createProject"]
-    assert [counts[str(CREATED)], counts["other"]] == [is_performed, not is_performed]
-    filtered = ask("/_stub/requests?status=0").json["requests"]
-    assert len(filtered) == (not is_performed)
+def test_a_drop_closes_the_connection_without_a_byte(live_url: str, own_token: str) -> None:
+    fields = ("Host: localhost", f"Authorization: Bearer {own_token}")
+    fields += ("Content-Type: application/json", "Content-Length: 15")
+    for is_performed in (False, True):
+        fault = json.dumps({"drop": True, "performed": is_performed}).encode()
+        call(live_url, "/_stub/faults", body=fault, token=own_token)
+        with Connection(port_of(live_url)) as client:
+            client.send(get("/v1/projects", *fields, method="POST") + b'{"name":"shop"}')
+            with suppress(ConnectionResetError):
+                assert client.more() == b""
+        projects = call(live_url, "/v1/projects", token=own_token).json["projects"]
+        assert ("shop" in [each["name"] for each in projects]) is is_performed
 
 
 @pytest.mark.process
