@@ -1,4 +1,4 @@
-"""Helpers of the tests of a store on Redis."""
+"""Programs on one Redis server."""
 
 from typing import Any
 
@@ -8,10 +8,10 @@ from flask.testing import FlaskClient
 
 from redis_store import RedisStores
 from tests.conftest import SAMPLE_SEED, Clock, control_client_of, make_stub
-from tests.contract import assert_problem
 from tests.redis_server import RedisServer
 
-DAY = 86400
+JOB = "project-stub:team-a/job"
+"""The key of the world of the clients."""
 
 
 @pytest.fixture
@@ -27,12 +27,3 @@ def programs(shared_redis: RedisServer, clock: Clock) -> list[Flask]:
 def two(programs: list[Flask]) -> list[FlaskClient]:
     """Their clients, in one named world of a tenant."""
     return [control_client_of(app, "one.job") for app in programs]
-
-
-def key_of(world: str) -> str:
-    return f"project-stub:{world}"
-
-
-def assert_unavailable(response: Any) -> None:
-    assert_problem(response, 503, "store_unavailable")
-    assert response.headers["Retry-After"] == "1"
