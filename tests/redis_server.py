@@ -39,16 +39,9 @@ class RedisServer:
         self.process.kill()
         self.process.wait()
 
-    def pause(self) -> None:
-        """It keeps its connections and responds to nothing."""
-        self.process.send_signal(signal.SIGSTOP)
-
-    def resume(self) -> None:
-        self.process.send_signal(signal.SIGCONT)
-
     def clear(self) -> None:
         """Whatever a test did to it: it runs, responds, and is empty."""
-        self.resume()
+        self.process.send_signal(signal.SIGCONT)
         if self.process.poll() is not None:
             self.start()
         self.client.config_set("maxmemory", 0)

@@ -15,15 +15,27 @@ JOB = "project-stub:team-a/job"
 
 
 @pytest.fixture
-def programs(shared_redis: RedisServer, clock: Clock) -> list[Flask]:
-    """Two programs with one store and tenants; the second has it by a socket."""
+def redis(shared_redis: RedisServer) -> RedisServer:
+    """A server that is empty, and that a test may stop."""
     shared_redis.clear()
+    return shared_redis
+
+
+@pytest.fixture
+def programs(redis: RedisServer, clock: Clock) -> list[Flask]:
+    """Two programs with one store and tenants; the second has it by a socket."""
     options: dict[str, Any] = {"tokens": ["team-a=one", "team-b=two", "plain"], "clock": clock}
-    urls = (shared_redis.url, f"unix://{shared_redis.socket}")
+    urls = (redis.url, f"unix://{redis.socket}")
     return [make_stub(**options, seed=SAMPLE_SEED, stores=RedisStores(url)) for url in urls]
 
 
 @pytest.fixture
-def two(programs: list[Flask]) -> list[FlaskClient]:
-    """Their clients, in one named world of a tenant."""
-    return [control_client_of(app, "one.job") for app in programs]
+def one(programs: list[Flask]) -> FlaskClient:
+    """A client of the first program, in a named world of a tenant."""
+    return control_client_of(programs[0], "one.job")
+
+
+@pytest.fixture
+def other(programs: list[Flask]) -> FlaskClient:
+    """A client of the second program, in the same world."""
+    return control_client_of(programs[1], "one.job")

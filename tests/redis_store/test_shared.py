@@ -31,9 +31,8 @@ DAY = 86400
 
 
 def test_the_records_and_the_clock_are_those_of_the_other_program(
-    two: list[FlaskClient], clock: Clock, shared_redis: RedisServer
+    one: FlaskClient, other: FlaskClient, redis: RedisServer, clock: Clock
 ) -> None:
-    one, other = two
     assert one.post("/_stub/clock", json={"advance": 60}).status_code == 200  # the world begins
     made = other.post("/v1/projects", json={"name": "a"}).json
     assert made["created_at"] == "2026-11-21T10:01:00.000Z"
@@ -43,19 +42,14 @@ def test_the_records_and_the_clock_are_those_of_the_other_program(
     polls = [each.get(path).json["status"] for each in (one, other, one)]
     assert polls == ["queued", "building", "building"]
     turned = {"now": "2026-11-21T10:01:04.250Z", "frozen": True, "tick": 1}
-    assert [each.get("/_stub/clock").json for each in two] == [turned, turned]
+    assert [each.get("/_stub/clock").json for each in (one, other)] == [turned, turned]
     one.post("/_stub/reset")
-    assert not shared_redis.client.exists(JOB)
+    assert not redis.client.exists(JOB)
     assert other.get("/_stub/clock").json["tick"] == 0
     assert names(other) == SAMPLE_NAMES
-
-
-def test_a_clock_that_was_not_turned_is_the_next_programs(
-    two: list[FlaskClient], shared_redis: RedisServer
-) -> None:
-    assert two[0].post("/_stub/clock", json={"advance": 0}).status_code == 200
-    third = make_stub(tokens=["team-a=one"], freeze=START, stores=RedisStores(shared_redis.url))
-    assert control_client_of(third, "one.job").get("/_stub/clock").json["frozen"]
+    third = make_stub(tokens=["team-a=one"], freeze=START, stores=RedisStores(redis.url))
+    shown = control_client_of(third, "one.job").get("/_stub/clock").json
+    assert shown["frozen"]  # a clock that nobody has turned is the program's own
 
 
 # How often another program creates a project, with what name, before this one writes.
@@ -97,25 +91,24 @@ USES: list[tuple[str, str, Any]] = [
 
 
 def test_each_use_keeps_a_named_world_for_a_day_and_a_main_one_for_ever(
-    two: list[FlaskClient], shared_redis: RedisServer
+    one: FlaskClient, other: FlaskClient, redis: RedisServer
 ) -> None:
-    redis = shared_redis.client
-    main = control_client_of(two[0].application, "one")
+    main = control_client_of(one.application, "one")
     for method, path, document in USES:
-        assert two[0].open(path, method=method, json=document).status_code < 300
-        assert redis.ttl(JOB) > DAY - 10
-        redis.expire(JOB, 100)
+        assert one.open(path, method=method, json=document).status_code < 300
+        assert redis.client.ttl(JOB) > DAY - 10
+        redis.client.expire(JOB, 100)
         assert main.open(path, method=method, json=document).status_code < 300
-        assert redis.ttl("project-stub:team-a/") == -1
-    redis.expire(JOB, DAY - 30)
-    assert names(two[1]) == ["again"]
-    assert redis.ttl(JOB) <= DAY - 30  # a read renews it once a minute
-    redis.delete(JOB)
-    assert names(two[1]) == SAMPLE_NAMES
+        assert redis.client.ttl("project-stub:team-a/") == -1
+    redis.client.expire(JOB, DAY - 30)
+    assert names(other) == ["again"]
+    assert redis.client.ttl(JOB) <= DAY - 30  # a read renews it once a minute
+    redis.client.delete(JOB)
+    assert names(other) == SAMPLE_NAMES
 
 
 def test_a_program_frees_the_worlds_that_others_left(
-    programs: list[Flask], shared_redis: RedisServer
+    programs: list[Flask], redis: RedisServer
 ) -> None:
     def worlds_of(token: str) -> dict[str, int]:
         shown = control_client_of(programs[1], token).get("/_stub/worlds").json["worlds"]
@@ -123,8 +116,8 @@ def test_a_program_frees_the_worlds_that_others_left(
 
     for token in ("one.used", "one.left", "two.left"):
         control_client_of(programs[0], token).post("/v1/projects", json={"name": "a"})
-    shared_redis.client.expire("project-stub:team-a/used", DAY - 110)  # or 60 s less
-    shared_redis.client.expire("project-stub:team-a/left", DAY - 120)
+    redis.client.expire("project-stub:team-a/used", DAY - 110)  # or 60 s less
+    redis.client.expire("project-stub:team-a/left", DAY - 120)
     assert worlds_of("one") == {"": 3, "used": 4, "left": 4}
     main = control_client_of(programs[1], "one")
     assert main.delete("/_stub/worlds?idle=0").status_code == 204
@@ -133,14 +126,15 @@ def test_a_program_frees_the_worlds_that_others_left(
 
 
 def test_a_world_that_makes_room_is_freed_unless_another_program_uses_it(
-    shared_redis: RedisServer, redis_stores: RedisStores, clock: Clock
+    redis: RedisServer, clock: Clock
 ) -> None:
-    program = make_stub(clock=clock, seed=SAMPLE_SEED, stores=redis_stores, max_worlds=1)
+    stores = RedisStores(redis.url)
+    program = make_stub(clock=clock, seed=SAMPLE_SEED, stores=stores, max_worlds=1)
     for previous, name, unused, is_kept in (("a", "b", 0, True), ("b", "c", 3600, False)):
         assert names(control_client_of(program, f"dev-token.{previous}")) == SAMPLE_NAMES
         full = control_client_of(program, f"dev-token.{name}").get("/v1/projects")
         assert_problem(full, 507, "too_many_worlds")
         clock.advance(3600)
-        shared_redis.client.expire(f"project-stub:{previous}", DAY - unused)
+        redis.client.expire(f"project-stub:{previous}", DAY - unused)
         assert names(control_client_of(program, f"dev-token.{name}")) == SAMPLE_NAMES
-        assert shared_redis.client.exists(f"project-stub:{previous}") == is_kept
+        assert redis.client.exists(f"project-stub:{previous}") == is_kept

@@ -2,10 +2,11 @@
 
 import json
 import re
+import signal
 import sys
-import threading
 import time
 from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -17,7 +18,6 @@ from flask.testing import FlaskClient
 from redis_store import RedisStores
 from tests.conftest import (
     SAMPLE_NAMES,
-    SAMPLE_SEED,
     control_client_of,
     counting_ids,
     eventually,
@@ -32,6 +32,7 @@ from tests.redis_store.conftest import JOB
 from tests.wire import call, free_port
 
 pytestmark = pytest.mark.process
+Log = pytest.LogCaptureFixture
 
 # A URL with the address of a server, of a port where nothing listens, or with a file that is no
 # certificate; and words of the error.
@@ -52,28 +53,27 @@ UNUSABLE = [
 
 @pytest.mark.parametrize(("url", "words"), UNUSABLE)
 def test_the_program_does_not_start_and_says_why_without_a_secret(
-    shared_redis: RedisServer, tmp_path: Path, url: str, words: str
+    redis: RedisServer, tmp_path: Path, url: str, words: str
 ) -> None:
     file = tmp_path / "secret"
     file.write_text("secret")
-    places = {"here": f"127.0.0.1:{shared_redis.port}", "nowhere": f"127.0.0.1:{free_port()}"}
+    places = {"here": f"127.0.0.1:{redis.port}", "nowhere": f"127.0.0.1:{free_port()}"}
     shown = not_started("--store", url.format(**places, file=file))
     assert words.format(**places) in shown
     assert shown.count("\n") == 1
     assert not {"secret", "someone"} & {*re.findall(r"\w+", shown)}
 
 
-def test_a_password_of_any_characters_is_encoded(shared_redis: RedisServer) -> None:
+def test_a_password_of_any_characters_is_encoded(redis: RedisServer) -> None:
     password = "a/b?c#d@e%f g:h[é"
-    redis = shared_redis.client
-    redis.acl_setuser("u", enabled=True, passwords=[f"+{password}"], keys=["*"], commands=["+@all"])
-    RedisStores(f"redis://u:{quote(password, safe='')}@127.0.0.1:{shared_redis.port}/0")
-    redis.acl_deluser("u")
+    rights: dict[str, Any] = {"keys": ["*"], "commands": ["+@all"]}
+    redis.client.acl_setuser("u", enabled=True, passwords=[f"+{password}"], **rights)
+    RedisStores(f"redis://u:{quote(password, safe='')}@127.0.0.1:{redis.port}/0")
+    redis.client.acl_deluser("u")
 
 
-def test_a_world_has_at_most_1000_projects(shared_redis: RedisServer, tmp_path: Path) -> None:
-    shared_redis.clear()
-    store = ("--store", shared_redis.url)
+def test_a_world_has_at_most_1000_projects(redis: RedisServer, tmp_path: Path) -> None:
+    store = ("--store", redis.url)
     assert "1001 is too many with --store" in not_started(*store, "--max-projects", "1001")
     seed = tmp_path / "seed.json"
     seed.write_text(json.dumps({"projects": [{"name": f"p{number}"} for number in range(1000)]}))
@@ -93,6 +93,9 @@ def test_without_the_package_the_option_says_how_to_get_it(monkeypatch: pytest.M
 # An outage
 
 
+PATHS = ("/v1/projects", "/v1/deployments/dpl_failed", "/_stub/ready")
+
+
 def assert_unavailable(*responses: Any) -> None:
     for response in responses:
         assert_problem(response, 503, "store_unavailable")
@@ -100,73 +103,58 @@ def assert_unavailable(*responses: Any) -> None:
 
 
 def test_each_outage_is_logged_once_and_passes(
-    two: list[FlaskClient], shared_redis: RedisServer, caplog: pytest.LogCaptureFixture
+    one: FlaskClient, redis: RedisServer, caplog: Log
 ) -> None:
-    client = two[0]
-    paths = ("/v1/projects", "/v1/deployments/dpl_failed", "/_stub/ready")
     for outage in (1, 2):
-        assert names(client) == SAMPLE_NAMES
-        shared_redis.kill()
-        assert_unavailable(*map(client.get, paths))
-        assert_unavailable(client.post("/v1/projects", json={"name": "lost"}))
+        assert names(one) == SAMPLE_NAMES
+        redis.kill()
+        assert_unavailable(*map(one.get, PATHS), one.post("/v1/projects", json={"name": "lost"}))
         assert len(caplog.messages) == outage
-        assert f"the store at {shared_redis.url} cannot be used: " in caplog.messages[-1]
-        shared_redis.start()
+        assert f"the store at {redis.url} cannot be used: " in caplog.messages[-1]
+        redis.start()
 
 
 @pytest.mark.slow
 @pytest.mark.xdist_group("time")
-def test_a_server_that_hangs_does_not_hang_requests(
-    two: list[FlaskClient], shared_redis: RedisServer
-) -> None:
-    def get(path: str) -> None:
-        assert_unavailable(control_client_of(two[0].application, "one.job").get(path))
-
-    paths = [*8 * ["/v1/projects", "/v1/deployments/dpl_failed"], "/_stub/ready"]
-    shared_redis.pause()
+def test_a_server_that_hangs_does_not_hang_requests(one: FlaskClient, redis: RedisServer) -> None:
+    clients = [control_client_of(one.application, "one.job") for _ in range(8)]
+    jobs = [partial(client.get, path) for client, path in product(clients, PATHS)]
+    redis.process.send_signal(signal.SIGSTOP)
     started = time.monotonic()
-    assert in_parallel([partial(get, path) for path in paths]) == [None] * len(paths)
+    assert_unavailable(*in_parallel(jobs))
     assert time.monotonic() - started < 10
-    shared_redis.resume()
-    eventually(lambda: two[0].get("/_stub/ready").status_code == 200)
+    redis.process.send_signal(signal.SIGCONT)
+    eventually(lambda: one.get("/_stub/ready").status_code == 200)
 
 
 def test_a_full_server_reads_and_does_not_write_and_no_command_is_logged(
-    two: list[FlaskClient], shared_redis: RedisServer, caplog: pytest.LogCaptureFixture
+    one: FlaskClient, redis: RedisServer, caplog: Log
 ) -> None:
-    client = two[0]
-    client.post("/_stub/clock", json={"frozen": True, "tick": 1})
-    shared_redis.client.config_set("maxmemory", 1)
+    one.post("/_stub/clock", json={"frozen": True, "tick": 1})
+    redis.client.config_set("maxmemory", 1)
+    seed = {"projects": [{"name": "a"}]}
     assert_unavailable(
-        client.post("/v1/projects", json={"name": "a"}),
-        client.post("/_stub/reset", json={"projects": [{"name": "a"}]}),
+        one.post("/v1/projects", json={"name": "a"}), one.post("/_stub/reset", json=seed)
     )
-    shared_redis.client.expire(JOB, 100)  # which a read cannot renew
-    assert names(client) == SAMPLE_NAMES
-    assert client.get("/v1/deployments/dpl_failed").status_code == 200  # without a tick
-    assert client.get("/_stub/clock").json["now"] == "2026-11-21T10:00:00.000Z"
-    message = f"the store at {shared_redis.url} cannot be used: out of memory error"
-    assert {*caplog.messages} == {message}
-    shared_redis.client.config_set("maxmemory", 0)
-    assert client.post("/v1/projects", json={"name": "a"}).status_code == CREATED
+    assert names(one) == SAMPLE_NAMES
+    assert one.get("/v1/deployments/dpl_failed").status_code == 200  # without a tick
+    assert one.get("/_stub/clock").json["now"] == "2026-11-21T10:00:00.000Z"
+    assert {*caplog.messages} == {f"the store at {redis.url} cannot be used: out of memory error"}
+    redis.client.config_set("maxmemory", 0)
+    assert one.post("/v1/projects", json={"name": "a"}).status_code == CREATED
 
 
-def test_a_create_whose_connection_is_lost_is_not_repeated(shared_redis: RedisServer) -> None:
+def test_a_create_whose_connection_is_lost_is_not_repeated(redis: RedisServer) -> None:
     next_id = counting_ids()
-    is_lost = threading.Event()
 
     def new_id(*of: Any) -> str:
-        """Comes between the read and the write of a create."""
-        if is_lost.is_set():
-            is_lost.clear()
-            shared_redis.client.client_kill_filter(_type="normal")
-        return next_id(*of)
+        """Comes between the read and the write of a create, and loses the first connection."""
+        found = next_id(*of)
+        if found == "prj_1":
+            redis.client.client_kill_filter(_type="normal")
+        return found
 
-    shared_redis.clear()
-    stores = RedisStores(shared_redis.url)
-    client = control_client_of(make_stub(new_id=new_id, seed=SAMPLE_SEED, stores=stores))
-    assert names(client) == SAMPLE_NAMES
-    is_lost.set()
+    client = control_client_of(make_stub(new_id=new_id, stores=RedisStores(redis.url)))
     assert_unavailable(client.post("/v1/projects", json={"name": "a"}))
     assert client.post("/v1/projects", json={"name": "a"}).status_code == CREATED
 
@@ -181,13 +169,9 @@ SPOILT = [
 
 @pytest.mark.parametrize(("key", "owner"), SPOILT)
 def test_a_spoilt_key_is_named_to_its_tenant_alone(
-    key: bytes,
-    owner: str,
-    programs: list[Flask],
-    shared_redis: RedisServer,
-    caplog: pytest.LogCaptureFixture,
+    programs: list[Flask], redis: RedisServer, key: bytes, owner: str, caplog: Log
 ) -> None:
-    shared_redis.client.set(key, "secret")
+    redis.client.set(key, "secret")
     for token in ("one", "two", "plain"):
         client = control_client_of(programs[0], token)
         listed, freed = client.get("/_stub/worlds"), client.delete("/_stub/worlds?idle=0")
@@ -200,17 +184,13 @@ def test_a_spoilt_key_is_named_to_its_tenant_alone(
 
 @pytest.mark.parametrize("document", [None, {"version": "x", "document": "{}"}])
 def test_a_reset_mends_a_spoilt_world(
-    two: list[FlaskClient],
-    shared_redis: RedisServer,
-    caplog: pytest.LogCaptureFixture,
-    document: Any,
+    one: FlaskClient, other: FlaskClient, redis: RedisServer, document: Any, caplog: Log
 ) -> None:
-    one, other = two
     assert one.post("/v1/projects", json={"name": "a"}).status_code == CREATED
     if document:
-        shared_redis.client.hset(JOB, mapping=document)
+        redis.client.hset(JOB, mapping=document)
     else:
-        shared_redis.client.set(JOB, "secret")
+        redis.client.set(JOB, "secret")
     assert_unavailable(
         other.get("/v1/projects"),
         other.post("/v1/projects", json={"name": "b"}),
