@@ -489,7 +489,9 @@ def test_of_a_list_that_a_creation_responds_with_the_created_project_stays() -> 
 def test_without_a_project_of_its_own_there_is_no_profile() -> None:
     reads = [each for each in Api().log().exchanges if not each.is_creation]
     log = Log(BASE, tuple(reads))
-    assert profile_of(observed(log), log, Secrets()) is None
+    observation = observed(log)
+    assert profile_of(observation, log, Secrets()) is None
+    assert observation.way.id_path == ("id",)
 
 
 def test_a_header_field_that_varies_in_one_kind_of_response_is_in_none() -> None:

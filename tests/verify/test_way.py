@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from profiles.markers import CHOICE
 from profiles.profile import make_profile
 from tests.verify.apis import (
     BASE,
@@ -176,6 +177,17 @@ def test_a_known_profile_says_where_things_are() -> None:
     assert (way.status_path, way.is_sure) == (("at",), True)
     candidates = find_candidates(way, Hints(profile=make_profile(document)))
     assert candidates[0].id == NAME
+
+
+def test_of_the_choices_of_a_known_profile_the_status_is_the_one_that_has_each_itself() -> None:
+    choices = {"ok": {CHOICE: {"2": True, "": False}}, "at": {CHOICE: {"1": 1, "2": 2}}}
+    document = {
+        "observed_at": "2026-11-25", "statuses": {"run": ["1", "2"]},
+        "deployment": {"body": {"id": "{deployment.id}", "status": "x", **choices}},
+    }  # fmt: skip
+    api = Api(deployment=lambda each: {"id": each.deployment_id, "status": "x", "at": each.status})
+    way = find_way(api.log(), Hints(profile=make_profile(document)))
+    assert way.status_path == ("at",)
 
 
 def test_a_given_deployment_is_followed_though_another_one_is_named() -> None:
