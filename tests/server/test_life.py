@@ -46,11 +46,14 @@ def test_what_has_been_received_gets_its_response_and_the_last_one_closes(echo: 
     paths = ["/gate", *(f"/{number}" for number in range(9))]
     with running(echo) as server, ExitStack() as stack:
         port = server.effective_port
-        pipelining, sending = (stack.enter_context(Connection(port)) for _ in range(2))
+        pipelining, sending, waiting = (stack.enter_context(Connection(port)) for _ in range(3))
         pipelining.send(b"".join(map(get, paths)) + b"GET /half")
-        assert echo.entered.acquire(timeout=10)
         sending.send(post("Content-Length: 5", body=b"he"))
+        waiting.send(get("/on-purpose"))
+        for _ in range(2):
+            assert echo.entered.acquire(timeout=10)
         until_it_drains(port, server.stop)
+        assert waiting.reply().status_code == 200
         sending.send(b"llo" + get("/too-late"))
         reply = sending.reply()
         assert (reply.json["body"], reply.headers["Connection"]) == ("hello", "close")
@@ -73,17 +76,18 @@ def test_requests_that_the_kernel_has_received_get_their_responses(echo: Echo) -
         assert client.closed()
 
 
-def test_the_end_waits_for_the_grace_at_most_and_ends_a_wait_on_purpose(echo: Echo) -> None:
-    with running(echo, grace=0.2) as server, ExitStack() as stack:
-        clients: list[Connection] = []
-        for request in (get("/on-purpose"), get("/gate"), post("Content-Length: 5", body=b"he")):
-            clients.append(stack.enter_context(Connection(server.effective_port)))
-            clients[-1].send(request)
-        for _ in range(2):
-            assert echo.entered.acquire(timeout=10)
+def test_the_end_waits_for_the_grace_at_most(echo: Echo) -> None:
+    with (
+        running(echo, grace=0.2) as server,
+        Connection(server.effective_port) as waiting,
+        Connection(server.effective_port) as sending,
+    ):
+        waiting.send(get("/gate"))
+        sending.send(post("Content-Length: 5", body=b"he"))
+        assert echo.entered.acquire(timeout=10)
         server.stop()
-        assert clients[0].reply().status_code == 200
-        assert [client.closed() for client in clients] == 3 * [True]
+        assert waiting.closed()
+        assert sending.closed()
         echo.gate.set()
 
 
