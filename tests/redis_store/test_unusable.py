@@ -58,7 +58,7 @@ def test_the_program_does_not_start_and_says_why_without_a_secret(
     file = tmp_path / "secret"
     file.write_text("secret")
     places = {"here": f"127.0.0.1:{redis.port}", "nowhere": f"127.0.0.1:{free_port()}"}
-    shown = not_started("--store", url.format(**places, file=file))
+    shown = not_started("--store", url.format(**places, file=quote(str(file))))
     assert words.format(**places) in shown
     assert shown.count("\n") == 1
     assert not {"secret", "someone"} & {*re.findall(r"\w+", shown)}
