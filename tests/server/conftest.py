@@ -29,8 +29,8 @@ class Echo:
             self.entered.release()
             self.gate.wait(60)
         elif path == "/on-purpose":
-            self.entered.release()
             with environ["server.waiting"]():
+                self.entered.release()
                 while environ["server.is_open"]():
                     self.gate.wait(0.01)
         elif path == "/boom":

@@ -13,12 +13,24 @@ from typing import Any
 import pytest
 
 from server import ServerOptions, create_server, serve
+from tests.conftest import eventually
 from tests.live import running
 from tests.program import process_state
 from tests.server.conftest import Echo
 from tests.wire import AUTHORIZATION, SECRET, Connection, get, post
 
 pytestmark = pytest.mark.process
+
+
+def test_a_wait_on_purpose_has_a_thread_of_its_own_until_its_client_leaves(echo: Echo) -> None:
+    with running(echo, threads=1) as server:
+        threads = server.dispatcher.threads
+        with Connection(server.effective_port) as client:
+            client.send(get("/on-purpose"))
+            assert echo.entered.acquire(timeout=10)
+            assert len(threads) == 2
+        eventually(lambda: len(threads) == 1)
+        echo.gate.set()
 
 
 def test_a_thread_that_cannot_be_started_is_not_counted(echo: Echo) -> None:
