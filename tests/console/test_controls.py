@@ -1,0 +1,172 @@
+"""What changes a world: the form of a project, statuses, clock, grease, faults and the reset."""
+
+import json
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+from profiles.profile import make_profile
+from tests.console.conftest import Console, expect
+from tests.live import serving
+from tests.profiles.conftest import like
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+pytestmark = [pytest.mark.process, pytest.mark.slow, pytest.mark.xdist_group("console")]
+
+REJECTED = {
+    "website": "409 Conflict: Another project has this name",
+    " ": "Name must not be blank.",
+}
+
+
+def test_a_project_is_created_or_its_error_is_at_the_field(console: Console) -> None:
+    name, alert = console.field("Name"), console.projects.get_by_role("alert")
+    for text, reason in REJECTED.items():
+        name.fill(text)
+        console.press("Create project")
+        expect(alert).to_contain_text(reason)
+        expect(name).to_have_attribute("aria-invalid", "true")
+    name.fill("shop")
+    expect(alert).to_have_count(0)
+    console.press("Create project")
+    expect(console.project_rows.first).to_contain_text("shop")
+    expect(console.announced).to_have_text("Project shop created")
+    expect(name).to_have_value("")
+
+
+def test_a_status_is_sent_when_it_is_chosen_and_not_before(console: Console) -> None:
+    sent: list[str | None] = []
+    console.page.on("request", lambda each: sent.append(each.post_data))
+    status = console.project_rows.first.get_by_role("combobox")
+    for last_key in ("Escape", "Enter"):
+        status.press("ArrowDown")  # which opens the list
+        console.page.keyboard.press("ArrowDown")
+        console.page.keyboard.press(last_key)
+    expect(console.announced).to_have_text("search is building")
+    expect(status).to_have_value("building")
+    expect(status).to_be_focused()
+    assert [body for body in sent if body] == ['{"status":"building"}']
+
+
+FORM = {
+    "observed_at": "2026-11-25",
+    "statuses": {"run": ["in line", "Up"], "others": ["GONE"]},
+    "list": {"body": [["{project.name}"]]},
+    "create": {"request": {"new": {"label": "{project.name}"}}, "body": ["{project.id}"]},
+    "deployment": {"body": {"is": {"now": "{deployment.status}"}}},
+    "errors": {"default": {"body": {"of": ["<b>{error.code}</b>", 1], "x": [{"y": "Busy!"}]}}},
+}
+
+
+def test_a_stub_that_is_like_a_service_has_its_form_and_words(page: "Page") -> None:
+    profile = make_profile(FORM, "service.json")
+    with serving(like(profile, pace=300, outcomes=[("*-gone", "GONE")])) as port:
+        console = Console(page, f"http://127.0.0.1:{port}")
+        console.visit()
+        expect(page.get_by_role("banner")).to_contain_text("like service.json, observed 2026-11-25")
+        name, row = console.field("Name"), console.project_rows.first
+        name.fill("shop")
+        expect(page.locator("#names option")).to_have_attribute("value", "shop-gone")
+        console.press("Create project")
+        expect(row).to_contain_text("shop")
+        expect(console.rows).to_contain_text('"shop"')
+        expect(row.get_by_role("option")).to_have_text(["◐ in line", "✓ Up", "◇ GONE"])
+        button = row.locator(".deployment button")
+        console.send(f"/v1/deployments/{button.inner_text()}")
+        button.click()
+        expect(console.inspector).to_contain_text("200 in line")
+        name.fill("shop")
+        console.press("Create project")
+        alert = console.projects.get_by_role("alert")
+        expect(alert).to_have_text("409 CONFLICT: <b>name_taken</b>", ignore_case=True)
+
+
+CLOCK = [
+    ("Advance 10 seconds", "10 s ahead", "The clock is advanced by 10 seconds"),
+    ("Freeze", "10 s ahead, stands still", "The clock stands still"),
+    ("Frozen", "10 s ahead", "The clock goes on"),
+    ("Advance 1 minute", "70 s ahead", "The clock is advanced by 1 minute"),
+]
+
+
+def test_clock_and_grease_are_switched_and_the_head_shows_what_is_on(console: Console) -> None:
+    page, active = console.page, console.page.locator("#active")
+    expect(active).to_have_count(0)
+    for button, shown, announced in CLOCK:
+        console.press(button)
+        expect(page.locator(".clock .hint")).to_have_text(shown)
+        expect(console.announced).to_have_text(announced)
+    page.get_by_text("Vary the responses").click()
+    switch = page.get_by_role("switch", name="Grease", exact=True)
+    switch.check()
+    expect(console.announced).to_have_text("Grease is on")
+    console.press("Freeze", "Pause")
+    console.send("/_stub/faults", body=b'{"delay": 0.01}')
+    expect(active).to_have_text("⚡ 1 fault ❄ frozen ≈ grease ‖ paused")
+    console.tab("Coverage")
+    active.click()
+    expect(page.get_by_role("tab", name="Controls", selected=True)).to_be_focused()
+    switch.uncheck()
+    expect(console.announced).to_have_text("Grease is off")
+
+
+FAULT = {
+    "Status": "503",
+    "Path": "/v1/deployments/*",
+    "Delay (s)": "0.01",
+    "Retry after (s)": "7",
+    "Cut (bytes)": "3",
+    "Headers (one a line)": "X-A: 1:2\n\nLink:",
+    "Body": "<p>\n",
+}
+SHOWN_FAULTS = [
+    "any method /v1/deployments/* status 503, headers X-A Link, body text/plain, "
+    "retry after 7 s, delay 0.01 s, cut after 3 bytes 1 left✕",
+    "listProjects stall 0.01 s, drop before the operation 2 left✕",
+]
+
+
+def test_faults_are_added_shown_and_removed(console: Console) -> None:
+    listed, status = console.page.locator("#faults li"), console.field("Status")
+    status.fill("700")
+    console.press("Add fault")
+    expect(status).to_have_accessible_description(re.compile("^Status must be an integer .*[.]$"))
+    console.page.get_by_text("Path, delay").click()
+    for label, value in FAULT.items():
+        console.field(label).fill(value)
+    console.press("Add fault")
+    expect(console.announced).to_have_text("Fault added")
+    console.field("Operation").select_option("listProjects")
+    console.field("Drop").select_option("before the operation")
+    console.field("Stall (s)").fill("0.01")
+    console.field("Times").fill("2")
+    console.press("Add fault")
+    expect(listed).to_have_text(SHOWN_FAULTS)
+    first, _ = console.send("/_stub/faults").json["faults"]
+    assert (first["headers"], first["body"]) == ({"X-A": "1:2", "Link": ""}, "<p>\n")
+    console.press(f"Remove {first['id']}")
+    expect(listed).to_have_text(SHOWN_FAULTS[1:])
+    expect(console.button("Clear faults")).to_be_focused()
+    console.press("Clear faults")
+    expect(listed).to_have_count(0)
+
+
+def test_a_world_is_saved_as_files_and_reset_after_a_question(console: Console) -> None:
+    console.send("/v1/projects", body=b'{"name": "shop"}')
+    for file, member, count in (("state", "projects", 4), ("journal", "requests", 1)):
+        with console.page.expect_download() as download:
+            console.press(f"Export {file}")
+        assert download.value.suggested_filename == f"{console.world}-{file}.json"
+        assert len(json.loads(download.value.path().read_bytes())[member]) == count
+    for button, count in {"Cancel": 4, "Reset": 3}.items():
+        console.button("Reset").press("Enter")
+        dialog = console.page.get_by_role("dialog", name=f"Reset the world {console.world}?")
+        expect(dialog).to_contain_text("4 projects, 1 request, 0 faults")
+        dialog.get_by_role("button", name=button).press("Enter")
+        expect(dialog).to_have_count(0)
+        expect(console.button("Reset")).to_be_focused()
+        expect(console.project_rows).to_have_count(count)
+    expect(console.rows).to_have_count(0)
