@@ -1,6 +1,5 @@
 """The inspector: a request with its response, a deployment with its timeline, and curl commands."""
 
-import json
 import re
 import subprocess
 from pathlib import Path
@@ -18,11 +17,10 @@ pytestmark = [pytest.mark.process, pytest.mark.slow, pytest.mark.xdist_group("co
 INDENTED = """\
 {
   "name": "",
-  "n": 12345678901234567890.10,
   "a": [],
   "b": [
     {
-      "c,:": 1
+      "c,:": 12345678901234567890.10
     }
   ]
 }"""
@@ -39,7 +37,7 @@ def test_the_arrows_go_through_the_requests_with_their_bodies(console: Console) 
     for text in ("422 Unprocessable Entity", "Duration", '\n  "code": "invalid_body",\n'):
         expect(response).to_contain_text(text)
     request = console.tab("Request")
-    expect(request).to_contain_text("△ unpromised: createProject: body member n")
+    expect(request).to_contain_text("△ unpromised: createProject: body member a")
     assert request.get_by_role("group", name="Request body").text_content() == INDENTED
     replay = console.button("Replay")
     replay.focus()
@@ -51,24 +49,11 @@ def test_the_arrows_go_through_the_requests_with_their_bodies(console: Console) 
     console.page.keyboard.press("ArrowDown")
     expect(request).to_contain_text("Nothing can be shown of the 100,000 bytes.")
     console.page.keyboard.press("ArrowUp")
-    expect(request).to_contain_text("The first 4,096 of 5,005 bytes")
+    curl = console.tab("curl")
+    expect(curl).to_contain_text("Differs from the original: the body is cut")
+    assert console.copied("Copy as curl") == curl.get_by_role("group").text_content()
     console.page.keyboard.press("Escape")
-    expect(console.inspector).to_be_hidden()
     expect(console.rows.nth(1).get_by_role("button")).to_be_focused()
-
-
-def test_a_link_leads_to_a_request_on_a_phone_too(console: Console) -> None:
-    console.send("/v1/deployments/a")
-    console.rows.first.click()
-    curl = console.tab("curl").get_by_role("group").text_content()
-    assert console.copied("Copy as curl") == curl
-    link = console.copied("Copy link")
-    assert link == f"{console.url}/#world={console.world}&request=1"
-    console.press("Close")
-    console.page.set_viewport_size({"width": 390, "height": 844})
-    console.page.goto(link)
-    expect(console.title).to_contain_text("/v1/deployments/a")
-    expect(console.title).to_be_focused()  # since the inspector is the whole page
     console.page.evaluate("location.hash = 'request=7'")
     expect(console.inspector).to_contain_text("The journal no longer has this request.")
 
@@ -85,32 +70,28 @@ def test_a_request_is_replayed_with_the_current_token(console: Console) -> None:
 
 
 IDENTIFIER = "5%/a b"
-TIMELINE = [
-    {"status": "queued", "seconds": 300},
-    {"status": "building", "seconds": 300},
-    {"status": "succeeded"},
-]
+DEPLOYMENT = b"""{
+    "project_id": "prj_search",
+    "timeline": [{"status": "queued", "seconds": 300}, {"status": "succeeded"}]
+}"""
 SHOWN = {  # by the button that leads there
-    f"Timeline of {IDENTIFIER}": "queued now, 300 s left◐ building in 300 s✓ succeeded in 600 s",
-    "Advance to building": "queued took 300 s◐ building now, 300 s left✓ succeeded in 300 s",
-    "Advance to succeeded": "queued took 300 s◐ building took 300 s✓ succeeded now",
+    f"Timeline of {IDENTIFIER}": ["○ queued now, 300 s left", "✓ succeeded in 300 s"],
+    "Advance to succeeded": ["○ queued took 300 s", "✓ succeeded now"],
 }
 
 
 def test_a_deployment_with_any_id_opens_its_timeline(console: Console) -> None:
     path = f"/deployments/{quote(IDENTIFIER, safe='')}"
     console.send("/_stub/clock", body=b'{"frozen": true}')
-    deployment = {"project_id": "prj_search", "timeline": TIMELINE}
-    console.send(f"/_stub{path}", method="PUT", body=json.dumps(deployment).encode())
+    console.send(f"/_stub{path}", method="PUT", body=DEPLOYMENT)
     console.send(f"/v1{path}4")  # another one
     for button, shown in SHOWN.items():
         console.button(button).press("Enter")
-        expect(console.inspector.get_by_role("list")).to_have_text(f"○ {shown}")
+        expect(console.inspector.get_by_role("listitem")).to_have_text(shown)
         console.send(f"/v1{path}")
-    expect(console.inspector).to_contain_text("Your client asked for it 3 times.")
+    expect(console.inspector).to_contain_text("Your client asked for it 2 times.")
     got = console.inspector.get_by_role("definition").filter(has_text="200 ")
-    expect(got).to_have_text(["200 succeeded", "200 building", "200 queued"])
-    assert console.copied("Copy id") == IDENTIFIER
+    expect(got).to_have_text(["200 succeeded", "200 queued"])
     link = console.copied("Copy link")
     console.press("Close")
     console.page.goto(link)

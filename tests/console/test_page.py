@@ -35,17 +35,17 @@ def test_a_token_typed_or_of_the_fragment_is_kept_by_the_tab_alone(
     token, banner = console.field("Token"), page.get_by_role("banner")
     page.goto(console.url)
     expect(console.alert).to_contain_text("The token is rejected.")
-    expect(token).to_have_attribute("aria-invalid", "true")
     expect(token).to_have_accessible_description(re.compile("is rejected"))
     expect(console.status).to_have_text("Not connected")
     token.fill("two.job-1")
     console.press("Connect")
     expect(banner).to_contain_text("tenant team-b")
     expect(token).to_have_value("")
+    expect(console.field("World")).to_have_value("job-1")
     page.goto(f"{console.url}/#token={SECRET}&world=job-42")
     expect(banner).to_contain_text("tenant team-a")
     page.reload()
-    expect(console.status).to_have_text("Connected")
+    expect(banner).to_contain_text("tenant team-a")
     expect(console.field("World")).to_have_value("job-42")
     assert page.url == f"{console.url}/"
     assert SECRET not in page.content()
@@ -95,12 +95,21 @@ def test_worlds_are_those_of_the_tenant_listed_chosen_and_apart(console_of_teams
     expect(world).to_have_value("")
 
 
-def test_on_a_phone_world_and_token_are_folded_until_they_are_needed(console: Console) -> None:
-    world, fold = console.field("World"), console.page.locator("#fold")
+def test_a_phone_folds_the_connection_and_shows_a_request_alone(console: Console) -> None:
+    page, world, fold = console.page, console.field("World"), console.page.locator("#fold")
+    console.send("/v1/deployments/a")
+    console.rows.first.click()
+    link = console.copied("Copy link")
+    assert link == f"{console.url}/#world={console.world}&request=1"
+    console.press("Close")
     expect(fold).to_be_hidden()
-    console.page.set_viewport_size({"width": 390, "height": 844})
-    expect(world).to_be_hidden()
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(link)
+    expect(console.title).to_have_text("404 GET /v1/deployments/a")
+    expect(console.title).to_be_focused()
     expect(fold).to_contain_text(f"World {console.world}")
+    expect(world).to_be_hidden()
+    console.press("Close")
     fold.click()
     world.fill("a.")
     world.press("Enter")
@@ -108,39 +117,39 @@ def test_on_a_phone_world_and_token_are_folded_until_they_are_needed(console: Co
     expect(world).to_be_visible()  # since it is invalid
 
 
+FOCUSED = [  # what has the focus after a key
+    ("ArrowDown", "billing"),
+    ("Tab", "dpl_building"),
+    ("End", "dpl_succeeded"),
+    ("?", "Help"),
+    ("Escape", "dpl_succeeded"),
+    ("Enter", "dpl_succeeded"),  # which opens its timeline
+]
+ANNOUNCED = ["Paused", "New requests are shown again"]
+
+
 def test_the_keyboard_alone_is_enough(console: Console) -> None:
     page, keyboard = console.page, console.page.keyboard
-    keyboard.press("/")
-    keyboard.type("p?/")
-    expect(console.filter).to_have_value("p?/")
-    console.filter.press("Enter")
-    for name, announced in {"Paused": "Paused", "Pause": "New requests are shown again"}.items():
-        console.requests.get_by_role("group", name="Newest requests").focus()
+    console.button("Requests of search").focus()
+    for key, focused in FOCUSED:
+        keyboard.press(key)
+        expect(page.locator(":focus")).to_have_text(focused)
+    expect(console.title).to_have_text("dpl_succeeded")
+    for announced in ANNOUNCED:
         keyboard.press("p")
         expect(console.announced).to_have_text(announced)
-        expect(console.button(name)).to_be_visible()
-    keyboard.press("?")
-    expect(page.get_by_role("dialog").get_by_role("heading", name="Help")).to_be_focused()
-    keyboard.press("Escape")
-    tip = page.get_by_role("tooltip").filter(has_text="An error, a delay or a cut")
-    page.get_by_role("link", name="Faults", exact=True).focus()
+    page.get_by_role("tab", name="Controls").focus()
+    keyboard.press("ArrowRight")
+    expect(page.get_by_role("tab", name="Coverage", selected=True)).to_be_focused()
+    tip = page.get_by_role("tooltip").filter(has_text="A status that the contract declares")
+    keyboard.press("Tab")
+    keyboard.press("Tab")
     expect(tip).to_be_visible()
     keyboard.press("Escape")
     expect(tip).to_be_hidden()
-    console.button("Requests of search").focus()
-    for key, name in {
-        "ArrowDown": "Requests of billing",
-        "Tab": "Timeline of dpl_building",
-        "End": "Timeline of dpl_succeeded",
-    }.items():
-        keyboard.press(key)
-        expect(console.button(name)).to_be_focused()
-    keyboard.press("Enter")
-    expect(console.title).to_have_text("dpl_succeeded")
-    page.get_by_role("tab", name="Controls").focus()
-    for name in ("Coverage", "Contract"):
-        keyboard.press("ArrowRight")
-        expect(page.get_by_role("tab", name=name, selected=True)).to_be_focused()
+    keyboard.press("/")
+    keyboard.type("p?/")
+    expect(console.filter).to_have_value("p?/")
 
 
 AXE = "(part) => axe.run(part, {resultTypes: ['violations']}).then((all) => all.violations)"
@@ -178,11 +187,10 @@ ODD_NAMES = {
     "👩\u200d🚀 ❤\ufe0f é": "👩\u200d🚀 ❤\ufe0f é",
     "<script>alert(2)</script>&lt;b&gt;": "<script>alert(2)</script>&lt;b&gt;",
 }
-INLINE = "document.body.append(Object.assign(document.createElement('script'), {text: 'bad = 1'}))"
 
 
 def test_what_a_client_sent_is_visible_text_and_no_script_runs(console: Console) -> None:
-    page, elements = console.page, console.page.locator("img, script, b")
+    elements = console.page.locator("img, script, b")
     before = elements.count()
     for name in ODD_NAMES:
         console.send("/v1/projects", body=json.dumps({"name": name}).encode())
@@ -195,9 +203,6 @@ def test_what_a_client_sent_is_visible_text_and_no_script_runs(console: Console)
     console.rows.filter(has_text="malformed_json").click()
     expect(console.tab("Request")).to_contain_text("<b>␕␛[2J⟨U+202E⟩")
     assert elements.count() == before
-    page.evaluate(INLINE)
-    assert page.wait_for_function("reports.length && reports.splice(0)").json_value() == ["inline"]
-    assert page.evaluate("typeof bad") == "undefined"
 
 
 HIDE = """(value) => {
@@ -207,18 +212,18 @@ HIDE = """(value) => {
 
 
 def test_the_page_polls_once_a_second_while_it_is_visible(browser: "Browser") -> None:
+    polls: list[str] = []
     page = browser.new_context().new_page()
+    page.on("request", lambda each: polls.extend(re.findall("console$", each.url)))
     page.clock.install(time=0)
     page.clock.pause_at(1)  # from here on its timers wait for run_for()
-    polls: list[str] = []
     with serving(make_stub()) as port:
         console = Console(page, f"http://127.0.0.1:{port}")
         call(console.url, "/v1/projects")
         console.visit()
         call(console.url, "/v1/projects")
-        page.on("request", lambda each: polls.extend(re.findall("console$", each.url)))
         page.clock.run_for(999)
-        assert polls == []
+        assert len(polls) == 1
         page.clock.run_for(1)
         expect(console.rows).to_have_count(2)
         expect(console.announced).to_have_text("")  # soon after the start
@@ -228,10 +233,9 @@ def test_the_page_polls_once_a_second_while_it_is_visible(browser: "Browser") ->
         polls.clear()
         page.clock.run_for(60_000)
         assert polls == []
-        page.evaluate(HIDE, False)
-        page.route("**/_stub/*", lambda route: None)
+        page.route("**/_stub/*", lambda route: None)  # from here on the server hangs
         with page.expect_request("**/_stub/console"):
-            page.clock.run_for(1000)
+            page.evaluate(HIDE, False)
         page.clock.run_for(9999)
         expect(console.status).to_have_text("Connected")
         page.clock.run_for(1)
