@@ -55,21 +55,6 @@ def test_a_token_typed_or_of_the_fragment_is_kept_by_the_tab_alone(
     other.close()
 
 
-def test_what_is_empty_has_a_command_with_the_tokens_variable(console_of_teams: Console) -> None:
-    console, page = console_of_teams, console_of_teams.page
-    page.goto(f"{console.url}/#token=two&world=job")
-    shown = page.get_by_role("group", name="Command")
-    expect(shown).to_contain_text(["/v1/projects", "/v1/projects", "/_stub/faults"])
-    console.tab("Coverage")
-    expect(shown.last).to_contain_text("Prefer")
-    console.projects.get_by_role("button", name="Copy command").click()
-    command = page.evaluate("navigator.clipboard.readText()")
-    assert '"Authorization: Bearer $STUB_TOKEN.job"' in command
-    environment = {"PATH": "/usr/bin:/bin", "STUB_TOKEN": "two"}
-    subprocess.run(["sh", "-ec", f"{command} -sfo /dev/null"], env=environment, check=True)
-    expect(console.project_rows).to_contain_text("shop")
-
-
 def test_worlds_are_those_of_the_tenant_listed_chosen_and_apart(console_of_teams: Console) -> None:
     console, page = console_of_teams, console_of_teams.page
     call(console.url, "/v1/projects", token="two.job-2")
@@ -89,6 +74,16 @@ def test_worlds_are_those_of_the_tenant_listed_chosen_and_apart(console_of_teams
     world.press("Enter")
     expect(console.project_rows).to_contain_text("of-main")
     expect(world).to_have_value("")
+    world.fill("new")
+    world.press("Enter")
+    commands = page.get_by_role("group", name="Command")  # which make something of what is empty
+    expect(commands).to_contain_text(["/v1/projects", "/v1/projects", "/_stub/faults"])
+    console.projects.get_by_role("button", name="Copy command").click()
+    command = page.evaluate("navigator.clipboard.readText()")
+    assert '"Authorization: Bearer $STUB_TOKEN.new"' in command
+    environment = {"PATH": "/usr/bin:/bin", "STUB_TOKEN": SECRET}
+    subprocess.run(["sh", "-ec", f"{command} -sfo /dev/null"], env=environment, check=True)
+    expect(console.project_rows).to_contain_text("shop")
 
 
 def test_a_phone_folds_the_connection_and_shows_a_request_alone(console: Console) -> None:
