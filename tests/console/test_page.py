@@ -141,6 +141,7 @@ def test_the_keyboard_alone_is_enough(console: Console) -> None:
     keyboard.press("/")
     keyboard.type("p?/")
     expect(console.filter).to_have_value("p?/")
+    expect(console.announced).to_have_text("0 requests match the filter")
 
 
 AXE = "(part) => axe.run(part, {resultTypes: ['violations']}).then((all) => all.violations)"
