@@ -10,7 +10,8 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from tests import contract
-from tests.verify.conftest import Change, Request, Response, Service, problem
+from tests.verify.conftest import Change, Response, Service, problem
+from verify.exchange import Exchange
 
 LIST_PATH, DEP_PATH = "#/paths/~1v1~1projects", "#/paths/~1v1~1deployments~1{id}"
 LIST, POST, DEP = f"{LIST_PATH}/get", f"{LIST_PATH}/post", f"{DEP_PATH}/get"
@@ -52,14 +53,15 @@ def on(
     headers: dict[str, str | None] | None = None,
     body: Edit | None = None,
     raw: bytes | None = None,
-    has: Callable[[Request], bool] = lambda _: True,
+    failure: str = "",
+    has: Callable[[Exchange], bool] = lambda _: True,
 ) -> Change:
     """A change of the responses of these cases, or of all, to requests that are such ones.
 
     A header of None is left out.
     """
 
-    def change(response: Response, request: Request, number: int) -> None:
+    def change(response: Response, request: Exchange, number: int) -> None:
         if (cases and response.case not in cases) or not has(request):
             return
         content = response.body
@@ -70,6 +72,7 @@ def on(
             response.headers["Content-Type"] = "application/problem+json"
         response.status = status or response.status
         response.raw = response.raw if raw is None else raw
+        response.failure = failure or response.failure
         response.headers.update(headers or {})
         if body:
             response.body = body(response.body)
@@ -266,14 +269,14 @@ DIFFERENCES = [
 ]  # fmt: skip
 
 
-def rewritten(response: Response, request: Request, number: int) -> None:
+def rewritten(response: Response, request: Exchange, number: int) -> None:
     """White space, escapes, and members in another order."""
     if isinstance(response.body, dict):
         text = json.dumps(dict(reversed(response.body.items())), indent=2).replace("a", "\\u0061")
         response.raw = f"\r\n{text}\t\n".encode()
 
 
-def grown(response: Response, request: Request, number: int) -> None:
+def grown(response: Response, request: Exchange, number: int) -> None:
     """More members and headers each time."""
     response.headers |= {f"X-{number}": "1", "Set-Cookie": "a=b", "Location": "/v1/projects/7"}
     if isinstance(response.body, dict):
