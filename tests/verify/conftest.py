@@ -10,7 +10,7 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -19,7 +19,6 @@ from urllib.parse import unquote
 
 from werkzeug.wrappers import Request
 
-from profiles.markers import replaced
 from profiles.profile import Profile
 from tests.contract import CREATED
 from tests.live import serving
@@ -256,42 +255,22 @@ def verdict_of(part: str, result: Result) -> tuple[str, str]:
 
 
 class Verified(NamedTuple):
-    """What a run left; a report and a profile that it did not write are None."""
+    """What a run left; a report that it did not write is None."""
 
     status: int
     stdout: str
     stderr: str
     report: Any
-    profile: Any
 
 
-def verify(
-    service: Service | str | None,
-    *options: str,
-    saves: bool = False,
-    env: Mapping[str, str] | None = None,
-) -> Verified:
-    """Run `verify` on a service, or on what is at a URL; `saves` makes a profile."""
+def verify(service: Service | str, *options: str, env: Mapping[str, str] | None = None) -> Verified:
+    """Run `verify` on a service, on what is at a URL, or, if that is "", on a recording."""
     environ = {"VERIFY_TOKEN": TOKEN} if env is None else env
     listens = listening(service) if isinstance(service, Service) else nullcontext(service)
-    with listens as url, tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        words: Sequence[str] = [*QUICK, "--report", f"{name}/report"]
-        if saves:
-            words = [*words, "--save", f"{name}/profile"]
-        done = run("verify", *words, *([] if url is None else [url]), *options, env=environ)
-        report, profile = (json_of(folder / each) for each in ("report", "profile"))
+    with listens as url, tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "report.json")
+        words = [*filter(None, [url]), *QUICK, "--report", str(file), *options]
+        done = run("verify", *words, env=environ)
+        report = json.loads(file.read_text("utf-8")) if file.exists() else None
     assert "Traceback" not in done.stdout + done.stderr, done
-    return Verified(done.status, done.stdout, done.stderr, report, expanded(profile))
-
-
-def json_of(file: Path) -> Any:
-    return json.loads(file.read_text("utf-8")) if file.exists() else None
-
-
-def expanded(profile: Any) -> Any:
-    """A profile whose bodies have the record itself, where it stands in several."""
-    if not profile or "record" not in profile:
-        return profile
-    record = profile.pop("record")
-    return replaced(profile, "{record}", record)
+    return Verified(done.status, done.stdout, done.stderr, report)

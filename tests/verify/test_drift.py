@@ -141,13 +141,11 @@ def test_a_change_is_found_once_at_its_place(name: str) -> None:
 
 
 HIDDEN = (on_projects(without("latest_deployment_id")),)
-LIFE = (on_deployment(lambda body: {**without("status")(body), "life": body["status"]}),)
 OTHER_IDS = (on_projects(put(id=lambda each: f"other_{each}")),)
 
 # The service of before, what is added to it, and the level of the run that finds nothing.
 VARIATIONS: dict[str, tuple[tuple[Change, ...], tuple[Change, ...], str]] = {
     "nothing names the deployments": (HIDDEN, (), "write"),
-    "the profile alone knows the status": (LIFE, (), "read"),
     "ids of others in another form": ((), OTHER_IDS, "read"),
     "values, members and header fields": (RICH, (
         on_projects(put(owner={"id": "u-2", "plan": "free"}, tags=["a", "b", "c"], more={"id": 1})),
@@ -172,17 +170,6 @@ def test_what_may_vary_is_no_finding(name: str) -> None:
     before, more, level = VARIATIONS[name]
     _, found = compare(profile_of(before), (*before, *more), level)
     assert found == []
-
-
-def test_a_named_deployment_is_compared_where_no_response_names_one() -> None:
-    saved = judged(Service(*HIDDEN), "write", saves=True, deployment="d-1").inferred
-    assert saved
-    assert "deployment" not in profile_of(HIDDEN).document
-    change = on_deployment(without("created_at"))
-    like = make_profile(saved.document)
-    result = judged(Service(*HIDDEN, change), "write", like, deployment="d-1")
-    (finding,) = result.findings_of(KINDS)
-    assert finding.text.startswith("/deployment/body/created_at: ")
 
 
 def test_a_broken_rule_is_a_finding_where_no_drift_is_one_or_an_accepted_one() -> None:

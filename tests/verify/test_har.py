@@ -350,12 +350,12 @@ def test_a_recording_needs_no_token_and_one_without_bodies_replaces_nothing(tmp_
     profile.write_text("previous")
     entries = record(Service())
     har.write_bytes(har_of(entries))
-    done = verify(None, "--har", str(har), env={})
+    done = verify("", "--har", str(har), env={})
     assert (done.status, done.report["level"], done.report["created"]) == (0, "recorded", [])
     for entry in entries:
         del entry["response"]["content"]["text"]
     har.write_bytes(har_of(entries))
-    done = verify(None, "--har", str(har), "--save", str(profile), "--force", env={})
+    done = verify("", "--har", str(har), "--save", str(profile), "--force", env={})
     assert (done.status, done.report) == (2, None)
     assert "error: nothing could be checked: it was recorded without its body.\n" in done.stderr
     assert profile.read_text() == "previous"

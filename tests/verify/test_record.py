@@ -195,16 +195,18 @@ def test_a_suite_with_the_fixture_gives_the_verdicts_and_the_profile_of_a_sessio
     service = Service(*changes, on_projects(put(sent=TOKEN)))
     words = ("-m", "pytest", "-q", "-p", "no:cacheprovider", str(tmp_path))
     env = {"VERIFY_TOKEN": TOKEN, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
-    done = verify(service, "--", sys.executable, *words, saves=True, env=env)
+    saved = tmp_path / "profile.json"
+    done = verify(service, "--save", str(saved), "--", sys.executable, *words, env=env)
     assert done.status == 3  # that of the command
     assert "\nfinding: leaks: " in done.stdout
     assert TOKEN not in done.stdout + done.stderr + json.dumps(done.report)
     verdicts = {each["part"]: each["verdict"] for each in done.report["parts"]}
     assert [part for part in verdicts if verdicts[part] == "differs"] == [parts.POST_201]
+    profile = json.loads(saved.read_text())
     for name in ("list", "deployment", "statuses"):
-        assert done.profile[name].keys() == known.document[name].keys()
-    assert done.profile["statuses"] == known.document["statuses"]
-    assert done.profile["create"]["request"] == {"name": "{project.name}", "plan": "pro"}
+        assert profile[name].keys() == known.document[name].keys()
+    assert profile["statuses"] == known.document["statuses"]
+    assert profile["create"]["request"] == {"name": "{project.name}", "plan": "pro"}
     assert [len(service.requests), len(service.created)] == [10, 1]  # nothing beside it
 
 
