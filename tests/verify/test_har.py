@@ -205,18 +205,21 @@ def test_a_body_that_cannot_be_read_is_no_text(tmp_path: Path) -> None:
         assert exchange.failure == failure
 
 
+BROKEN: list[tuple[str, Entry]] = [
+    ("request", {"url": "http://[::1"}),
+    ("request", {"url": "ws://service.example/v1/projects"}),
+    ("response", {"status": "later"}),
+    ("response", {"status": float("inf")}),
+]
+
+
 def test_an_entry_that_is_none_is_left_out(tmp_path: Path) -> None:
     entries = record(Service())
     count = len(read(tmp_path, entries).exchanges)
-    broken: list[Any] = [None, {}, {"request": {"url": 5}}]
-    for part, members in (
-        ("request", {"url": "http://[::1"}),
-        ("request", {"url": "ws://service.example/v1/projects"}),
-        ("response", {"status": "later"}),
-        ("response", {"status": float("inf")}),
-    ):
-        broken += changed(entries[:1], part, members)
-    assert len(read(tmp_path, broken + entries).exchanges) == count
+    more: list[Any] = [None, {}, {"request": {"url": 5}}]
+    for part, members in BROKEN:
+        more += changed(entries[:1], part, members)
+    assert len(read(tmp_path, more + entries).exchanges) == count
 
 
 # Long recordings
