@@ -1,5 +1,6 @@
 """What a browser records is enough for verify --har."""
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,8 +35,10 @@ def test_a_browser_records_what_is_needed(tmp_path: Path, browser: "Browser") ->
         page.goto(f"{url}/v1/start")  # any page of this origin
         page.evaluate(CLIENT, TOKEN)
         context.close()
-    done = verify(None, "--har", str(file), saves=True, env={})
+    saved = tmp_path / "profile.json"
+    done = verify("", "--har", str(file), "--save", str(saved), env={})
     assert done.status == 0, done.stdout
-    assert done.profile["statuses"] == {"run": ["queued", "building", "succeeded"]}
-    assert done.profile["create"]["body"]["name"] == "{project.name}"
+    profile = json.loads(saved.read_text("utf-8"))
+    assert profile["statuses"] == {"run": ["queued", "building", "succeeded"]}
+    assert profile["record"]["name"] == "{project.name}"
     assert TOKEN not in done.stdout
