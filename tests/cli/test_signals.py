@@ -21,10 +21,10 @@ from tests.wire import call
 
 pytestmark = pytest.mark.process
 
-# A COMMAND that sends a signal to the program at once, which has just started it. Its own signals
-# are blocked until it counts them.
+# A COMMAND that sends signals to the program at once, which has just started it. Its own ones are
+# blocked until it counts them.
 BLOCKS = """
-signals = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT)
+signals = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 signal.pthread_sigmask(signal.SIG_BLOCK, signals)
 def send(number):
   os.kill(os.getppid(), number)
@@ -36,20 +36,15 @@ def end():
 """
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT])
-def test_a_signal_reaches_the_command_once(number: int) -> None:
-    done = run("--", *script(f"{BLOCKS}\nsend({int(number)})\nend()"))
-    assert done.status == number
-    assert "coverage: " in done.stderr
-
-
-def test_a_signal_that_nohup_ignores_is_not_passed_on() -> None:
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGQUIT])
+def test_a_signal_reaches_the_command_once_unless_nohup_ignores_it(number: int) -> None:
     previous = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
-        done = run("--", *script(f"{BLOCKS}\nsend(signal.SIGHUP)\nsend(signal.SIGTERM)\nend()"))
+        done = run("--", *script(f"{BLOCKS}\nsend(signal.SIGHUP)\nsend({int(number)})\nend()"))
     finally:
         signal.signal(signal.SIGHUP, previous)
-    assert done.status == signal.SIGTERM
+    assert done.status == number
+    assert "coverage: " in done.stderr
 
 
 def test_a_signal_before_the_command_is_started_reaches_it() -> None:
@@ -133,18 +128,13 @@ def in_terminal(code: str) -> Iterator[tuple[Process, BinaryIO]]:
         yield running, terminal
 
 
-def url_in(terminal: BinaryIO) -> str:
-    """The URL that the command writes; the program writes a line of its own, in a thread."""
-    url, listening = sorted(terminal.readline().decode().strip() for _ in range(2))
-    assert listening == f"listening on {url}"
-    assert_still_serves(url)
-    return url
-
-
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_command_in_a_terminal_reads_from_it_and_gets_a_signal_once(number: int) -> None:
     with in_terminal(COUNTS) as (running, terminal):
-        url = url_in(terminal)
+        # The program writes a line of its own, in a thread.
+        url, listening = sorted(terminal.readline().decode().strip() for _ in range(2))
+        assert listening == f"listening on {url}"
+        assert_still_serves(url)
         if number == signal.SIGINT:  # the terminal sends it to both, to the command first
             running.send_signal(signal.SIGSTOP)
             terminal.write(b"\x03")
@@ -158,9 +148,12 @@ def test_a_command_in_a_terminal_reads_from_it_and_gets_a_signal_once(number: in
 
 
 def test_the_command_runs_in_a_terminal_that_is_not_the_controlling_one() -> None:
-    terminal, stdin = pty.openpty()
-    words = ("app.py", "--quiet", "--", "sh", "-c", "test -t 0 && exit 7")
-    with process(*words, stdin=stdin, start_new_session=True) as running:
-        assert running.wait(20) == 7
-    os.close(stdin)
-    os.close(terminal)
+    other, terminal = pty.openpty()
+    stdin = os.dup(0)
+    os.dup2(terminal, 0)
+    try:
+        assert run("--", "sh", "-c", "test -t 0 && exit 7").status == 7
+    finally:
+        os.dup2(stdin, 0)
+        for each in (other, terminal, stdin):
+            os.close(each)
