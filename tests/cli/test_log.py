@@ -1,7 +1,6 @@
 """The log: on stderr, in the file of --log, at the end of a failed run, masked; and its hints."""
 
 import json
-import os
 import re
 from contextlib import closing
 from pathlib import Path
@@ -127,32 +126,27 @@ def test_a_file_of_jsonl_has_an_object_for_each_request_with_the_names_of_the_jo
     assert fault.keys() == first.keys() == rejected.keys()
 
 
-def test_a_file_that_was_moved_or_truncated_goes_on(tmp_path: Path) -> None:
-    path = tmp_path / "log"
-    with closing(LogFile(path)) as log:
-        log.add("1\n")
-        path.rename(tmp_path / "moved")
-        log.add("2\n")
-        assert (tmp_path / "moved").read_text("utf-8").endswith("Z 1\n")
-        assert path.read_text("utf-8").endswith("Z 2\n")
-        assert path.stat().st_mode & 0o777 == 0o600  # others cannot read the new one
-        os.truncate(path, 0)
-        log.add("3\n")
-    assert re.fullmatch(r"20\S+Z 3\n", path.read_text("utf-8"))
-
-
-def test_lines_that_cannot_be_written_are_counted(tmp_path: Path, capsys: Captured) -> None:
+def test_a_file_that_was_moved_goes_on_and_lost_lines_are_counted(
+    tmp_path: Path, capsys: Captured
+) -> None:
     folder = tmp_path / "logs"
     folder.mkdir()
-    with closing(LogFile(folder / "log")) as log:
-        folder.rename(tmp_path / "moved")
+    path = folder / "log"
+    with closing(LogFile(path)) as log:
         log.add("1\n")
+        path.rename(folder / "moved")
         log.add("2\n")
-        folder.mkdir()
+        assert path.stat().st_mode & 0o777 == 0o600  # others cannot read the new one
+        folder.rename(tmp_path / "moved")
         log.add("3\n")
-    with closing(LogFile(Path("/dev/full"))) as log:  # where not opening fails, but writing
+        log.add("4\n")
+        folder.mkdir()
+        log.add("5\n")
+    with closing(LogFile(Path("/dev/full"))) as log:  # where writing fails
         log.add("1\n")
-    assert (folder / "log").read_text("utf-8").endswith(" 3\n")
+    files = [tmp_path / "moved" / "moved", tmp_path / "moved" / "log", path]
+    written = [re.fullmatch(r"20\S+Z (\d)\n", file.read_text("utf-8")) for file in files]
+    assert [found and found[1] for found in written] == ["1", "2", "5"]
     assert capsys.readouterr().err == (
         "warning: --log: No such file or directory: lines are lost until this ends\n"
         "--log: it can be written again; 2 lines were lost\n"

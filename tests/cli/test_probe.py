@@ -109,33 +109,15 @@ def test_a_tolerant_client_depends_on_nothing() -> None:
     assert done.stderr.count("GET /v1/projects 200") == 1  # in the plain run
 
 
-def lists(run: Function) -> None:
+def lists(run: Function, breaks: object = False) -> bool:
     run.read("/v1/projects")
+    return bool(breaks)
 
 
 def calls_less_when_varied(run: Function) -> None:
     lists(run)
     if run.name == "plain":
         run.read("/v1/deployments/dpl_failed")
-
-
-def calls_nothing(run: Function) -> None:
-    pass
-
-
-def calls_once(run: Function) -> None:
-    if run.name == "plain":
-        lists(run)
-
-
-def breaks_always(run: Function) -> bool:
-    lists(run)
-    return True
-
-
-def breaks_once(run: Function) -> bool:
-    lists(run)
-    return run.name != "plain" and run.is_first
 
 
 def breaks_without_request(run: Function) -> bool:
@@ -173,29 +155,29 @@ def reads_times_with_a_t(run: Function) -> bool:
     return "T" not in project["created_at"] or not is_plain(deployment["created_at"])
 
 
-# A client, its results, what the tests depend on, what is said, and the status.
+# A client, its results, what it depends on, what is said, and the status.
 CASES: list[tuple[Callable[[Function], object], dict[str, str], list[str], list[str], int]] = [
     (lists, {"ids": "not met"}, [], ["probe: ids: passes in 0.0 s, not met\n"], 0),
+    (lambda run: False, {"headers": "not met"}, [], ["no request in the run of plain: does "], 2),
     (
-        calls_less_when_varied,
-        {"members": "passes"},
-        [],
-        ["warning: getDeployment was called in the plain run and not in that of members: "],
-        0,
-    ),
-    (calls_nothing, {"headers": "not met"}, [], ["no request in the run of plain: does "], 2),
-    (
-        calls_once,
+        lambda run: run.name == "plain" and lists(run),
         {"members": "not run", "unavailable": "not run"},
         [],
         ["no request in the run of members, unavailable: does the command cache its results?"],
         2,
     ),
     (
-        breaks_once,
+        lambda run: lists(run, run.name != "plain" and run.is_first),
         {"headers": "no finding"},
         [],
         ["probe: headers: no finding: it passed when it was repeated\n", CLEAR],
+        0,
+    ),
+    (
+        calls_less_when_varied,
+        {"members": "passes"},
+        [],
+        ["warning: getDeployment was called in the plain run and not in that of members: "],
         0,
     ),
     (
@@ -249,7 +231,7 @@ def test_a_client_has_these_results() -> None:
 
 
 def test_a_plain_run_that_fails_is_all() -> None:
-    done = Done(breaks_always, "all")
+    done = Done(lambda run: lists(run, breaks=True), "all")
     assert (done.status, done.results, [*done.command.limits]) == (1, {}, ["plain"])
     assert "probe: plain: breaks in 0.0 s (exit status 1)\n" in done.stderr
 

@@ -7,16 +7,14 @@ import signal
 import subprocess
 import sys
 import termios
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import BinaryIO
+from typing import Any
 
 import pytest
 
 from cli.main import main
 from stub import create_stub
 from tests.cli.conftest import script
-from tests.program import Process, environment, process, process_state, run
+from tests.program import environment, process, process_state, run
 from tests.wire import call
 
 pytestmark = pytest.mark.process
@@ -108,29 +106,26 @@ def test_a_second_signal_ends_all_unless_it_comes_at_once() -> None:
         assert running.stdout.read() == ""  # the end of the pipe: nobody is left who writes
 
 
-@contextmanager
-def in_terminal(code: str) -> Iterator[tuple[Process, BinaryIO]]:
-    """The program with a Python command in the foreground of a terminal, and its other side."""
-    take_terminal = (
-        "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0)\n"
-        "os.execv(sys.executable, [sys.executable, *sys.argv[1:]])"
-    )
-    mine, its = pty.openpty()
-    settings = termios.tcgetattr(its)
-    settings[3] &= ~termios.ECHO
-    termios.tcsetattr(its, termios.TCSANOW, settings)
-    words = ("-c", take_terminal, "app.py", "--quiet", "--", sys.executable, "-S", "-c", code)
-    with (
-        os.fdopen(mine, "r+b", 0) as terminal,
-        process(*words, start_new_session=True, stdin=its, stdout=its, stderr=its) as running,
-    ):
-        os.close(its)
-        yield running, terminal
+TAKES_TERMINAL = """
+import fcntl, os, sys, termios
+fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+os.execv(sys.executable, [sys.executable, *sys.argv[1:]])
+"""
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_command_in_a_terminal_reads_from_it_and_gets_a_signal_once(number: int) -> None:
-    with in_terminal(COUNTS) as (running, terminal):
+    mine, its = pty.openpty()
+    settings = termios.tcgetattr(its)
+    settings[3] &= ~termios.ECHO
+    termios.tcsetattr(its, termios.TCSANOW, settings)
+    words = ("-c", TAKES_TERMINAL, "app.py", "--quiet", "--", sys.executable, "-S", "-c", COUNTS)
+    streams: dict[str, Any] = {"stdin": its, "stdout": its, "stderr": its}
+    with (
+        os.fdopen(mine, "r+b", 0) as terminal,
+        os.fdopen(its),
+        process(*words, start_new_session=True, **streams) as running,
+    ):
         # The program writes a line of its own, in a thread.
         url, listening = sorted(terminal.readline().decode().strip() for _ in range(2))
         assert listening == f"listening on {url}"
