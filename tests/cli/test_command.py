@@ -75,7 +75,7 @@ def test_its_status_is_that_of_a_shell_and_what_it_leaves_still_runs(capfd: Capt
 def test_a_run_with_a_limit_is_ended_with_its_group() -> None:
     with tempfile.TemporaryFile() as file:
         command = Command(["sh", "-c", "sleep 60 & echo $!; sleep 60"], os.environ)
-        assert command.run(file, 0.2) == 128 + signal.SIGKILL
+        assert command.run(file, 1.0) == 128 + signal.SIGKILL
         file.seek(0)
         pid = file.read().decode()
     eventually(partial(has_ended, pid.strip()))

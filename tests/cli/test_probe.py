@@ -341,13 +341,14 @@ def test_what_the_client_did_after_failures_is_told() -> None:
     assert operations["getDeployment"]["met"] is False
 
 
-# Starts what does not end, prints much, and waits for a response no longer than 0.3 s.
+# Starts what does not end, prints much, and gives up a response that is late.
 WHOLE = """
 import subprocess
 note('pids', subprocess.Popen(['sleep', '1000']).pid)
 if name != 'plain':
   print(20_000 * 'x', os.environ['STUB_TOKEN'], 'input:', sys.stdin.read(), '.')
-socket.setdefaulttimeout(0.3)
+if name == 'stalled':
+  socket.setdefaulttimeout(0.3)
 try:
   projects = call('/v1/projects')['projects']
 except TimeoutError:
@@ -368,7 +369,7 @@ def test_each_run_is_a_process_that_is_ended_with_all_that_it_started(tmp_path: 
     assert done.status == 1
     assert re.findall("^probe: (.*): .* in ", done.stderr, re.MULTILINE) == RUNS
     assert "finding: depends: members of Project (first: #1)" in done.stderr
-    assert re.search(r"\n  listProjects   closed after 0\.[3-9] s\n", done.stderr)
+    assert re.search(r"\n  listProjects   closed after \d\.\d s\n", done.stderr)
     assert "x *** input:  .\n" in done.stderr
     (axis,) = json.loads(report.read_text("utf-8"))["probe"]["axes"]
     assert len(axis["output"]) == 16 * 1024
