@@ -23,6 +23,7 @@ from cli.probe import Probe
 from cli.probe_report import document_of
 from cli.run import Parts, conclude
 from stub import Options, create_stub
+from stub.failures import FAILURES
 from tests.cli.conftest import has_ended, script
 from tests.conftest import TOKEN, eventually
 from tests.program import run
@@ -173,6 +174,14 @@ CASES: list[tuple[Callable[[Function], object], dict[str, str], list[str], list[
         ["probe: headers: no finding: it passed when it was repeated\n", CLEAR],
         0,
     ),
+    # A page with the status of a success is rejected.
+    (
+        lambda run: run.send("/v1/projects").mimetype == "text/html",
+        {"cut-body": "passes", "wrong-body": "breaks"},
+        [],
+        ["  cut-body  wrong-body\n", "  listProjects   gave up   gave up\n"],
+        0,
+    ),
     (
         calls_less_when_varied,
         {"members": "passes"},
@@ -241,11 +250,12 @@ def test_a_run_hangs_after_five_times_the_plain_one_and_30_seconds_at_least() ->
     for seconds, limit in ((1.0, 30.0), (10.0, 50.0)):
 
         def waits(run: Function, seconds: float = seconds) -> None:
-            lists(run)
+            run.send("/v1/projects")
             run.sleep(run.limits[run.name] or seconds)
 
-        done = Done(waits, "headers,stalled")
-        assert done.command.limits == {"plain": None, "headers": limit, "stalled": limit + 60}
+        done = Done(waits, "headers,failures")
+        limits = dict.fromkeys(["headers", *FAILURES], limit)
+        assert done.command.limits == {"plain": None, **limits, "stalled": limit + 60}
         assert done.results["headers"] == "passes"
 
 
@@ -309,36 +319,6 @@ def test_what_a_run_leaves_running_is_told_and_the_runs_beside_it_have_no_findin
     reason = "a process that a run left sent requests between two runs"
     assert f"probe: members: no finding: {reason}\n" in done.stderr
     assert "warning: a run left a process running, whose requests between " in done.stderr
-
-
-def repeats_what_failed(run: Function) -> bool:
-    creation: dict[str, Any] = {"method": "POST", "json": {"name": "shop"}}
-    for more in (creation, {}):
-        response = run.send("/v1/projects", **more)
-        while not response.data or response.status_code == 503:
-            response = run.send("/v1/projects", **more)
-        if response.mimetype == "text/html":
-            return True
-    return False
-
-
-def test_what_the_client_did_after_failures_is_told() -> None:
-    done = Done(repeats_what_failed, "failures")
-    names = ["unavailable", "lost-response", "cut-body", "wrong-body", "stalled"]
-    assert done.results == {**dict.fromkeys(names, "passes"), "wrong-body": "breaks"}
-    assert done.findings == [
-        "hurries: createProject after unavailable",
-        "hurries: listProjects after unavailable",
-        "repeats: createProject after lost-response",
-        "waits: createProject after stalled",
-        "waits: listProjects after stalled",
-    ]
-    head, *rows = re.findall("^  ([^|\n]*)\n", done.stderr, re.MULTILINE)
-    again = r"again after \d\.\d\d s"
-    assert head.split() == names
-    assert re.match(f"createProject +{again} +{again} +gave up +gave up +waited 20 s$", rows[1])
-    operations = done.report["failures"][-1]["operations"]
-    assert operations["getDeployment"]["met"] is False
 
 
 # Starts what does not end, prints much, and gives up a response that is late.
