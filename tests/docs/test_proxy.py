@@ -1,4 +1,4 @@
-"""docs/https.md and docs/scale.md are true: nginx before the stub, programs, a browser, worlds."""
+"""docs/https.md and docs/scale.md are true: nginx before the stub, programs, a browser, teams."""
 
 import json
 import os
@@ -16,17 +16,17 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from tests.conftest import SAMPLE_NAMES, SAMPLE_SEED, make_stub, needs
-from tests.docs.documents import TEXTS, blocks_of, execute, files_of
+from tests.conftest import ROOT, SAMPLE_NAMES, SAMPLE_SEED, make_stub, needs
+from tests.docs.documents import FILES, TEXTS, blocks_like, execute, lines_of
 from tests.live import running
+from tests.program import process, ready_url
+from tests.redis_server import RedisServer
 from tests.wire import call
 
 pytestmark = pytest.mark.process
 
-NAME = "docs/https.md"
-SESSIONS = [text.replace("\\\n", " ") for kind, text in blocks_of(NAME) if kind == "console"]
-COMMANDS = [line[2:] for text in SESSIONS for line in text.splitlines()]
-(START,) = (text for kind, text in blocks_of(NAME) if kind == "sh")
+HTTPS, SCALE = lines_of("docs/https.md"), lines_of("docs/scale.md")
+(START,) = (text for text in TEXTS["docs/https.md"].splitlines() if "--trusted-host 1" in text)
 (TOKEN,) = re.findall(r"--token (\S+)", START)
 TRUSTED_HOSTS = re.findall(r"--trusted-host (\S+)", START)
 CLIENTS = {
@@ -52,7 +52,7 @@ def start_nginx(stack: ExitStack, folder: Path, configuration: str) -> int:
     text = re.sub(r"listen (127\.0\.0\.1:)?\d+", f"listen 127.0.0.1:{port}", configuration)
     (folder / "nginx.conf").write_text(text, "utf-8")
     words = ["nginx", "-p", str(folder), "-e", "stderr", "-c", "nginx.conf", "-g", "daemon off;"]
-    process = subprocess.Popen(
+    started = subprocess.Popen(
         words,
         cwd=folder,
         # It takes over a socket that listens.
@@ -60,8 +60,8 @@ def start_nginx(stack: ExitStack, folder: Path, configuration: str) -> int:
         pass_fds=[listener.fileno()],
         stderr=subprocess.DEVNULL,  # it says so, and what is cut
     )
-    stack.enter_context(process)
-    stack.callback(process.terminate)
+    stack.enter_context(started)
+    stack.callback(started.terminate)
     return port
 
 
@@ -90,7 +90,7 @@ class Site(NamedTuple):
 
 
 def commands(*starts: str) -> list[str]:
-    return [command for command in COMMANDS if command.startswith(starts)]
+    return [command for command in HTTPS if command.startswith(starts)]
 
 
 @pytest.fixture(scope="module")
@@ -105,7 +105,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         (start,) = commands("nginx ")
         assert shlex.split(start)[3:] == ["-e", "stderr", "-c", "nginx.conf", "-g", "daemon off;"]
         own = f"server 127.0.0.1:{server.effective_port}"
-        configuration = files_of(NAME)["nginx.conf"].replace("server 127.0.0.1:8080", own)
+        configuration = FILES["nginx.conf"].replace("server 127.0.0.1:8080", own)
         with ExitStack() as stack:
             site = Site(folder, start_nginx(stack, folder, configuration))
             for name, text in CLIENTS.items():
@@ -125,14 +125,8 @@ def test_every_program_reaches_the_stub_and_needs_the_authority(site: Site, comm
     assert site.run(without).returncode != 0
 
 
-def test_a_host_of_the_page_is_served_and_no_other(site: Site) -> None:
-    for host in TRUSTED_HOSTS:
-        assert len(site.get("/v1/projects", host=host)["projects"]) == 3
-    other = site.get("/v1/projects", "-H", "Host: 10.0.2.2:8443")
-    assert other["code"] == "host_not_allowed"
-
-
-def test_the_stub_gets_path_query_and_headers_as_they_were_sent(site: Site) -> None:
+def test_the_stub_gets_what_was_sent_to_its_hosts_and_keeps_its_limits(site: Site) -> None:
+    site.curl("-X", "POST", "/_stub/reset")
     target = "/v1//a%2Fb/../c?x=%zz"
     site.curl("--path-as-is", "-H", "X-Mine: 1", "-H", "X_Other: 1", target)
     entry = site.get("/_stub/requests")["requests"][-1]
@@ -141,9 +135,10 @@ def test_the_stub_gets_path_query_and_headers_as_they_were_sent(site: Site) -> N
     own = {"host": "127.0.0.1:8443", "x-forwarded-proto": "https"}
     assert names.keys() == {*own, "user-agent", "accept", "authorization", "x-mine"}
     assert names.items() >= own.items()
-
-
-def test_limits_are_those_of_the_stub(site: Site) -> None:
+    for host in TRUSTED_HOSTS:
+        assert len(site.get("/v1/projects", host=host)["projects"]) == 3
+    other = site.get("/v1/projects", "-H", "Host: 10.0.2.2:8443")
+    assert other["code"] == "host_not_allowed"
     (site.folder / "body").write_text(5_000_000 * "x")
     json_type = ("-H", "Content-Type: application/json")
     response = site.get("/v1/projects", "--data-binary", "@body", *json_type)
@@ -169,7 +164,7 @@ def test_a_browser_opens_the_console(site: Site) -> None:
     needs("chromium", "certutil")
     for command in commands("mkdir ", "certutil "):
         assert site.run(command).returncode == 0
-    (url,) = re.findall(r"`(https://\S+/#token=\S+)`", TEXTS[NAME])
+    (url,) = re.findall(r"`(https://\S+/#token=\S+)`", TEXTS["docs/https.md"])
     options = "--headless --no-sandbox --virtual-time-budget=9000 --dump-dom"
     with TemporaryDirectory(dir="/tmp") as folder:  # the path of its socket must be short
         done = site.run(f"chromium {options} '{url}'", TMPDIR=folder)
@@ -183,13 +178,14 @@ def test_each_world_has_one_process_and_loses_its_records_with_it_alone(tmp_path
         first = stack.enter_context(ExitStack())
         servers = [first.enter_context(running(apps[0]))]
         servers += [stack.enter_context(running(app)) for app in apps[1:]]
-        (block,) = (text for kind, text in blocks_of("docs/scale.md") if kind == "nginx")
+        (block,) = blocks_like("events {}", "nginx")
+        text = block.text
         for number, server in enumerate(servers, 8081):
-            block = block.replace(f"127.0.0.1:{number}", f"127.0.0.1:{server.effective_port}")
+            text = text.replace(f"127.0.0.1:{number}", f"127.0.0.1:{server.effective_port}")
         kinds = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
         paths = "".join(f"{kind}_temp_path {kind};\n" for kind in kinds)
-        block = "pid pid;\n" + block.replace("http {", f"http {{\naccess_log off;\n{paths}", 1)
-        port = start_nginx(stack, tmp_path, block)
+        text = "pid pid;\n" + text.replace("http {", f"http {{\naccess_log off;\n{paths}", 1)
+        port = start_nginx(stack, tmp_path, text)
 
         def ask(at: int, target: str, world: str = "", body: bytes = b"") -> Any:
             token = f"dev-token.{world}".rstrip(".")
@@ -205,3 +201,42 @@ def test_each_world_has_one_process_and_loses_its_records_with_it_alone(tmp_path
         for world in worlds:
             is_lost = len(ask(port, "/v1/projects", world)["projects"]) == len(SAMPLE_NAMES)
             assert is_lost == (world in homes[0])
+
+
+def test_two_teams_share_a_program_and_move_a_world_as_the_page_says(tmp_path: Path) -> None:
+    """All commands of the page in order, but for that of Redis."""
+    needs("curl", "openssl")
+    make_tokens, start, *others = SCALE
+    (of_redis,) = (command for command in others if command.startswith("redis-cli "))
+    others.remove(of_redis)
+    assert execute(["sh", "-c", make_tokens], tmp_path).returncode == 0
+    tokens = tmp_path / "tokens"
+    assert tokens.stat().st_mode & 0o077 == 0
+    checkout, search = re.findall("=(.+)$", tokens.read_text("utf-8"), re.MULTILINE)
+    options = start.removeprefix(".venv/bin/python app.py ").split()
+    with process(str(ROOT / "app.py"), "--port", "0", *options, cwd=tmp_path) as started:
+        url = ready_url(started)
+        call(url, "/v1/projects", token=f"{search}.job-1", body=b'{"name": "a"}')
+        script = "\n".join(["set -e", *others]).replace("http://127.0.0.1:8080", url)
+        done = execute(["sh", "-c", script], tmp_path, OLD_TOKEN=search)
+        assert done.returncode == 0, done.stderr
+        moved = call(url, "/v1/projects", token=f"{checkout}.job-1").json
+    listed, _, _ = done.stdout.partition("\n")
+    assert len(json.loads(listed)["projects"]) == 3
+    assert len(moved["projects"]) == 4
+    lines = (tmp_path / "requests.jsonl").read_text("utf-8").splitlines()
+    shown = [(each["tenant"], each["world"]) for each in map(json.loads, lines[:2])]
+    assert shown == [("search", "job-1"), ("checkout", "job-1")]
+
+
+def test_the_keys_of_an_earlier_version_are_deleted(
+    shared_redis: RedisServer, tmp_path: Path
+) -> None:
+    needs("redis-cli")
+    (command,) = (command for command in SCALE if "UNLINK" in command)
+    shared_redis.clear()
+    for key in ("{project-stub:}:state", "{project-stub:team-a/job 1}:index", "project-stub:new"):
+        shared_redis.client.set(key, "")
+    command = command.replace("HOST", "127.0.0.1").replace("PORT", str(shared_redis.port))
+    assert execute(["sh", "-c", command], tmp_path).returncode == 0
+    assert shared_redis.client.keys() == [b"project-stub:new"]

@@ -1,0 +1,348 @@
+"""The plugin of pytest, and the file that takes its place, in the tests of a team."""
+
+import hashlib
+import os
+import re
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import ROOT, SAMPLE_SEED, make_stub
+from tests.docs.documents import BLOCKS, FILES, blocks_like, execute
+from tests.live import serving
+from tests.wire import call
+
+pytestmark = pytest.mark.process
+
+FIXTURE = ROOT / "docs" / "fixtures" / "stub_fixture.py"
+PLUGIN = ("-p", "deployment_stub")
+(OF_THE_README,) = blocks_like("def test_the_client_lists_once", "python")
+HELPERS = """
+import pytest
+from tests.wire import call
+
+def ask(stub, target, body=b""):
+    return call(stub.url, target, body=body, token=stub.token)
+"""
+TESTS = f"""{HELPERS}
+from types import SimpleNamespace
+client = SimpleNamespace(list_projects=lambda url, token: call(url, "/v1/projects", token=token))
+
+{OF_THE_README.text}
+
+@pytest.mark.parametrize("text", ["é/[a b]", 300 * "long"])
+def test_named(stub, text):
+    assert stub.requests() == []
+    assert ask(stub, "/v1/projects", b'{{"name": "a"}}').json["id"]
+
+def test_rejected(stub):
+    ask(stub, "/v1/projects?page=1")
+    assert ask(stub, "/v1/projects", b'{{"name": ""}}').json == {{}}
+
+def test_unauthorized(stub):
+    assert call(stub.url, "/v1/projects", token="wrong").json == {{}}
+
+def test_many(stub):
+    for number in range(20):
+        ask(stub, f"/v1/deployments/{{number}}")
+    stub.fault(status=503)
+    ask(stub, "/v1/projects")
+    stub.fault(status=9)
+
+@pytest.fixture
+def judged(stub):
+    yield stub
+    assert stub.coverage()["violations"] == []
+
+def test_torn_down(judged):
+    ask(judged, "/v2/projects")
+"""
+SHOWN = {
+    "test_rejected": "#1 GET /v1/projects?page=1 200"
+    " (unpromised listProjects: query parameter page)\n"
+    '#2 POST /v1/projects 422 invalid_body (/name must not be blank)\n   > {"name": ""}\n',
+    "test_unauthorized": "no request with the token of this test\n"
+    "main world meanwhile, with the requests that have no token of a test:\n"
+    "#1 GET /v1/projects 401 token_invalid\n",
+    "test_many": "1 earlier requests are not shown\n"
+    + "".join(f"#{n + 1} GET /v1/deployments/{n} 404 deployment_not_found\n" for n in range(1, 20))
+    + "#21 GET /v1/projects 503 injected_fault (fault flt_1)\n",
+    "test_torn_down": "#1 GET /v2/projects 404 not_found (no operation: GET /v2/projects)\n",
+}
+
+
+@pytest.fixture
+def team(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
+    """The folder of a team, in an environment that has the plugin."""
+    for name in os.environ:
+        if name.startswith(("STUB_", "PYTEST_")):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    monkeypatch.setenv("STUB_PROGRAM", str(ROOT / "app.py"))
+    distribution = pytester.mkdir("deployment_stub-0.dist-info")
+    (distribution / "METADATA").write_text("Name: deployment-stub\nVersion: 0\n")
+    entry = "[pytest11]\ndeployment_stub = deployment_stub.pytest_options\n"
+    (distribution / "entry_points.txt").write_text(entry)
+    pytester.syspathinsert()
+    return pytester
+
+
+def sections_of(output: str) -> dict[str, str]:
+    """What is shown of the requests, by the test; without the responses' bodies."""
+    pattern = r"^-+ requests to the stub -+\nworld (\w+)-[0-9a-f]{12}:\n((?:(?![_=]{3}).*\n)*)"
+    sections = dict(re.findall(pattern, output, re.MULTILINE))
+    return {name: re.sub(r"^   < .*\n", "", text, flags=re.M) for name, text in sections.items()}
+
+
+def test_a_test_has_a_world_and_shows_its_requests_if_it_fails(
+    team: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    team.makepyfile(test_team=TESTS)
+    node_id = "test_team.py::test_the_client_lists_once"
+    left = f"test_the_client_lists_once-{hashlib.sha256(node_id.encode()).hexdigest()[:12]}"
+    with serving(make_stub(seed=SAMPLE_SEED, tokens=["s3cret", "dev-token"])) as port:
+        url = f"http://127.0.0.1:{port}"
+        monkeypatch.setenv("STUB_URL", f"{url}/")
+        monkeypatch.setenv("STUB_TOKEN", "s3cret dev-token")
+        call(url, "/v1/projects", token=f"s3cret.{left}")  # of a run that was killed
+        done = team.runpytest_inprocess(*PLUGIN, "--show-capture=no", "--tb=short")
+        worlds = call(url, "/_stub/worlds", token="s3cret").json["worlds"]
+    output = done.stdout.str()
+    done.assert_outcomes(passed=4, failed=3, errors=1)
+    assert [each["name"] for each in worlds] == [""]
+    assert sections_of(output) == SHOWN
+    reason = "422 invalid_body: /status must be an integer from 200 to 599"
+    assert f"StubError: POST /_stub/faults: {reason}" in output
+    assert not {"s3cret", "urllib", "stub_fixture.py:"} & {*re.findall(r"\w+(?:\.py:)?", output)}
+
+
+(PRINTED,) = (block.text for block in BLOCKS if "- requests to the stub -" in block.text)
+PRINTING = f"""{HELPERS}
+def test_a_created_project_is_listed(stub):
+    assert ask(stub, "/v1/projects", b'{{"name": ""}}').json == {{}}
+
+def test_passing(stub):
+    assert ask(stub, "/v1/projects?page=1").json == {{"projects": []}}
+"""
+
+
+def test_a_failure_looks_as_it_is_printed_and_what_fail_on_finds_is_an_error(
+    team: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    team.makepyfile(test_shop=PRINTING)
+    team.makeini("[pytest]\nstub_empty = true")
+    monkeypatch.setenv("STUB_FAIL_ON", "unpromised")
+    done = team.runpytest_inprocess(*PLUGIN)
+    done.assert_outcomes(passed=1, failed=1, errors=1)
+    assert f"\n{PRINTED}\n" in done.stdout.str()
+    assert "\nfinding: unpromised: listProjects: query parameter page " in done.stdout.str()
+
+
+def test_a_token_that_is_not_that_of_the_running_program_is_a_sentence(
+    team: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, live_url: str
+) -> None:
+    monkeypatch.setenv("STUB_URL", live_url)
+    monkeypatch.setenv("STUB_TOKEN", "wrong")
+    team.makepyfile("def test_it(stub): pass")
+    output = team.runpytest_inprocess(*PLUGIN).stdout.str()
+    _, _, shown = output.partition(" ERROR at setup of test_it ")
+    reason, _, _ = shown.partition("=== short test summary info")
+    expected = r"STUB_URL and STUB_TOKEN are not .*: 401 token_invalid: .*"
+    assert re.fullmatch(rf"_+\n{expected}\n=+ *", reason), output
+
+
+MARKED = f"""{HELPERS}
+pytestmark = pytest.mark.stub(pace=0)
+
+def status_of(stub):
+    made = ask(stub, "/v1/projects", b'{{"name": "a"}}').json
+    return ask(stub, f"/v1/deployments/{{made['latest_deployment_id']}}").json["status"]
+
+@pytest.mark.parametrize("number", [1, 2])
+@pytest.mark.stub(outcome="failed")
+def test_failed(stub, stub_program, number):
+    assert status_of(stub) == "failed"
+    assert stub.url != stub_program.url
+
+@pytest.mark.stub(outcome="canceled", pace=60)
+class TestMore:
+    def test_queued(self, stub):
+        assert status_of(stub) == "queued"
+
+    @pytest.mark.stub(pace=0, outcome="failed")
+    def test_failed(self, stub):
+        assert status_of(stub) == "failed"
+
+@pytest.mark.stub(outcom="failed")
+def test_wrong(stub):
+    pass
+
+@pytest.mark.stub("failed")
+def test_nameless(stub):
+    pass
+"""
+STARTED = f"""import os, sys
+open("started", "a").write("one ")
+os.execv({sys.executable!r}, [{sys.executable!r}, {str(ROOT / "app.py")!r}, *sys.argv[1:]])
+"""
+
+
+def test_a_mark_has_options_for_a_test_also_beside_a_program_of_the_run(
+    team: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, live_url: str
+) -> None:
+    """Tests with the same options share a program, which has no verdict of its own."""
+    team.makepyfile(test_marked=MARKED, program=STARTED)
+    monkeypatch.setenv("STUB_URL", live_url)
+    monkeypatch.setenv("STUB_PROGRAM", "program.py")
+    monkeypatch.setenv("STUB_FAIL_ON", "missed")
+    done = team.runpytest_inprocess(*PLUGIN, "--strict-markers")
+    done.assert_outcomes(passed=4, errors=2)
+    output = done.stdout.str()
+    assert "\nthe stub takes no 'outcom': give cors_origin, " in output
+    assert "\nthe mark `stub` takes options by their names: outcome='failed'\n" in output
+    assert "Traceback" not in output
+    assert (team.path / "started").read_text("utf-8").split() == 2 * ["one"]
+
+
+INI = """[pytest]
+stub_strict = true
+stub_pace = 0
+stub_seed = a b/seed.json
+stub_outcome =
+  canceled
+  * fails=failed
+"""
+OUTCOMES = ["canceled", "* fails=failed"]
+# What the command adds, and the options of the program; paths are relative to the team's folder.
+CONFIGURED: list[tuple[list[str], dict[str, Any]]] = [
+    ([], {"outcome": OUTCOMES, "pace": "0", "seed": "a b/seed.json", "strict": True}),
+    (["-o", "stub_strict=no", "-o", "stub_seed=", "--stub-pace=7"],
+     {"outcome": OUTCOMES, "pace": "7"}),
+    (["--stub-seed=own.json", "--stub-outcome=failed", "--stub-cors-origin=a", "--stub-empty"],
+     {"cors_origin": ["a"], "empty": True, "outcome": ["failed"], "pace": "0",
+      "seed": "tests/own.json", "strict": True}),
+]  # fmt: skip
+
+
+@pytest.fixture
+def configured(team: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
+    """A team with an ini file, in a folder below the one of the file."""
+    team.makeini(INI)
+    for folder, file in (("a b", "seed.json"), ("tests", "own.json")):
+        (team.mkdir(folder) / file).write_text("{}", "utf-8")
+    monkeypatch.chdir(team.path / "tests")
+    return team
+
+
+@pytest.mark.parametrize(("words", "expected"), CONFIGURED)
+def test_an_ini_file_has_options_and_those_of_the_command_win(
+    configured: pytest.Pytester, words: list[str], expected: dict[str, Any]
+) -> None:
+    config = configured.parseconfigure(*PLUGIN, *words)
+    plugin: Any = config.pluginmanager.get_plugin("deployment_stub")
+    if "seed" in expected:
+        expected = {**expected, "seed": configured.path / expected["seed"]}
+    assert plugin.given_options(config) == expected
+
+
+def test_options_that_cannot_be_are_one_error_before_any_test(
+    configured: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    missing = f"stub_like of tox.ini: there is no file {configured.path}/no.json"
+    with pytest.raises(pytest.UsageError, match=re.escape(missing)):
+        configured.parseconfigure(*PLUGIN, "--override-ini=stub_like=no.json")
+    with pytest.raises(pytest.UsageError, match="--stub-seed: there is no file "):
+        configured.parseconfigure(*PLUGIN, "--stub-seed=a b/seed.json")
+    monkeypatch.setenv("STUB_URL", "http://127.0.0.1:1")
+    with pytest.raises(pytest.UsageError) as raised:
+        configured.parseconfigure(*PLUGIN, "--stub-outcome=failed")
+    given = f"--outcome=failed --pace=0 --seed={configured.path}/a b/seed.json --strict"
+    text = str(raised.value)
+    assert text.startswith(f"the program at STUB_URL runs already: start it with `{given}`")
+    advice = re.findall(r"-o (\S+=\w*)", text)
+    overridden = [word for each in advice for word in ("-o", each)]
+    configured.parseconfigure(*PLUGIN, *overridden)
+
+
+@pytest.mark.parametrize("is_named", [True, False])
+def test_a_copy_takes_the_place_of_the_fixtures_and_has_the_options(
+    team: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, is_named: bool
+) -> None:
+    """Whether an option names it or a conftest.py."""
+    monkeypatch.delenv("STUB_PROGRAM")
+    shutil.copy(FIXTURE, team.path)
+    (team.path / "stub.pyz").write_text("import sys; sys.exit(f'copy: {sys.argv[1]}')", "utf-8")
+    team.makepyfile("def test_it(stub): pass")
+    if not is_named:
+        team.makeconftest('pytest_plugins = ["stub_fixture"]')
+    words = ["-p", "stub_fixture"] if is_named else []
+    done = team.runpytest_inprocess(*words, *PLUGIN, "--stub-pace=7")
+    assert "copy: --pace=7" in done.stdout.str()
+
+
+def test_a_fixture_of_a_plugin_of_the_team_wins(team: pytest.Pytester) -> None:
+    team.makepyfile(
+        own="import pytest\n@pytest.fixture\ndef stub(): return 'own'",
+        test_own="def test_own(stub): assert stub == 'own'",
+    )
+    team.runpytest_inprocess("-p", "own", *PLUGIN).assert_outcomes(passed=1)
+
+
+UNUSED = """
+import sys
+
+def test_without_a_stub(pytestconfig):
+    assert pytestconfig.pluginmanager.has_plugin("deployment_stub")
+    assert not {"flask", "waitress", "urllib.request", "http.client"} & {*sys.modules}
+"""
+TYPED = """
+from deployment_stub import Stub, StubError, World
+
+def test_typed(stub: World, stub_program: Stub) -> None:
+    numbers: list[int] = [each["number"] for each in stub.requests()]
+    with Stub(seed="seed.json", outcome=["failed"], pace=0) as started:
+        world: World = started.world(stub.token)
+    assert issubclass(StubError, Exception)
+"""
+WRONG = """
+    wrong: int = stub.requests()
+    Stub(sed="seed.json")
+"""
+
+
+@pytest.mark.slow
+def test_an_installation_has_the_plugin_the_types_and_the_command(tmp_path: Path) -> None:
+    """As docs/ci.md installs it, in an environment that has what the tests of this folder have."""
+    (recipe,) = blocks_like(r"\.venv/bin/pip install ")
+    (tmp_path / "test_shop.py").write_text(FILES["test_shop.py"], "utf-8")
+    make = [sys.executable, "-m", "venv", "--without-pip", ".venv"]
+    assert execute(make, tmp_path).returncode == 0
+    (packages,) = (tmp_path / ".venv" / "lib").glob("*/site-packages")
+    (own,) = (Path(sys.prefix) / "lib").glob("*/site-packages")
+    (packages / "own.pth").write_text(str(own), "utf-8")
+    pip = tmp_path / ".venv" / "bin" / "pip"
+    pip.write_text('#!/bin/sh\nexec .venv/bin/python -m pip "$@"\n', "utf-8")
+    pip.chmod(0o755)
+    alone = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_ADDOPTS": "-p deployment_stub"}
+    words = ["sh", "-ec", recipe.text]
+    done = execute(words, tmp_path, STUB=str(ROOT), **alone, PYTHONWARNINGS="default")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "2 passed" in done.stdout
+    python = [f"{tmp_path}/.venv/bin/python", "-m"]
+    # A worker of xdist has a part of the requests, and no verdict.
+    done = execute(
+        [*python, "pytest", "-p", "xdist", "-n2"], tmp_path, STUB_FAIL_ON="idle", **alone
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    (tmp_path / "test_unused.py").write_text(UNUSED, "utf-8")
+    done = execute([*python, "pytest", "test_unused.py"], tmp_path, STUB_PROGRAM="no.py", **alone)
+    assert done.returncode == 0, done.stdout + done.stderr
+    (tmp_path / "test_typed.py").write_text(TYPED + WRONG, "utf-8")
+    mypy = [*python, "mypy", "--strict", "--config-file=", "--cache-dir=.mypy", "test_typed.py"]
+    done = execute(mypy, tmp_path, PYTHONWARNINGS="default")
+    assert 'variable has type "int"' in done.stdout, done.stdout
+    assert 'Unexpected keyword argument "sed" for "Stub"' in done.stdout
+    assert "Found 2 errors " in done.stdout
