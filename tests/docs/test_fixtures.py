@@ -5,13 +5,10 @@
 
 import os
 import re
-import select
 import shutil
-import signal
 import socket
 import subprocess
 import sys
-from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,11 +17,10 @@ import pytest
 from cli.main import OTHER_VARIABLES
 from cli.options import OPTIONS
 from tests.clients.commands import link_node_modules
-from tests.conftest import JARS, ROOT, needs
+from tests.conftest import JARS, ROOT, eventually, needs
 from tests.contract import STUB
 from tests.docs.documents import FILES, TEXTS, execute
-from tests.program import environment
-from tests.wire import call, port_of
+from tests.wire import port_of
 
 pytestmark = pytest.mark.process
 
@@ -143,27 +139,20 @@ def test_a_fixture_gives_each_test_a_world_of_the_program_it_finds(
     make_team(team, tmp_path)
     installed = add_program(tmp_path, "bin/deployment-stub")
     path = os.pathsep.join([str(installed.parent), os.environ["PATH"]])
-
-    def run(**variables: str) -> tuple[int, str]:
-        done = execute(team.command, tmp_path, PATH=path, **variables)
-        return done.returncode, done.stdout + done.stderr
-
-    # Without a verdict, since a process has a part of the requests.
-    own = {"STUB_FAIL_ON": "idle", "STUB_REPORT": "report.json"}
     elsewhere = {"STUB_TOKEN": "s3cret other", "STUB_HOST": "192.0.2.1", "STUB_PORT": "x"}
-    (tmp_path / "logs").mkdir()
-    own["STUB_LOG"] = f"{tmp_path}/logs/stub.log"
-    status, output = run(**own, **elsewhere)
-    assert status == 0, output
-    assert started_in(tmp_path) == ["deployment-stub"]
-    (log,) = (tmp_path / "logs").iterdir()
-    assert re.fullmatch(r"stub\.\d+\.log", log.name)
-    assert not (tmp_path / "report.json").exists()
+    # Without a verdict, since a process has a part of the requests.
+    judged = {"STUB_FAIL_ON": "idle", "STUB_REPORT": f"{tmp_path}/report.json"}
 
-    beside = add_program(tmp_path, f"{Path(team.fixture).parent}/stub.pyz")
-    log.unlink()
-    status, output = run(**own, **elsewhere, FAILING="1")
-    assert status != 0
+    def run(**variables: str) -> "subprocess.CompletedProcess[str]":
+        return execute(team.command, tmp_path, PATH=path, **variables)
+
+    done = run(**elsewhere, **judged)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert started_in(tmp_path) == ["deployment-stub"]
+    assert not (tmp_path / "report.json").exists()
+    add_program(tmp_path, f"{Path(team.fixture).parent}/stub.pyz")
+    done = run(**elsewhere, STUB_LOG=f"{tmp_path}/stub.log", FAILING="1")
+    output = done.stdout + done.stderr
     assert re.search(team.failed, output, re.MULTILINE), output
     assert team.shown in output, output
     assert "must be an integer from 200 to 599" in output
@@ -171,55 +160,31 @@ def test_a_fixture_gives_each_test_a_world_of_the_program_it_finds(
     assert re.search(r"(none|no request) (had|with) the token of |of this test: 0\n", output)
     assert "s3cret" not in output
     assert started_in(tmp_path) == ["stub.pyz"]
-    (log,) = (tmp_path / "logs").iterdir()
+    (log,) = tmp_path.glob("stub.*.log")
     assert freed_worlds(log.read_text("utf-8")) == team.worlds
-    beside.unlink()
     reasons = {
         "http://127.0.0.1:1": {"STUB_URL": "http://127.0.0.1:1"},
         "no.pyz was not found: install": {"STUB_PROGRAM": "no.pyz"},
         "error: no.json: No such file": {"STUB_LIKE": "no.json"},
     }
     for reason, wrong in reasons.items():
-        status, output = run(**wrong)
-        assert reason in output
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", TEAMS_OF)
-def test_the_program_ends_with_killed_tests(name: str, tmp_path: Path) -> None:
-    """It is the one that a variable names, and like a service that a variable names."""
-    team = TEAMS_OF[name]
-    make_team(team, tmp_path)
-    add_program(tmp_path, "stub.pyz")
-    fifo = tmp_path / "held"
-    os.mkfifo(fifo)
-    variables = {
-        "STUB_PROGRAM": str(add_program(tmp_path, "named.pyz")),
-        "STUB_LIKE": str(ROOT / "tests" / "services" / "mild.json"),
-        "HELD": str(fifo),
-    }
-    reader = os.open(fifo, os.O_RDWR)
-    with subprocess.Popen(
-        team.command,
-        cwd=tmp_path,
-        env=environment(variables),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    ) as runner:
-        try:
-            assert select.select([reader], [], [], 60)[0]
-            url, token, pid = os.read(reader, 1000).decode().split()
-            assert "count" in call(url, "/v1/projects", token=token).json
-            with socket.create_connection(("127.0.0.1", port_of(url)), timeout=30) as connection:
-                os.kill(int(pid), signal.SIGKILL)
-                assert connection.recv(1) == b""
-        finally:
-            os.close(reader)
-            with suppress(ProcessLookupError):
-                os.killpg(runner.pid, signal.SIGKILL)
+        done = run(**wrong)
+        assert reason in done.stdout + done.stderr
+    (tmp_path / "started").unlink()
+    # The tests are killed, and with them the program that the variable names.
+    named, held = add_program(tmp_path, "named.pyz"), tmp_path / "held"
+    done = run(STUB_PROGRAM=str(named), HELD=str(held))
+    assert done.returncode != 0
     assert started_in(tmp_path) == ["named.pyz"]
+    eventually(lambda: is_refused(held.read_text("utf-8")))
+
+
+def is_refused(url: str) -> bool:
+    try:
+        socket.create_connection(("127.0.0.1", port_of(url)), timeout=30).close()
+    except ConnectionRefusedError:
+        return True
+    return False
 
 
 @pytest.mark.slow
@@ -246,23 +211,11 @@ def test_the_processes_of_a_runner_of_node_share_the_program_of_its_global_setup
     assert "coverage: " in done.stderr  # it has ended before the runner
 
 
-GO_ALONE = """package client
-
-import (
-	"client/stub"
-	"testing"
-)
-
-func TestIt(t *testing.T) { stub.New(t) }
-"""
-
-
 @pytest.mark.slow
 def test_go_runs_its_tests_again_when_a_variable_changes_or_a_file_that_one_names(
     tmp_path: Path,
 ) -> None:
     make_team(TEAMS_OF["go"], tmp_path)
-    (tmp_path / "shop_test.go").write_text(GO_ALONE, "utf-8")
     seed = tmp_path / "seed.json"
     add_program(tmp_path, "stub/stub.pyz")
 
@@ -283,13 +236,24 @@ def test_go_runs_its_tests_again_when_a_variable_changes_or_a_file_that_one_name
     assert [is_cached(), is_cached(STUB_PACE="0")] == [False, False]
 
 
-def test_the_fixture_of_go_knows_each_variable_and_each_member_of_a_fault() -> None:
+# What a fixture declares, and the members of a schema that it has.
+DECLARED = [
+    ("stub.go", r"type Fault struct", r'json:"(\w+),omitempty"', "Fault", "properties"),
+    ("stub_fixture.d.mts", "interface Coverage", r"^  (\w+):", "Coverage", "required"),
+    ("stub_fixture.d.mts", "interface Deployment", r"^  (\w+):", "Deployment", "required"),
+    ("stub_fixture.d.mts", "interface Entry", r"^  (\w+):", "Entry", "required"),
+]
+
+
+def test_the_fixtures_have_each_variable_and_the_members_of_the_contract() -> None:
+    for file, start, pattern, name, members in DECLARED:
+        text = (FIXTURES / file).read_text("utf-8")
+        (body,) = re.findall(rf"{start} {{\n(.*?)^}}", text, re.DOTALL | re.MULTILINE)
+        found = {*re.findall(pattern, body, re.MULTILINE)}
+        assert found == {*STUB.components["schemas"][name][members]}, start
     text = (FIXTURES / "stub.go").read_text("utf-8")
     variables = {str(option.envvar) for option in OPTIONS.values()}
     assert {*re.findall(r"\bSTUB_[A-Z_]+\b", text)} == {*variables, *OTHER_VARIABLES}
-    (body,) = re.findall(r"type Fault struct {\n(.*?)^}", text, re.DOTALL | re.MULTILINE)
-    members = STUB.components["schemas"]["Fault"]["properties"]
-    assert {*re.findall(r'json:"(\w+),omitempty"', body)} == {*members}
 
 
 # Calls the hooks as Bun, Jasmine and AVA do: they tell no name. Then has options.
@@ -338,15 +302,10 @@ def test_the_global_setup_of_node_has_options_and_a_runner_need_not_tell_the_nam
 
 
 @pytest.mark.slow
-def test_the_types_of_node_are_those_of_its_runners_and_of_the_contract(tmp_path: Path) -> None:
+def test_the_types_of_node_are_those_of_its_runners(tmp_path: Path) -> None:
     link_node_modules(tmp_path)
     for path in (FIXTURES / "stub_fixture.d.mts", TEAMS / "shop.mts"):
         shutil.copy(path, tmp_path)
     options = "--strict --noEmit --skipLibCheck --module nodenext --target es2022 --types node"
     done = execute(["node_modules/.bin/tsc", *options.split(), "shop.mts"], tmp_path)
     assert (done.returncode, done.stdout) == (0, "")
-    text = (FIXTURES / "stub_fixture.d.mts").read_text("utf-8")
-    for name in ("Coverage", "Deployment", "Entry"):
-        (body,) = re.findall(rf"interface {name} {{\n(.*?)^}}", text, re.DOTALL | re.MULTILINE)
-        schema = STUB.components["schemas"][name]
-        assert {*re.findall(r"^  (\w+):", body, re.MULTILINE)} == {*schema["required"]}, name
