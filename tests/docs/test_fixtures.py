@@ -26,59 +26,14 @@ pytestmark = pytest.mark.process
 
 FIXTURES = ROOT / "docs" / "fixtures"
 TEAMS = Path(__file__).parent / "teams"
-JAVA_STARTS_QUICKLY = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
-IN_PARALLEL = [
-    "--config=junit.jupiter.execution.parallel.enabled=true",
-    "--config=junit.jupiter.execution.parallel.config.strategy=fixed",
-    "--config=junit.jupiter.execution.parallel.config.fixed.parallelism=2",
-]
-
-
-class Team(NamedTuple):
-    """How a team runs its tests, and what is shown of them."""
-
-    needs: tuple[str, ...]
-    fixture: str  # in its folder
-    tests: str
-    command: list[str]
-    shown: str  # of the requests of a test that fails
-    failed: str  # of the end, a pattern
-    worlds: int
-
-
-TEAMS_OF = {
-    "node": Team(
-        ("node",),
-        "stub_fixture.mjs",
-        "shop.test.mjs",
-        ["node", "--test", "--test-reporter=spec"],
-        "#1 POST /v1/projects?page=1 422 invalid_body (/name must not be blank)"
-        ' > {"name": ""} < {"type": "about:blank"',
-        r"^\S+ fail 2$",
-        6,
-    ),
-    "go": Team(
-        ("go",),
-        "stub/stub.go",
-        "shop_test.go",
-        ["go", "test", "-count=1", "./..."],
-        "#1 POST /v1/projects page=1 422 invalid_body /name must not be blank\n"
-        '        > {"name": ""}\n        < {"type": "about:blank"',
-        r"^--- FAIL: TestRejected [^\0]*^--- FAIL: TestInvalid ",
-        6,
-    ),
-    "junit": Team(
-        ("javac", "java", "junit5"),
-        "Stub.java",
-        "TeamTest.java",
-        ["java", *JAVA_STARTS_QUICKLY, "-cp", f".:{JARS}/*",
-         "org.junit.platform.console.ConsoleLauncher",
-         "-c", "ShopTest", "-c", "TeamTest", "-c", "TogetherTest", *IN_PARALLEL],
-        '#1 POST /v1/projects 422 invalid_body (/name must not be blank)\n> {"name": ""}\n< {',
-        r" 2 tests failed ",
-        7,
-    ),
-}  # fmt: skip
+JUNIT = f"""
+test -e TeamTest.class ||
+javac -J-XX:TieredStopAtLevel=1 -J-XX:+UseSerialGC -cp '{JARS}/*' *.java || exit
+parallel=--config=junit.jupiter.execution.parallel
+java -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -cp '.:{JARS}/*' \\
+  org.junit.platform.console.ConsoleLauncher -c ShopTest -c TeamTest -c TogetherTest \\
+  $parallel.enabled=true $parallel.config.strategy=fixed $parallel.config.fixed.parallelism=2
+"""
 # It tells that it is started, and is then the program.
 SCRIPT = """#!/usr/bin/env python3
 import os, sys
@@ -88,24 +43,46 @@ os.execv("{python}", ["{python}", "{root}/app.py", *sys.argv[1:]])
 """
 
 
-def make_team(team: Team, folder: Path) -> None:
-    needs(*team.needs)
-    fixture = folder / team.fixture
-    fixture.parent.mkdir(exist_ok=True)
-    shutil.copy(FIXTURES / fixture.name, fixture)
-    shutil.copy(TEAMS / team.tests, folder)
-    if team.fixture == "stub/stub.go":
-        (folder / "go.mod").write_text(FILES["go.mod"], "utf-8")
-    if team.fixture == "Stub.java":
-        (folder / "ShopTest.java").write_text(FILES["ShopTest.java"], "utf-8")
-        quickly = [f"-J{option}" for option in JAVA_STARTS_QUICKLY]
-        files = ["Stub.java", "ShopTest.java", "TeamTest.java"]
-        words = ["javac", *quickly, "-cp", f"{JARS}/*", *files]
-        assert execute(words, folder).returncode == 0
+class Team(NamedTuple):
+    """How a team runs its tests, and what is then seen of them."""
+
+    tools: tuple[str, ...]
+    command: str
+    place: str  # of stub.pyz
+    worlds: int
+    failed: str  # a pattern, if just the two tests fail that should
+    shown: str  # of the requests of one of them
 
 
-def add_program(folder: Path, name: str) -> Path:
-    path = folder / name
+IN_NODE = Team(
+    ("node",), "node --test --test-reporter=spec team.test.mjs", ".", 6, r"^\S+ fail 2$",
+    "#1 POST /v1/projects?page=1 422 invalid_body (/name must not be blank)"
+    ' > {"name": ""} < {"type": "about:blank"',
+)  # fmt: skip
+IN_GO = Team(
+    ("go",), "go test -count=1 ./...", "stub", 7,
+    r"^--- FAIL: TestRejected [^\0]*^--- FAIL: TestInvalid ",
+    "#1 POST /v1/projects page=1 422 invalid_body /name must not be blank\n"
+    '        > {"name": ""}\n        < {"type": "about:blank"',
+)  # fmt: skip
+IN_JUNIT = Team(
+    ("javac", "java", "junit5"), JUNIT, ".", 7, r" 2 tests failed ",
+    '#1 POST /v1/projects 422 invalid_body (/name must not be blank)\n> {"name": ""}\n< {',
+)  # fmt: skip
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Where the tests of all teams are, with the files of ci.md and the fixtures."""
+    for name, text in FILES.items():
+        (tmp_path / name).write_text(text, "utf-8")
+    (tmp_path / "stub").mkdir()
+    for path in (*TEAMS.iterdir(), *FIXTURES.glob("[sS]tub*")):
+        shutil.copy(path, tmp_path / "stub" if path.name == "stub.go" else tmp_path)
+    return tmp_path
+
+
+def add_program(path: Path, folder: Path) -> Path:
     path.parent.mkdir(exist_ok=True)
     text = SCRIPT.format(folder=folder, name=path.name, python=sys.executable, root=ROOT)
     path.write_text(text, "utf-8")
@@ -121,61 +98,46 @@ def started_in(folder: Path) -> list[str]:
     return names
 
 
-def freed_worlds(log: str) -> int:
-    """The number of the worlds in a log, each of which was reset at last."""
-    pattern = r"^\S+Z ([\w-]+-[0-9a-f]{6,12}) (?:#\d+ )?(\w+ \S+ \d+)"
-    latest = dict(re.findall(pattern, log, re.MULTILINE))
-    assert {*latest.values()} == {"POST /_stub/reset 204"}
-    return len(latest)
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("name", TEAMS_OF)
+@pytest.mark.parametrize("team", [IN_NODE, IN_GO, IN_JUNIT], ids=["node", "go", "junit"])
 def test_a_fixture_gives_each_test_a_world_of_the_program_it_finds(
-    name: str, tmp_path: Path
+    team: Team, folder: Path
 ) -> None:
     """Whatever the variables say; a test that fails shows its requests."""
-    team = TEAMS_OF[name]
-    make_team(team, tmp_path)
-    installed = add_program(tmp_path, "bin/deployment-stub")
-    path = os.pathsep.join([str(installed.parent), os.environ["PATH"]])
+    needs(*team.tools)
+    path = os.pathsep.join([f"{folder}/bin", os.environ["PATH"]])
     elsewhere = {"STUB_TOKEN": "s3cret other", "STUB_HOST": "192.0.2.1", "STUB_PORT": "x"}
-    # Without a verdict, since a process has a part of the requests.
-    judged = {"STUB_FAIL_ON": "idle", "STUB_REPORT": f"{tmp_path}/report.json"}
+    # The program has its log, and no report: a process has a part of the requests.
+    own = {"STUB_LOG": f"{folder}/stub.log", "STUB_REPORT": f"{folder}/report.json"}
 
     def run(**variables: str) -> "subprocess.CompletedProcess[str]":
-        return execute(team.command, tmp_path, PATH=path, **variables)
+        return execute(["sh", "-c", f"exec 2>&1\n{team.command}"], folder, PATH=path, **variables)
 
-    done = run(**elsewhere, **judged)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert started_in(tmp_path) == ["deployment-stub"]
-    assert not (tmp_path / "report.json").exists()
-    add_program(tmp_path, f"{Path(team.fixture).parent}/stub.pyz")
-    done = run(**elsewhere, STUB_LOG=f"{tmp_path}/stub.log", FAILING="1")
-    output = done.stdout + done.stderr
-    assert re.search(team.failed, output, re.MULTILINE), output
-    assert team.shown in output, output
-    assert "must be an integer from 200 to 599" in output
+    add_program(folder / "bin" / "deployment-stub", folder)
+    assert "error: no.json: No such file" in run(STUB_LIKE="no.json").stdout
+    assert "no.pyz was not found: install" in run(STUB_PROGRAM="no.pyz").stdout
+    assert "http://127.0.0.1:1" in run(STUB_URL="http://127.0.0.1:1").stdout
+    assert {*started_in(folder)} == {"deployment-stub"}
+
+    add_program(folder / team.place / "stub.pyz", folder)
+    done = run(**elsewhere, **own, FAILING="1")
+    assert re.search(team.failed, done.stdout, re.MULTILINE), done.stdout
+    assert team.shown in done.stdout
+    assert "must be an integer from 200 to 599" in done.stdout
     # A test without a request may have sent another token.
-    assert re.search(r"(none|no request) (had|with) the token of |of this test: 0\n", output)
-    assert "s3cret" not in output
-    assert started_in(tmp_path) == ["stub.pyz"]
-    (log,) = tmp_path.glob("stub.*.log")
-    assert freed_worlds(log.read_text("utf-8")) == team.worlds
-    reasons = {
-        "http://127.0.0.1:1": {"STUB_URL": "http://127.0.0.1:1"},
-        "no.pyz was not found: install": {"STUB_PROGRAM": "no.pyz"},
-        "error: no.json: No such file": {"STUB_LIKE": "no.json"},
-    }
-    for reason, wrong in reasons.items():
-        done = run(**wrong)
-        assert reason in done.stdout + done.stderr
-    (tmp_path / "started").unlink()
+    assert re.search(r"(none|no request) (had|with) the token of |of this test: 0\n", done.stdout)
+    assert "s3cret" not in done.stdout
+    assert started_in(folder) == ["stub.pyz"]
+    assert not (folder / "report.json").exists()
+    (log,) = folder.glob("stub.*.log")
+    requests = r"^\S+Z ([\w-]+-[0-9a-f]{6,12}) (?:#\d+ )?(\w+ \S+ \d+)"
+    latest = dict(re.findall(requests, log.read_text("utf-8"), re.MULTILINE))
+    assert [*latest.values()] == team.worlds * ["POST /_stub/reset 204"]
+
     # The tests are killed, and with them the program that the variable names.
-    named, held = add_program(tmp_path, "named.pyz"), tmp_path / "held"
-    done = run(STUB_PROGRAM=str(named), HELD=str(held))
-    assert done.returncode != 0
-    assert started_in(tmp_path) == ["named.pyz"]
+    named, held = add_program(folder / "named.pyz", folder), folder / "held"
+    assert run(STUB_PROGRAM=str(named), HELD=str(held)).returncode != 0
+    assert started_in(folder) == ["named.pyz"]
     eventually(lambda: is_refused(held.read_text("utf-8")))
 
 
@@ -189,51 +151,48 @@ def is_refused(url: str) -> bool:
 
 @pytest.mark.slow
 def test_the_processes_of_a_runner_of_node_share_the_program_of_its_global_setup(
-    tmp_path: Path,
+    folder: Path,
 ) -> None:
     """Vitest, with two files that run in parallel, in happy-dom, whose fetch sends a preflight."""
-    make_team(TEAMS_OF["node"], tmp_path)
-    link_node_modules(tmp_path)
+    link_node_modules(folder)
     (setting,) = re.findall(r"`(globalSetup: .*?)`", TEXTS["docs/ci.md"])
     config = f"export default {{ test: {{ {setting} }} }};"
-    (tmp_path / "vitest.config.mjs").write_text(config, "utf-8")
-    (tmp_path / "package.json").write_text("{}", "utf-8")
+    (folder / "vitest.config.mjs").write_text(config, "utf-8")
+    (folder / "package.json").write_text("{}", "utf-8")
     row = r"^\| Vitest \| `(.*)` \| `-- npx (.*)` \|$"
     ((line, command),) = re.findall(row, TEXTS["docs/ci.md"], re.MULTILINE)
-    _, _, rest = (tmp_path / "shop.test.mjs").read_text("utf-8").partition("\n")
-    for name in ("shop", "other"):
-        (tmp_path / f"{name}.test.mjs").write_text(f"{line}\n{rest}", "utf-8")
-    add_program(tmp_path, "stub.pyz")
+    for name in ("shop.test.mjs", "team.test.mjs"):
+        _, _, rest = (folder / name).read_text("utf-8").partition("\n")
+        (folder / name).write_text(f"{line}\n{rest}", "utf-8")
+    add_program(folder / "stub.pyz", folder)
     words = [*f"node_modules/.bin/{command}".split(), "--environment", "happy-dom"]
-    done = execute(words, tmp_path, STUB_CORS_ORIGIN="http://localhost:3000")
+    done = execute(words, folder, STUB_CORS_ORIGIN="http://localhost:3000")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert started_in(tmp_path) == ["stub.pyz"]
+    assert started_in(folder) == ["stub.pyz"]
     assert "coverage: " in done.stderr  # it has ended before the runner
 
 
 @pytest.mark.slow
 def test_go_runs_its_tests_again_when_a_variable_changes_or_a_file_that_one_names(
-    tmp_path: Path,
+    folder: Path,
 ) -> None:
-    make_team(TEAMS_OF["go"], tmp_path)
-    seed = tmp_path / "seed.json"
-    add_program(tmp_path, "stub/stub.pyz")
+    needs("go")
+    seed = folder / "seed.json"
+    add_program(folder / "stub.pyz", folder)
 
-    def write(text: str, age: int) -> None:
-        seed.write_text(text, "utf-8")
-        for path in tmp_path.rglob("*"):
-            modified = path.stat().st_mtime - age  # Go keeps no result of files of two seconds
-            os.utime(path, (modified, modified))
-
-    def is_cached(**variables: str) -> bool:
-        done = execute(["go", "test", "./..."], tmp_path, STUB_SEED=str(seed), **variables)
+    def is_cached(text: str, age: int, **variables: str) -> bool:
+        if not seed.exists() or seed.read_text("utf-8") != text:
+            seed.write_text(text, "utf-8")
+            for path in folder.rglob("*"):
+                modified = path.stat().st_mtime - age  # Go keeps no result of files of two seconds
+                os.utime(path, (modified, modified))
+        done = execute(["go", "test", "./..."], folder, STUB_SEED=str(seed), **variables)
         assert done.returncode == 0, done.stdout + done.stderr
         return "(cached)" in done.stdout
 
-    write("{}", age=10)
-    assert [is_cached(), is_cached()] == [False, True]
-    write('{"projects": []}', age=5)
-    assert [is_cached(), is_cached(STUB_PACE="0")] == [False, False]
+    assert [is_cached("{}", 10), is_cached("{}", 10)] == [False, True]
+    other = '{"projects": []}'
+    assert [is_cached(other, 5), is_cached(other, 5, STUB_PACE="0")] == [False, False]
 
 
 # What a fixture declares, and the members of a schema that it has.
@@ -284,11 +243,11 @@ await end();
 
 @pytest.mark.slow
 def test_the_global_setup_of_node_has_options_and_a_runner_need_not_tell_the_name_of_a_test(
-    live_url: str, tmp_path: Path
+    live_url: str, folder: Path
 ) -> None:
-    make_team(TEAMS_OF["node"], tmp_path)
-    (tmp_path / "own.mjs").write_text(OWN, "utf-8")
-    done = execute(["node", "own.mjs"], tmp_path, STUB_PROGRAM=str(ROOT / "app.py"))
+    needs("node")
+    (folder / "own.mjs").write_text(OWN, "utf-8")
+    done = execute(["node", "own.mjs"], folder, STUB_PROGRAM=str(ROOT / "app.py"))
     listed, first, _, second, error = done.stdout.splitlines()
     assert listed == 'http://b {"projects": []}'
     for line in (first, second):
@@ -296,16 +255,14 @@ def test_the_global_setup_of_node_has_options_and_a_runner_need_not_tell_the_nam
     assert first != second
     assert error == '"a test" began before "a test" ended: run one test at a time'
     assert done.returncode == 0, done.stderr
-    done = execute(["node", "own.mjs"], tmp_path, STUB_URL=live_url)
+    done = execute(["node", "own.mjs"], folder, STUB_URL=live_url)
     reason = "--empty --ids-seed=5 --cors-origin=http://a --cors-origin=http://b"
     assert f"the program at STUB_URL runs already: start it with {reason}" in done.stderr
 
 
 @pytest.mark.slow
-def test_the_types_of_node_are_those_of_its_runners(tmp_path: Path) -> None:
-    link_node_modules(tmp_path)
-    for path in (FIXTURES / "stub_fixture.d.mts", TEAMS / "shop.mts"):
-        shutil.copy(path, tmp_path)
+def test_the_types_of_node_are_those_of_its_runners(folder: Path) -> None:
+    link_node_modules(folder)
     options = "--strict --noEmit --skipLibCheck --module nodenext --target es2022 --types node"
-    done = execute(["node_modules/.bin/tsc", *options.split(), "shop.mts"], tmp_path)
+    done = execute(["node_modules/.bin/tsc", *options.split(), "types.mts"], folder)
     assert (done.returncode, done.stdout) == (0, "")

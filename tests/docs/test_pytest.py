@@ -17,19 +17,18 @@ from tests.wire import call
 
 pytestmark = pytest.mark.process
 
-FIXTURE = ROOT / "docs" / "fixtures" / "stub_fixture.py"
 PLUGIN = ("-p", "deployment_stub")
 (OF_THE_README,) = blocks_like("def test_the_client_lists_once", "python")
-HELPERS = """
+(PRINTED,) = (block.text for block in BLOCKS if "- requests to the stub -" in block.text)
+TESTS = f"""
 import pytest
+from types import SimpleNamespace
 from tests.wire import call
+
+client = SimpleNamespace(list_projects=lambda url, token: call(url, "/v1/projects", token=token))
 
 def ask(stub, target, body=b""):
     return call(stub.url, target, body=body, token=stub.token)
-"""
-TESTS = f"""{HELPERS}
-from types import SimpleNamespace
-client = SimpleNamespace(list_projects=lambda url, token: call(url, "/v1/projects", token=token))
 
 {OF_THE_README.text}
 
@@ -38,8 +37,7 @@ def test_named(stub, text):
     assert stub.requests() == []
     assert ask(stub, "/v1/projects", b'{{"name": "a"}}').json["id"]
 
-def test_rejected(stub):
-    ask(stub, "/v1/projects?page=1")
+def test_a_created_project_is_listed(stub):
     assert ask(stub, "/v1/projects", b'{{"name": ""}}').json == {{}}
 
 def test_unauthorized(stub):
@@ -49,7 +47,7 @@ def test_many(stub):
     for number in range(20):
         ask(stub, f"/v1/deployments/{{number}}")
     stub.fault(status=503)
-    ask(stub, "/v1/projects")
+    ask(stub, "/v1/projects?page=1")
     stub.fault(status=9)
 
 @pytest.fixture
@@ -61,17 +59,50 @@ def test_torn_down(judged):
     ask(judged, "/v2/projects")
 """
 SHOWN = {
-    "test_rejected": "#1 GET /v1/projects?page=1 200"
-    " (unpromised listProjects: query parameter page)\n"
-    '#2 POST /v1/projects 422 invalid_body (/name must not be blank)\n   > {"name": ""}\n',
+    "test_a_created_project_is_listed": "#1 POST /v1/projects 422 invalid_body"
+    ' (/name must not be blank)\n   > {"name": ""}\n',
     "test_unauthorized": "no request with the token of this test\n"
     "main world meanwhile, with the requests that have no token of a test:\n"
     "#1 GET /v1/projects 401 token_invalid\n",
     "test_many": "1 earlier requests are not shown\n"
     + "".join(f"#{n + 1} GET /v1/deployments/{n} 404 deployment_not_found\n" for n in range(1, 20))
-    + "#21 GET /v1/projects 503 injected_fault (fault flt_1)\n",
+    + "#21 GET /v1/projects?page=1 503 injected_fault"
+    " (fault flt_1; unpromised listProjects: query parameter page)\n",
     "test_torn_down": "#1 GET /v2/projects 404 not_found (no operation: GET /v2/projects)\n",
 }
+MARKED = """
+pytestmark = pytest.mark.stub(pace=0)
+
+def status_of(stub):
+    made = ask(stub, "/v1/projects", b'{"name": "a"}').json
+    return ask(stub, f"/v1/deployments/{made['latest_deployment_id']}").json["status"]
+
+@pytest.mark.stub(outcome="failed")
+def test_failed(stub, stub_program):
+    assert status_of(stub) == "failed"
+    assert stub.url != stub_program.url
+
+@pytest.mark.stub(outcome="canceled", pace=60)
+class TestMore:
+    def test_queued(self, stub):
+        assert status_of(stub) == "queued"
+
+    @pytest.mark.stub(pace=0, outcome="failed")
+    def test_failed(self, stub):
+        assert status_of(stub) == "failed"
+
+@pytest.mark.stub(outcom="failed")
+def test_wrong(stub):
+    pass
+
+@pytest.mark.stub("failed")
+def test_nameless(stub):
+    pass
+"""
+STARTED = f"""import os, sys
+open("started", "a").write("one ")
+os.execv({sys.executable!r}, [{sys.executable!r}, {str(ROOT / "app.py")!r}, *sys.argv[1:]])
+"""
 
 
 @pytest.fixture
@@ -100,44 +131,53 @@ def sections_of(output: str) -> dict[str, str]:
 def test_a_test_has_a_world_and_shows_its_requests_if_it_fails(
     team: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    team.makepyfile(test_team=TESTS)
-    node_id = "test_team.py::test_the_client_lists_once"
+    team.makepyfile(test_shop=TESTS)
+    node_id = "test_shop.py::test_the_client_lists_once"
     left = f"test_the_client_lists_once-{hashlib.sha256(node_id.encode()).hexdigest()[:12]}"
     with serving(make_stub(seed=SAMPLE_SEED, tokens=["s3cret", "dev-token"])) as port:
         url = f"http://127.0.0.1:{port}"
         monkeypatch.setenv("STUB_URL", f"{url}/")
         monkeypatch.setenv("STUB_TOKEN", "s3cret dev-token")
         call(url, "/v1/projects", token=f"s3cret.{left}")  # of a run that was killed
-        done = team.runpytest_inprocess(*PLUGIN, "--show-capture=no", "--tb=short")
+        done = team.runpytest_inprocess(*PLUGIN, "--show-capture=no")
         worlds = call(url, "/_stub/worlds", token="s3cret").json["worlds"]
-    output = done.stdout.str()
     done.assert_outcomes(passed=4, failed=3, errors=1)
     assert [each["name"] for each in worlds] == [""]
+    output = done.stdout.str()
+    assert f"\n{PRINTED}\n" in output
     assert sections_of(output) == SHOWN
     reason = "422 invalid_body: /status must be an integer from 200 to 599"
     assert f"StubError: POST /_stub/faults: {reason}" in output
     assert not {"s3cret", "urllib", "stub_fixture.py:"} & {*re.findall(r"\w+(?:\.py:)?", output)}
 
 
-(PRINTED,) = (block.text for block in BLOCKS if "- requests to the stub -" in block.text)
-PRINTING = f"""{HELPERS}
-def test_a_created_project_is_listed(stub):
-    assert ask(stub, "/v1/projects", b'{{"name": ""}}').json == {{}}
+def test_a_mark_has_options_for_a_test_also_beside_a_program_of_the_run(
+    team: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, live_url: str
+) -> None:
+    """Tests with the same options share a program, which has no verdict of its own."""
+    helpers, _, _ = TESTS.partition("def test_")
+    team.makepyfile(test_marked=helpers + MARKED, program=STARTED)
+    monkeypatch.setenv("STUB_URL", live_url)
+    monkeypatch.setenv("STUB_PROGRAM", "program.py")
+    monkeypatch.setenv("STUB_FAIL_ON", "missed")
+    done = team.runpytest_inprocess(*PLUGIN, "--strict-markers")
+    done.assert_outcomes(passed=3, errors=2)
+    output = done.stdout.str()
+    assert "\nthe stub takes no 'outcom': give cors_origin, " in output
+    assert "\nthe mark `stub` takes options by their names: outcome='failed'\n" in output
+    assert (team.path / "started").read_text("utf-8").split() == 2 * ["one"]
 
-def test_passing(stub):
-    assert ask(stub, "/v1/projects?page=1").json == {{"projects": []}}
-"""
 
-
-def test_a_failure_looks_as_it_is_printed_and_what_fail_on_finds_is_an_error(
+def test_without_a_program_around_it_the_run_starts_one_whose_findings_are_an_error(
     team: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    team.makepyfile(test_shop=PRINTING)
+    helpers, _, _ = TESTS.partition("def test_")
+    test = 'def test_it(stub): assert ask(stub, "/v1/projects?page=1").json == {"projects": []}'
+    team.makepyfile(test_it=f"{helpers}\n{test}")
     team.makeini("[pytest]\nstub_empty = true")
     monkeypatch.setenv("STUB_FAIL_ON", "unpromised")
     done = team.runpytest_inprocess(*PLUGIN)
-    done.assert_outcomes(passed=1, failed=1, errors=1)
-    assert f"\n{PRINTED}\n" in done.stdout.str()
+    done.assert_outcomes(passed=1, errors=1)
     assert "\nfinding: unpromised: listProjects: query parameter page " in done.stdout.str()
 
 
@@ -148,63 +188,8 @@ def test_a_token_that_is_not_that_of_the_running_program_is_a_sentence(
     monkeypatch.setenv("STUB_TOKEN", "wrong")
     team.makepyfile("def test_it(stub): pass")
     output = team.runpytest_inprocess(*PLUGIN).stdout.str()
-    _, _, shown = output.partition(" ERROR at setup of test_it ")
-    reason, _, _ = shown.partition("=== short test summary info")
-    expected = r"STUB_URL and STUB_TOKEN are not .*: 401 token_invalid: .*"
-    assert re.fullmatch(rf"_+\n{expected}\n=+ *", reason), output
-
-
-MARKED = f"""{HELPERS}
-pytestmark = pytest.mark.stub(pace=0)
-
-def status_of(stub):
-    made = ask(stub, "/v1/projects", b'{{"name": "a"}}').json
-    return ask(stub, f"/v1/deployments/{{made['latest_deployment_id']}}").json["status"]
-
-@pytest.mark.parametrize("number", [1, 2])
-@pytest.mark.stub(outcome="failed")
-def test_failed(stub, stub_program, number):
-    assert status_of(stub) == "failed"
-    assert stub.url != stub_program.url
-
-@pytest.mark.stub(outcome="canceled", pace=60)
-class TestMore:
-    def test_queued(self, stub):
-        assert status_of(stub) == "queued"
-
-    @pytest.mark.stub(pace=0, outcome="failed")
-    def test_failed(self, stub):
-        assert status_of(stub) == "failed"
-
-@pytest.mark.stub(outcom="failed")
-def test_wrong(stub):
-    pass
-
-@pytest.mark.stub("failed")
-def test_nameless(stub):
-    pass
-"""
-STARTED = f"""import os, sys
-open("started", "a").write("one ")
-os.execv({sys.executable!r}, [{sys.executable!r}, {str(ROOT / "app.py")!r}, *sys.argv[1:]])
-"""
-
-
-def test_a_mark_has_options_for_a_test_also_beside_a_program_of_the_run(
-    team: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, live_url: str
-) -> None:
-    """Tests with the same options share a program, which has no verdict of its own."""
-    team.makepyfile(test_marked=MARKED, program=STARTED)
-    monkeypatch.setenv("STUB_URL", live_url)
-    monkeypatch.setenv("STUB_PROGRAM", "program.py")
-    monkeypatch.setenv("STUB_FAIL_ON", "missed")
-    done = team.runpytest_inprocess(*PLUGIN, "--strict-markers")
-    done.assert_outcomes(passed=4, errors=2)
-    output = done.stdout.str()
-    assert "\nthe stub takes no 'outcom': give cors_origin, " in output
-    assert "\nthe mark `stub` takes options by their names: outcome='failed'\n" in output
-    assert "Traceback" not in output
-    assert (team.path / "started").read_text("utf-8").split() == 2 * ["one"]
+    reason = r"STUB_URL and STUB_TOKEN are not .*: 401 token_invalid: .*"
+    assert re.search(rf" ERROR at setup of test_it _+\n{reason}\n===", output), output
 
 
 INI = """[pytest]
@@ -258,13 +243,12 @@ def test_options_that_cannot_be_are_one_error_before_any_test(
         configured.parseconfigure(*PLUGIN, "--stub-seed=a b/seed.json")
     monkeypatch.setenv("STUB_URL", "http://127.0.0.1:1")
     with pytest.raises(pytest.UsageError) as raised:
-        configured.parseconfigure(*PLUGIN, "--stub-outcome=failed")
-    given = f"--outcome=failed --pace=0 --seed={configured.path}/a b/seed.json --strict"
-    text = str(raised.value)
-    assert text.startswith(f"the program at STUB_URL runs already: start it with `{given}`")
-    advice = re.findall(r"-o (\S+=\w*)", text)
-    overridden = [word for each in advice for word in ("-o", each)]
-    configured.parseconfigure(*PLUGIN, *overridden)
+        configured.parseconfigure(*PLUGIN)
+    start, given, _, advice, _ = str(raised.value).split("`")
+    assert start == "the program at STUB_URL runs already: start it with "
+    seed = f"--seed={configured.path}/a b/seed.json"
+    assert given == f"--outcome=canceled --outcome=* fails=failed --pace=0 {seed} --strict"
+    configured.parseconfigure(*PLUGIN, *advice.split())
 
 
 @pytest.mark.parametrize("is_named", [True, False])
@@ -273,7 +257,7 @@ def test_a_copy_takes_the_place_of_the_fixtures_and_has_the_options(
 ) -> None:
     """Whether an option names it or a conftest.py."""
     monkeypatch.delenv("STUB_PROGRAM")
-    shutil.copy(FIXTURE, team.path)
+    shutil.copy(ROOT / "docs" / "fixtures" / "stub_fixture.py", team.path)
     (team.path / "stub.pyz").write_text("import sys; sys.exit(f'copy: {sys.argv[1]}')", "utf-8")
     team.makepyfile("def test_it(stub): pass")
     if not is_named:
@@ -291,33 +275,20 @@ def test_a_fixture_of_a_plugin_of_the_team_wins(team: pytest.Pytester) -> None:
     team.runpytest_inprocess("-p", "own", *PLUGIN).assert_outcomes(passed=1)
 
 
-UNUSED = """
-import sys
-
-def test_without_a_stub(pytestconfig):
-    assert pytestconfig.pluginmanager.has_plugin("deployment_stub")
-    assert not {"flask", "waitress", "urllib.request", "http.client"} & {*sys.modules}
-"""
 TYPED = """
 from deployment_stub import Stub, StubError, World
 
-def test_typed(stub: World, stub_program: Stub) -> None:
-    numbers: list[int] = [each["number"] for each in stub.requests()]
+def test_typed(stub: World) -> None:
     with Stub(seed="seed.json", outcome=["failed"], pace=0) as started:
         world: World = started.world(stub.token)
-    assert issubclass(StubError, Exception)
-"""
-WRONG = """
     wrong: int = stub.requests()
     Stub(sed="seed.json")
 """
 
 
 @pytest.mark.slow
-def test_an_installation_has_the_plugin_the_types_and_the_command(tmp_path: Path) -> None:
-    """As docs/ci.md installs it, in an environment that has what the tests of this folder have."""
-    (recipe,) = blocks_like(r"\.venv/bin/pip install ")
-    (tmp_path / "test_shop.py").write_text(FILES["test_shop.py"], "utf-8")
+def test_an_installation_has_the_command_the_plugin_and_the_types(tmp_path: Path) -> None:
+    """As docs/ci.md installs it, in an environment with the packages of this one."""
     make = [sys.executable, "-m", "venv", "--without-pip", ".venv"]
     assert execute(make, tmp_path).returncode == 0
     (packages,) = (tmp_path / ".venv" / "lib").glob("*/site-packages")
@@ -326,23 +297,20 @@ def test_an_installation_has_the_plugin_the_types_and_the_command(tmp_path: Path
     pip = tmp_path / ".venv" / "bin" / "pip"
     pip.write_text('#!/bin/sh\nexec .venv/bin/python -m pip "$@"\n', "utf-8")
     pip.chmod(0o755)
-    alone = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_ADDOPTS": "-p deployment_stub"}
-    words = ["sh", "-ec", recipe.text]
-    done = execute(words, tmp_path, STUB=str(ROOT), **alone, PYTHONWARNINGS="default")
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "2 passed" in done.stdout
-    python = [f"{tmp_path}/.venv/bin/python", "-m"]
+    (recipe,) = blocks_like(r"\.venv/bin/pip install ")
+    (tmp_path / "test_shop.py").write_text(FILES["test_shop.py"], "utf-8")
+    python = ".venv/bin/python -m"
     # A worker of xdist has a part of the requests, and no verdict.
-    done = execute(
-        [*python, "pytest", "-p", "xdist", "-n2"], tmp_path, STUB_FAIL_ON="idle", **alone
-    )
+    workers = f"STUB_FAIL_ON=idle {python} pytest -p xdist -n 2"
+    alone = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_ADDOPTS": "-p deployment_stub"}
+    default = {"PYTHONWARNINGS": "default"}
+    words = ["sh", "-ec", f"{recipe.text}\n{workers}"]
+    done = execute(words, tmp_path, STUB=str(ROOT), **alone, **default)
     assert done.returncode == 0, done.stdout + done.stderr
-    (tmp_path / "test_unused.py").write_text(UNUSED, "utf-8")
-    done = execute([*python, "pytest", "test_unused.py"], tmp_path, STUB_PROGRAM="no.py", **alone)
-    assert done.returncode == 0, done.stdout + done.stderr
-    (tmp_path / "test_typed.py").write_text(TYPED + WRONG, "utf-8")
-    mypy = [*python, "mypy", "--strict", "--config-file=", "--cache-dir=.mypy", "test_typed.py"]
-    done = execute(mypy, tmp_path, PYTHONWARNINGS="default")
+    assert done.stdout.count("2 passed") == 2
+    (tmp_path / "test_typed.py").write_text(TYPED, "utf-8")
+    mypy = f"{python} mypy --strict --config-file= --cache-dir=.mypy test_typed.py"
+    done = execute(mypy.split(), tmp_path, **default)
     assert 'variable has type "int"' in done.stdout, done.stdout
     assert 'Unexpected keyword argument "sed" for "Stub"' in done.stdout
     assert "Found 2 errors " in done.stdout
