@@ -10,10 +10,9 @@ from cli.main import OTHER_VARIABLES
 from deployment_stub.pytest_options import ROWS
 from tests.conftest import ROOT
 from tests.contract import STUB, V1
-from tests.docs.documents import TEXTS, blocks_like
+from tests.docs.documents import TEXTS
 from tests.program import run
 
-PATH = r"(?<![\w/.])(?:(?:bench|tests|tools|docs|\.ci)/[\w./]*|requirements[\w-]*\.txt|app\.py)"
 README, CHOICES = TEXTS["README.md"], TEXTS["docs/choices.md"]
 
 
@@ -22,12 +21,6 @@ def anchors_of(text: str) -> set[str]:
     text = re.sub(r"^```.*?^```$", "", text, flags=re.DOTALL | re.MULTILINE)
     headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
     return {re.sub(r"[^\w -]", "", each.lower()).replace(" ", "-") for each in headings}
-
-
-def test_every_command_names_files_that_exist() -> None:
-    for block in blocks_like(""):
-        for path in re.findall(PATH, block.text):
-            assert (ROOT / path).exists(), block
 
 
 def test_every_link_leads_to_a_file_and_a_heading_that_exist() -> None:
