@@ -1,6 +1,5 @@
 """The class `Stub` of the distribution, which is that of the file that others copy."""
 
-import json
 import os
 import re
 import signal
@@ -103,37 +102,21 @@ def test_another_world_starts_anew_and_a_worker_has_its_own(
     other.reset()
 
 
-def test_it_serves_as_its_options_say_until_it_is_closed(tmp_path: Path) -> None:
-    """A list is an option that is repeated; none is left out by `False` and `None`."""
-    seed = tmp_path / "a seed.json"
-    seed.write_text('{"projects": [{"name": "of the seed"}]}', "utf-8")
-    outcome = ["*-fails=failed", "canceled"]
-    own = {"seed": seed, "strict": False, "freeze": None, "pace": 0, "outcome": outcome}
-    stub = Stub(environ=variables(STUB_HOST="192.0.2.1", STUB_PORT="x"), **own)
+def test_it_serves_until_it_is_closed_which_raises_what_fail_on_finds(tmp_path: Path) -> None:
+    """Unless its block has raised something; each program has a log of its own."""
+    judged = {"STUB_FAIL_ON": "violations", "STUB_LOG": str(tmp_path / "stub.jsonl")}
+    environ = variables(**judged, STUB_HOST="192.0.2.1", STUB_PORT="x")
+    stub = Stub(environ=environ, empty=True)
     assert stub.token == "dev-token"
-    assert names(stub) == ["of the seed"]
-    statuses = []
-    for name in ("shop", "shop-fails"):
-        made = ask(stub, "/v1/projects", json.dumps({"name": name}).encode()).json
-        path = f"/v1/deployments/{made['latest_deployment_id']}"
-        statuses.append(ask(stub, path).json["status"])
-    assert statuses == ["canceled", "failed"]
+    assert names(stub) == []
+    ask(stub, "/v2")
+    finding = r"ended: its status is 1\n[\s\S]*finding: violations: no operation: GET /v2 "
     with socket.create_connection(("127.0.0.1", port_of(stub.url)), timeout=30) as connection:
-        stub.close()
+        with pytest.raises(StubError, match=finding):
+            stub.close()
         assert connection.recv(1) == b""
     with pytest.raises(StubError, match=f"the stub at {stub.url} does not respond: "):
         stub.freeze()
-
-
-def test_a_finding_is_an_error_of_the_end_unless_the_block_has_one_and_each_log_is_its_own(
-    tmp_path: Path,
-) -> None:
-    environ = variables(STUB_FAIL_ON="violations", STUB_LOG=str(tmp_path / "stub.jsonl"))
-    stub = Stub(environ=environ)
-    ask(stub, "/v2")
-    finding = r"ended: its status is 1\n[\s\S]*finding: violations: no operation: GET /v2 "
-    with pytest.raises(StubError, match=finding):
-        stub.close()
     with pytest.raises(ZeroDivisionError), Stub(environ=environ) as stub:
         assert ask(stub, "/v3").status_code / 0
     files = sorted(tmp_path.iterdir(), key=lambda path: path.stat().st_mtime_ns)
@@ -143,15 +126,19 @@ def test_a_finding_is_an_error_of_the_end_unless_the_block_has_one_and_each_log_
 
 
 def test_what_cannot_start_says_why() -> None:
+    """A list is an option that is repeated; none is left out by `False` and `None`."""
     with pytest.raises(TypeError, match=r"the stub takes no 'sede': give cors_origin, .*, seed"):
         Stub(sede="seed.json")
     missing = r"there is no stub at /.+/no\.pyz: install .*, or set STUB_PROGRAM "
     with pytest.raises(StubError, match=missing):
         Stub(environ=variables(STUB_PROGRAM="no.pyz"))
+    outcome = ["*-fails=failed", "canceled"]
+    own = {"strict": False, "freeze": None, "empty": True, "outcome": outcome, "pace": "soon"}
     with pytest.raises(StubError) as raised:
-        Stub(environ=variables(), pace="soon")
+        Stub(environ=variables(), **own)
     first, *rest = str(raised.value).splitlines()
-    assert re.fullmatch(r"`.*app\.py --pace=soon` did not start: its status is 2", first)
+    words = re.escape("--empty --outcome=*-fails=failed --outcome=canceled --pace=soon")
+    assert re.fullmatch(rf"`.*app\.py {words}` did not start: its status is 2", first)
     assert rest == ["error: Invalid value for '--pace': 'soon' is not a valid number."]
 
 

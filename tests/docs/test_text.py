@@ -66,7 +66,7 @@ def test_every_option_and_variable_exists() -> None:
     variables = {f"STUB_{each[2:].replace('-', '_').upper()}" for each in options}
     variables |= {*OTHER_VARIABLES}
     options |= {f"--stub-{name.replace('_', '-')}" for name in ROWS}
-    other_tools = r"^```console\n.*?^```$"  # see tests/clients/test_sessions.py
+    other_tools = r"^```console\n.*?^```$"  # see tests/clients
     # What has options of its own: commands, servers, uvx and pytest.
     others = r"[ `]-- [\w.].*|-m pytest .*|uvx --from|bin/(?:flask|waitress-serve) .*"
     for name, text in TEXTS.items():
