@@ -171,7 +171,7 @@ def test_every_option_in_the_documentation_exists() -> None:
         if name == "CHANGELOG.md":  # which names those of other versions
             continue
         assert set(re.findall(r"STUB_[A-Z_]+", text)) <= variables, name
-        other_tools = r"^```console\n.*?^```$"  # see tests/clients/test_sessions.py
+        other_tools = r"^```console\n.*?^```$"  # see tests/clients/test_commands.py
         text = re.sub(other_tools, "", text, flags=re.DOTALL | re.MULTILINE)
         # What has options of its own: commands, servers, uvx and pytest.
         others = r"[ `]-- [\w.].*|-m pytest .*|uvx --from"
