@@ -12,7 +12,6 @@ import threading
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -216,14 +215,6 @@ def stub(app: Flask) -> FlaskClient:
 def names(client: FlaskClient) -> list[str]:
     """The names of the projects, as listed."""
     return [project["name"] for project in client.get("/v1/projects").json["projects"]]
-
-
-@contextmanager
-def unchanged(client: FlaskClient) -> Iterator[None]:
-    """What happens inside leaves the list as it was, byte for byte."""
-    before = client.get("/v1/projects").data
-    yield
-    assert client.get("/v1/projects").data == before
 
 
 def in_parallel(jobs: Sequence[Callable[[], Any]]) -> list[Any]:
