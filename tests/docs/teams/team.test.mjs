@@ -41,8 +41,8 @@ if (process.env.FAILING) {
 }
 
 if (process.env.HELD) {
-  test("held", async () => {
-    await writeFile(process.env.HELD, `${stub.url} ${stub.token} ${process.pid}`);
-    await new Promise(() => setInterval(() => {}, 1000));
+  test("killed", async () => {
+    await writeFile(process.env.HELD, stub.url);
+    process.kill(process.pid, "SIGKILL");
   });
 }

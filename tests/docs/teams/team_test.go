@@ -1,10 +1,10 @@
 package client
 
 import (
-	"fmt"
 	"net/http"
 	"os"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -92,10 +92,9 @@ func TestInvalid(t *testing.T) {
 	}
 }
 
-func TestHeld(t *testing.T) {
+func TestKilled(t *testing.T) {
 	if path := os.Getenv("HELD"); path != "" {
-		s := stub.New(t)
-		os.WriteFile(path, []byte(fmt.Sprint(s.URL, " ", s.Token, " ", os.Getpid())), 0o600)
-		time.Sleep(time.Hour)
+		os.WriteFile(path, []byte(stub.New(t).URL), 0o600)
+		syscall.Kill(os.Getpid(), syscall.SIGKILL)
 	}
 }
