@@ -77,19 +77,13 @@ def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.Tes
     return report
 
 
-def is_there(name: str) -> bool:
-    """Whether this machine has a tool, or what else a test needs."""
-    if name in OTHER_NEEDS:
-        return OTHER_NEEDS[name]()
+def needs(*names: str) -> None:
+    """Skip a test if this machine lacks a tool, or what else it needs."""
     own = Path(sys.executable).parent  # where pip has put tools
     path = f"{own}:{os.environ['PATH']}:/usr/sbin"  # where Debian has nginx
-    return shutil.which(name, path=path) is not None
-
-
-def needs(*names: str) -> None:
-    """Skip a test if this machine lacks one of these."""
     for name in names:
-        if not is_there(name):
+        is_there = OTHER_NEEDS[name]() if name in OTHER_NEEDS else shutil.which(name, path=path)
+        if not is_there:
             pytest.skip(f"there is no {name} here: .ci/run installs all that the tests need")
 
 
