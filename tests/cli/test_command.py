@@ -225,7 +225,7 @@ IMPORTS = [
 ]
 
 
-@pytest.mark.parametrize(("program", "name", "code"), IMPORTS)
+@pytest.mark.parametrize(("program", "name", "code"), IMPORTS, ids=["callback", "import"])
 def test_ctrl_c_during_the_imports_ends_quietly(
     tmp_path: Path, program: list[str], name: str, code: str
 ) -> None:
