@@ -10,7 +10,6 @@ import json
 import os
 import re
 import secrets
-import shutil
 import signal
 import subprocess
 import sys
@@ -31,6 +30,7 @@ pytestmark = [pytest.mark.process, pytest.mark.slow, pytest.mark.xdist_group("im
 
 # The official base is this Debian, too, whose own Python has the same minor version.
 DEBIAN = "trixie"
+PACKAGES = "base-files,coreutils,dash,python3-pip,util-linux"
 BASE = re.findall(r"^FROM (\S+)", (ROOT / "Dockerfile").read_text("utf-8"), re.MULTILINE)[0]
 CERTIFICATES = "/etc/ssl/certs/ca-certificates.crt"
 TOKEN = "a-token-of-my-own"
@@ -108,7 +108,7 @@ def secret_options(options: dict[str, str], folder: Path) -> list[str]:
 @pytest.fixture(scope="module")
 def image(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Image]:
     """Built with what pip has on this machine: its configuration, certificates and constraints."""
-    needs("buildah", "debootstrap", "unshare", "root")
+    needs("buildah", "mmdebstrap", "unshare", "root")
     # Not in /tmp, which may be in memory.
     with TemporaryDirectory(dir="/var/tmp", prefix="image-") as folder:
 
@@ -125,10 +125,10 @@ def image(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Image]:
 
 def built(buildah: Callable[..., str], secret: Path) -> Image:
     container = buildah("from", "scratch")
-    tree = buildah("mount", container)
-    printed(["debootstrap", "--variant=minbase", "--include=python3-pip", DEBIAN, tree])
-    for cache in Path(tree, "usr").rglob("__pycache__"):  # which the official base has not
-        shutil.rmtree(cache)
+    # Its packages are unpacked and not set up, which would write the bytecode of Python's modules:
+    # the official base has none.
+    base = ["mmdebstrap", "--quiet", "--variant=extract", f"--include={PACKAGES}", DEBIAN]
+    printed([*base, buildah("mount", container)])
     buildah("commit", "--rm", container, BASE)
     options = ["--pull-never", "--format", "docker", "--isolation", "chroot"]
     # Newer versions of buildah raise these, which nobody may in a container.
