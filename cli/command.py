@@ -30,11 +30,12 @@ class Command:
     end when the server has failed.
     """
 
-    grace = 5.0
-
-    def __init__(self, words: Sequence[str], environ: Mapping[str, str]) -> None:
+    def __init__(
+        self, words: Sequence[str], environ: Mapping[str, str], *, grace: float = 5.0
+    ) -> None:
         self._words = words
         self.environ = {**environ}
+        self._grace = grace
         self._process: subprocess.Popen[bytes] | None = None  # of the latest run
         self._shares_terminal = False
         self._thread: threading.Thread | None = None
@@ -117,7 +118,7 @@ class Command:
             if process and process.poll() is None:
                 self._send(number)
             if self._thread:
-                self._thread.join(self.grace)
+                self._thread.join(self._grace)
 
     def _forward(self, number: int, frame: FrameType | None) -> None:
         """Pass the first signal on. A second one ends the command and this process."""

@@ -1,7 +1,7 @@
 """--probe: runs a command with what may vary, and with what may fail; see `probe_report.py`."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from tempfile import TemporaryFile
@@ -19,7 +19,9 @@ from .log import Log
 from .options import Settings
 from .stderr import say
 
+HANG = 30.0  # seconds: the least after which a varied run hangs
 HANG_FACTOR = 5  # of the plain run's seconds
+PAUSE = 0.1  # seconds in which the last requests of an ended run arrive
 STILL = 5.0  # seconds in which the server sees that the clients have closed
 SHOWN_LINES = 20  # of a run's output on the terminal
 
@@ -130,14 +132,19 @@ class Probe:
     """Runs the command plain, then with each axis of grease, then with each failure.
 
     `new_app` makes the app of a run with other options of the stub. `worlds` are those of the plain
-    run. In seconds: `hang` is the least time after which a varied run hangs, and `pause` the time
-    in which the last requests of an ended run arrive.
+    run. `clock` returns seconds, and `sleep` waits for some.
     """
 
-    hang = 30.0
-    pause = 0.1
-
-    def __init__(self, command: Command, settings: Settings, log: Log, new_app: NewApp) -> None:
+    def __init__(
+        self,
+        command: Command,
+        settings: Settings,
+        log: Log,
+        new_app: NewApp,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
         self._plain_failures = Failures()
         self._plain_app = new_app(failures=self._plain_failures)
         self.served = Served(self._plain_app)
@@ -150,6 +157,8 @@ class Probe:
         self._command = command
         self._log = log
         self._new_app = new_app
+        self._clock = clock
+        self._sleep = sleep
         self._late = 0  # requests that had come between two runs when the latest run ended
 
     def run(self) -> int:
@@ -192,11 +201,11 @@ class Probe:
 
     def _wait_for_end(self, failures: Failures) -> None:
         """Wait for the requests that failed: the server sees late that a client has closed."""
-        latest = time.monotonic() + STILL
-        while time.monotonic() < latest:
+        latest = self._clock() + STILL
+        while self._clock() < latest:
             if all(attempt.ended for attempt in failures.met.values()):
                 return
-            time.sleep(self.pause)
+            self._sleep(PAUSE)
 
     def _try_axis(self, name: str) -> None:
         """Run the command with an axis; repeat a break, and find the parts that break."""
@@ -264,16 +273,16 @@ class Probe:
         """Run the command, end what it leaves in its group, and look for late requests."""
         limit = self._limit(name)
         met_late = self.served.late > self._late
-        started = time.monotonic()
+        started = self._clock()
         self.served.app = app
         # The plain run has the terminal, and needs no file.
         with TemporaryFile() if self.plain else nullcontext() as file:
             status = self._command.run(file, limit, STUB_PROBE_RUN=name)
-            seconds = time.monotonic() - started
+            seconds = self._clock() - started
             self._command.kill_group()
             self.served.app = None
             self._late = self.served.late
-            time.sleep(self.pause)
+            self._sleep(PAUSE)
             written = b""
             if file:
                 file.seek(0)
@@ -299,7 +308,7 @@ class Probe:
         """The seconds after which a run hangs; the plain one has as many as it takes."""
         if not self.plain:
             return None
-        limit = max(self.hang, HANG_FACTOR * self.plain.seconds)
+        limit = max(HANG, HANG_FACTOR * self.plain.seconds)
         if name == STALLED:
             limit += Failures.stall * len(self.worlds.common.contract.operation_ids)
         return limit

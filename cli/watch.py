@@ -16,6 +16,8 @@ from .files import warnings_of_mode, watched, with_files, with_tokens
 from .options import Settings
 from .stderr import say, say_error
 
+PAUSE = 0.2  # seconds between two looks at the files
+
 Stamp = tuple[int, int, int]  # the time of a change, the size, and the number of the file
 Stamps = dict[Path, Stamp | None]
 
@@ -25,10 +27,8 @@ class Watch:
 
     `given` are the settings without what is in the files, and `stamps` those of the files before
     they were read for the app. `new_app` makes an app of settings. `failure` is what has ended the
-    watch, and the server with it. `pause` is the number of seconds between two looks at the files.
+    watch, and the server with it.
     """
-
-    pause = 0.2
 
     def __init__(
         self,
@@ -42,6 +42,7 @@ class Watch:
         self._served = served
         self._given = given
         self._read = stamps
+        self._previous = stamps
         self._new_app = new_app
         self._redactor = redactor
         self._has_ended = threading.Event()
@@ -51,7 +52,8 @@ class Watch:
 
         def run() -> None:
             try:
-                self._run()
+                while not self._has_ended.wait(PAUSE):
+                    self.look()
             except Exception as error:  # which the main thread raises
                 self.failure = error
                 stop()
@@ -61,16 +63,18 @@ class Watch:
     def end(self) -> None:
         self._has_ended.set()
 
-    def _run(self) -> None:
-        """Read what has changed once it stays as it is: before, it may not be written whole."""
-        previous = self._read
-        while not self._has_ended.wait(self.pause):
-            current = stamps_of(self._given)
-            if current == previous != self._read:
-                changed = [path for path in current if current[path] != self._read[path]]
-                self._read = current
-                self._read_changed(changed)
-            previous = current
+    def look(self) -> None:
+        """Read what has changed, if it is as it was at the previous look.
+
+        Before, it may not be written whole.
+        """
+        current = stamps_of(self._given)
+        previous = self._previous
+        self._previous = current
+        if current == previous != self._read:
+            changed = [path for path in current if current[path] != self._read[path]]
+            self._read = current
+            self._read_changed(changed)
 
     def _read_changed(self, changed: list[Path]) -> None:
         try:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from redis_store import RedisStores
     from tests.redis_server import RedisServer
 
-pytest_plugins = ["tests.stores"]  # which has fixtures, and imports this file
+pytest_plugins = ["pytester", "tests.stores"]  # which has fixtures, and imports this file
 ROOT = Path(__file__).parent.parent
 NODE_MODULES = ROOT / "tests" / "clients" / "node_modules"  # that `npm ci` has made there
 JARS = Path("/usr/share/java")  # where Debian has JUnit

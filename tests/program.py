@@ -17,31 +17,6 @@ from tests.conftest import ROOT
 
 READY = "listening on "
 
-# A program whose view takes all file descriptors from the process: poll() fails from then on.
-FAILING = """
-import os, resource, sys
-from cli.main import main
-from flask import Flask
-
-def create_stub(options):
-    app = Flask("failing")
-
-    @app.get("/fail")
-    def fail():
-        _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (0, hard))
-        return "soon"
-
-    return app
-
-sys.exit(main(create_stub, sys.argv[1:], os.environ, sys.stdout, sys.stderr))
-"""
-# Starts a Python that can write nothing to a file.
-WITHOUT_FILES = """
-import os, resource, sys
-resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
-os.execv(sys.executable, [sys.executable, *sys.argv[1:]])
-"""
 # A COMMAND that asks for all that the program serves from its files, and for what it stores.
 CLIENT = """
 import json, os, sys

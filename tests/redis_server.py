@@ -2,10 +2,9 @@
 
 import signal
 import subprocess
-from contextlib import suppress
 from tempfile import TemporaryDirectory
 
-from redis import Redis, RedisError
+from redis import Redis
 
 from tests.wire import free_port
 
@@ -15,7 +14,7 @@ class RedisServer:
 
     process: "subprocess.Popen[bytes]"
 
-    def __init__(self, *options: str) -> None:
+    def __init__(self) -> None:
         self._folder = TemporaryDirectory(dir="/tmp", prefix="redis-")
         self.port = free_port()
         self.url = f"redis://127.0.0.1:{self.port}/0"
@@ -23,32 +22,26 @@ class RedisServer:
         self.client = Redis(unix_socket_path=self.socket)  # is certainly this server
         self._command = ["redis-server", "--port", str(self.port), "--bind", "127.0.0.1"]
         self._command += ["--dir", self._folder.name, "--unixsocket", self.socket, "--save", ""]
-        self._command += options
         self.start()
 
     def start(self) -> None:
-        """Returns when it responds."""
-        self.process = subprocess.Popen(self._command, stdout=subprocess.DEVNULL)
-        while self.process.poll() is None:
-            with suppress(RedisError):
-                self.client.ping()
-                return
-        raise RuntimeError("Redis does not start")
+        """Returns when it listens."""
+        self.process = subprocess.Popen(self._command, stdout=subprocess.PIPE)
+        assert self.process.stdout
+        with self.process.stdout as log:  # which it can do without from then on
+            printed = b""
+            while b"eady to accept connections" not in printed:
+                line = log.readline()
+                assert line, f"Redis does not start: {printed.decode()}"
+                printed += line
 
     def kill(self) -> None:
         self.process.kill()
         self.process.wait()
 
-    def pause(self) -> None:
-        """It keeps its connections and responds to nothing."""
-        self.process.send_signal(signal.SIGSTOP)
-
-    def resume(self) -> None:
-        self.process.send_signal(signal.SIGCONT)
-
     def clear(self) -> None:
         """Whatever a test did to it: it runs, responds, and is empty."""
-        self.resume()
+        self.process.send_signal(signal.SIGCONT)
         if self.process.poll() is not None:
             self.start()
         self.client.config_set("maxmemory", 0)

@@ -1,9 +1,10 @@
 """What the stub responds to a large table of requests, as recorded: the files of `replayed/`.
 
 A file is a scenario. Its first line has the options of the app, of which `like` is a profile or the
-name of one in `services/`; each further line has a request and its response, or `advance`, the
-seconds by which the clock of the machine goes on. To add a request, write a line with its `send`
-alone. To record the responses anew, run
+name of one in `services/`, and `failures` the name of a failure with the requests of the plain run.
+Each further line has a request and its response, followed by the seconds that it was delayed, if it
+was; or `advance`, the seconds by which the clock of the machine goes on. To add a request, write a
+line with its `send` alone. To record the responses anew, run
 
     .venv/bin/python -m tests.replayed
 
@@ -21,6 +22,7 @@ from flask import Flask
 from werkzeug.test import create_environ, run_wsgi_app
 
 from profiles.profile import make_profile
+from stub.failures import Failures
 from stub.grease.axes import parse_axes
 from stub.seed import sample_of
 from tests.conftest import BEARER, START, Clock, make_stub, seed_of
@@ -29,12 +31,12 @@ from tests.stores import ids_counted_by_prefix
 
 FOLDER = Path(__file__).parent / "replayed"
 SCENARIOS = sorted(path.stem for path in FOLDER.glob("*.jsonl"))
-LONG = 1200  # characters of a body, of which the file has the digest alone
+LONG = 4000  # characters of a body, of which the file has the digest alone
 USUAL = {"Cache-Control": "no-store", "Content-Type": "application/json"}
 
 
 def make_app(given: dict[str, Any], clock: Clock, **more: Any) -> Flask:
-    """The app of a scenario; its responses depend on the requests alone."""
+    """The app of a scenario; its responses depend on the requests alone, and it never waits."""
     options: dict[str, Any] = {"freeze": START, **given, **more}
     like = given.get("like")
     profile = make_profile(DOCUMENTS[like] if isinstance(like, str) else like) if like else None
@@ -46,8 +48,19 @@ def make_app(given: dict[str, Any], clock: Clock, **more: Any) -> Flask:
     options.pop("runs", None)
     if "grease" in given:
         options["grease"] = parse_axes(given["grease"])
-    new_id = ids_counted_by_prefix()
-    return make_stub(clock=clock, new_id=new_id, sleep=lambda seconds: None, **options)
+    if "failures" in given:
+        options["failures"] = failures_after(*given["failures"])
+    options = {"sleep": lambda seconds: None, **options}
+    return make_stub(clock=clock, new_id=ids_counted_by_prefix(), **options)
+
+
+def failures_after(name: str, *plain_requests: list[Any]) -> Failures:
+    """The failures of a run that comes after a plain one."""
+    plain = Failures()
+    app = make_app({}, Clock(), failures=plain)
+    for send in plain_requests:
+        response_to(app, send)
+    return Failures(name, plain)
 
 
 def play(
@@ -56,14 +69,18 @@ def play(
     """The lines of a scenario, with the responses of a new app, which `change` may change."""
     given, *steps = lines
     clock = Clock()
-    app = change(make_app(given, clock, **more))
+    waits: list[float] = []
+    app = change(make_app(given, clock, sleep=waits.append, **more))
     played = [given]
     for step in steps:
         if "advance" in step:
             clock.advance(step["advance"])
             played.append(step)
         else:
-            played.append({"send": step["send"], "got": response_to(app, step["send"])})
+            status, unusual, text = response_to(app, step["send"])
+            got = [status, unusual, shortened(text), *waits]
+            waits.clear()
+            played.append({"send": step["send"], "got": got})
     return played
 
 
@@ -75,6 +92,8 @@ def response_to(app: Flask, send: list[Any]) -> list[Any]:
     raw = body.encode("latin-1") if isinstance(body, str) else json.dumps(body).encode()
     headers = {**BEARER, **({"Content-Type": "application/json"} if raw else {}), **headers}
     environ = create_environ(target, method=method, data=raw, headers=headers)
+    if "Content-Length" in headers:  # another than that of the body
+        environ["CONTENT_LENGTH"] = headers["Content-Length"]
     chunks, status, sent = run_wsgi_app(app, environ)  # no client stands between
     fields = sent.to_wsgi_list()
     data = re.sub(rb'"instance": "\w+"', b'"instance": "random"', b"".join(chunks))
@@ -83,11 +102,20 @@ def response_to(app: Flask, send: list[Any]) -> list[Any]:
     unusual += [[name, None] for name in USUAL if name not in sent]
     if ["Content-Length", str(len(data))] in unusual:
         unusual.remove(["Content-Length", str(len(data))])
-    text = re.sub(r'"ms": [0-9.]+', '"ms": 0', data.decode("latin-1"))  # where a clock runs
-    if len(text) > LONG:
-        digest = hashlib.sha256(text.encode("latin-1")).hexdigest()
-        text = f"sha256 {digest}"
+    text = re.sub(r'"ms": ([0-9.]+)', whole_seconds, data.decode("latin-1"))
     return [status, unusual, text]
+
+
+def shortened(text: str) -> str:
+    if len(text) <= LONG:
+        return text
+    digest = hashlib.sha256(text.encode("latin-1")).hexdigest()
+    return f"sha256 {digest}"
+
+
+def whole_seconds(found: re.Match[str]) -> str:
+    """Of a duration, which is that of a delay where the clock runs."""
+    return f'"ms": {float(found[1]) // 1000 * 1000:.0f}'
 
 
 def read(name: str) -> list[dict[str, Any]]:

@@ -1,7 +1,6 @@
 """Stores for tests: every implementation, and records for them."""
 
 import itertools
-import time
 from collections import defaultdict
 from collections.abc import Callable
 from datetime import timedelta
@@ -84,30 +83,22 @@ def ids_counted_by_prefix() -> MakeId:
     return lambda prefix, *rest: sources[prefix](prefix, *rest)
 
 
-class SlowId(str):
-    """Its hashing waits, and threads switch: the window between two steps of a method is wide."""
-
-    def __hash__(self) -> int:
-        time.sleep(0.001)
-        return super().__hash__()
+STORES = ["memory", pytest.param("redis", marks=pytest.mark.process)]
+"""The stores of a world."""
 
 
-STORES = [WorldStore, pytest.param("RedisStore", marks=pytest.mark.process)]
-"""The stores of a world; the first is the model of the others."""
+def maker_of(request: pytest.FixtureRequest, clock: Clock) -> MakeStore:
+    """What makes new stores of the implementation that a fixture has as its parameter."""
+    options = {**DEFAULTS, "clock": clock, "ids": counting_ids(), "max_projects": 3}
+    if request.param == "memory":
+        return partial(WorldStore, **options)
+    redis, numbers = request.getfixturevalue("redis_stores"), itertools.count()
+    return lambda **more: make_shared(redis, f"w{next(numbers)}", **options | more)
 
 
 @pytest.fixture(params=STORES)
-def implementation(request: pytest.FixtureRequest) -> MakeStore:
-    """Makes stores of one implementation; each store is new."""
-    if request.param == "RedisStore":
-        redis, numbers = request.getfixturevalue("redis_stores"), itertools.count()
-        return lambda **options: make_shared(redis, f"w{next(numbers)}", **options)
-    return lambda **options: request.param(**DEFAULTS | options)
-
-
-@pytest.fixture
-def make_store(implementation: MakeStore, clock: Clock) -> MakeStore:
-    return partial(implementation, clock=clock, ids=counting_ids(), max_projects=3)
+def make_store(request: pytest.FixtureRequest, clock: Clock) -> MakeStore:
+    return maker_of(request, clock)
 
 
 @pytest.fixture
@@ -115,14 +106,10 @@ def store(make_store: MakeStore) -> StubStore:
     return make_store()
 
 
-@pytest.fixture(params=["MemoryStore", *STORES])
+@pytest.fixture(params=["service", *STORES])
 def plain_store(request: pytest.FixtureRequest, clock: Clock) -> PlainStore:
     """Every implementation of `Store`."""
-    if request.param == "MemoryStore":
+    if request.param == "service":
         numbers = itertools.count(1)
         return MemoryStore(clock, lambda prefix: f"{prefix}_{next(numbers)}", max_projects=3)
-    options: dict[str, Any] = {**DEFAULTS, "max_projects": 3}
-    if request.param is WorldStore:
-        return WorldStore(clock, counting_ids(), **options)
-    redis = request.getfixturevalue("redis_stores")
-    return make_shared(redis, "plain", clock, counting_ids(), **options)
+    return maker_of(request, clock)()

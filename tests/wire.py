@@ -2,7 +2,6 @@
 
 import json
 import secrets
-import select
 import socket
 from contextlib import suppress
 from dataclasses import dataclass
@@ -107,16 +106,7 @@ class Connection:
             return not self.unread and not self.more()
         return True
 
-    def is_readable(self) -> bool:
-        poll = select.poll()  # select() does not take a descriptor above 1023
-        poll.register(self.sock, select.POLLIN)
-        return bool(poll.poll(0))
-
-    def is_silent(self) -> bool:
-        """Whether nothing has come from the server, not even the end, since the last wait."""
-        return not (self.unread or self.is_readable())
-
-    def assert_rejected(self, status: int, code: str, *, head: bool = False) -> None:
+    def assert_rejected(self, status: int, code: str, *, head: bool = False) -> Reply:
         """The next response is an error of the server's own, which ends the connection."""
         reply = self.reply(head=head)
         assert reply.version == "HTTP/1.1"
@@ -124,6 +114,7 @@ class Connection:
         assert_problem(reply, status, code, head=head)
         assert SECRET not in reply.data.decode()
         assert self.closed()
+        return reply
 
 
 def port_of(url: str) -> int:

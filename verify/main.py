@@ -3,6 +3,7 @@
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 from profiles.profile import Profile
@@ -161,7 +162,7 @@ def why_no_template(log: Log) -> str:
 
 def case_of(log: Log, seen: Observation) -> Case:
     """The comparison with the plain stub, and what else the parts are judged by."""
-    ours = expected(None, sends_more(seen.way))
+    ours = expected_by_contract(sends_more(seen.way))
     return Case(
         contract=Contract(json.loads(read_file("openapi.json"))),
         log=log,
@@ -170,6 +171,12 @@ def case_of(log: Log, seen: Observation) -> Case:
         ours=compare(ours, ours),
         rules=rules_of(log, seen.way),
     )
+
+
+@cache
+def expected_by_contract(sends_own_member: bool) -> Observation:
+    """What the script sees of the stub without a profile: the same for each log."""
+    return expected(None, sends_own_member)
 
 
 def expected(like: Profile | None, sends_own_member: bool) -> Observation:

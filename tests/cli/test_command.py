@@ -1,91 +1,57 @@
 """`app.py -- COMMAND`: the program serves for a command, and exits with its status."""
 
+import json
 import os
+import resource
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
+from functools import partial
 from pathlib import Path
 
 import pytest
 from flask import Flask
 
+from cli.command import Command
 from stub import Options, create_stub
-from tests.program import FAILING, finished, process, run
+from tests.cli.conftest import has_ended, script
+from tests.conftest import eventually
+from tests.program import CLIENT, finished, process, run
 
 pytestmark = pytest.mark.process
 
 Capture = pytest.CaptureFixture[str]
 
-# Lets the server fail, and ends at no SIGTERM.
-CALLS_IT = """
-import os, signal, urllib.request
-signal.signal(signal.SIGTERM, lambda number, frame: print("SIGTERM", flush=True))
-print(os.getpid(), flush=True)
-try:
-    urllib.request.urlopen(os.environ["STUB_URL"] + "/fail", timeout=1)
-except OSError:
-    pass
-signal.alarm(40)
-while True:
-    signal.pause()
-"""
+SHOWS = "import json, os, sys; print(json.dumps([sys.argv[1:], dict(os.environ)]))"
 
 
-def test_the_command_has_its_own_words_the_environment_and_the_first_token(capfd: Capture) -> None:
-    env = {"STUB_TOKEN": "one two", "OTHER": "kept", "STUB_URL": "http://elsewhere"}
+def test_the_command_has_its_words_and_its_variables(capfd: Capture) -> None:
+    env = {
+        "STUB_TOKEN": "team=one-token two",
+        "STUB_URL": "http://elsewhere",
+        "STUB_ENV": "FROM_LIST={port}\nTWICE=1\nTWICE=2 {token}.job",
+        "OTHER": "kept",
+        "PYTHONUTF8": "1",
+    }
     words = ["a b", "$HOME", "*", "--", "--port", "", "'", "ü"]
-    code = "import os, sys; print(*map(os.environ.get, ['STUB_URL', 'STUB_TOKEN', 'OTHER']));"
-    done = run(
-        "--", sys.executable, "-X", "utf8", "-c", f"{code} print(sys.argv[1:])", *words, env=env
-    )
+    done = run("--", sys.executable, "-c", SHOWS, *words, env=env)
     url = done.stderr.splitlines()[0].removeprefix("listening on ")
-    assert capfd.readouterr().out == f"{url} one kept\n{words}\n"
+    found, variables = json.loads(capfd.readouterr().out)
+    assert found == words
+    shown = [variables[name] for name in ("STUB_URL", "STUB_TOKEN", "OTHER", "TWICE")]
+    assert shown == [url, "one-token", "kept", "2 one-token.job"]
+    assert url.endswith(f":{variables['FROM_LIST']}")
+    options = ["--env", 'JSON={"url": "{url}/v1", "a": {}}', "--env", "STUB_URL=x", "--env", "E="]
+    run(*options, "--", sys.executable, "-c", SHOWS)
+    _, variables = json.loads(capfd.readouterr().out)
+    assert json.loads(variables["JSON"])["url"].endswith("/v1")
+    assert (variables["STUB_URL"], variables["E"]) == ("x", "")
 
 
-FILLED = {
-    "API_URL": ("{url}/v1", "{url}/v1"),
-    "API_TOKEN": ("{token}.job", "one-token.job"),
-    "JSON": ('{"port": {port}, "a": {}}', '{"port": {port}, "a": {}}'),
-    "PLAIN": (" $HOME=1 ", " $HOME=1 "),
-    "EMPTY": ("", ""),
-}
-
-
-def test_a_variable_of_the_command_has_the_url_the_token_and_the_port(capfd: Capture) -> None:
-    options = [f"--env={name}={value}" for name, (value, _) in FILLED.items()]
-    code = f"import os; print(os.environ['STUB_URL'], *map(os.environ.get, {[*FILLED]}), sep='|')"
-    run("--token", "team=one-token", *options, "--", sys.executable, "-c", code)
-    url, *values = capfd.readouterr().out.removesuffix("\n").split("|")
-    port = url.rpartition(":")[2]
-    expected = [text.replace("{url}", url).replace("{port}", port) for _, text in FILLED.values()]
-    assert values == expected
-
-
-def test_a_variable_of_the_command_wins_over_the_others(capfd: Capture) -> None:
-    words = ("--", "sh", "-c", 'echo "$STUB_URL $A $B"')
-    env = {"A": "ours", "B": "ours", "STUB_ENV": "STUB_URL=x\nB=1\nB=2 {token}"}
-    run(*words, env=env)
-    run("--env", "A=1", *words, env={**env, "STUB_URL": "ours"})
-    first, second = capfd.readouterr().out.splitlines()
-    assert first == "x ours 2 dev-token"
-    assert second.endswith(" 1 ours")
-
-
-def test_the_standard_streams_are_the_commands_own() -> None:
-    text = 10_000 * "0123456789abcdef\n"
-    words = ("--quiet", "--", "sh", "-c", "cat; echo said >&2")
-    with process("app.py", *words, stdin=subprocess.PIPE) as running:
-        stdout, stderr = running.communicate(text, timeout=20)
-    assert stdout == text
-    said = [line for line in stderr.splitlines() if not line.startswith(("listening", "warning"))]
-    assert said == ["said"]  # a thread writes the others
-
-
-def test_a_port_that_is_given_is_used_and_else_a_free_one(capfd: Capture) -> None:
-    run("--", "sh", "-c", 'echo "$STUB_URL"')
-    assert not capfd.readouterr().out.endswith(":8080\n")
+def test_a_port_that_is_given_is_used_and_else_a_free_one() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
         done = run("--", "true", env={"STUB_PORT": port})
@@ -94,15 +60,35 @@ def test_a_port_that_is_given_is_used_and_else_a_free_one(capfd: Capture) -> Non
     assert "Give another --port" in done.stderr
 
 
-# The program as PID 1 of a container: what others leave becomes its own (PR_SET_CHILD_SUBREAPER).
+def test_its_status_is_that_of_a_shell_and_what_it_leaves_still_runs(capfd: Capture) -> None:
+    for words, status, said in (
+        (["no-such-command"], 127, "error: no-such-command: No such file or directory\n"),
+        (["/etc/passwd"], 126, "error: /etc/passwd: Permission denied\n"),
+        (["sh", "-c", "kill -KILL $$"], 128 + signal.SIGKILL, ""),
+        (["sh", "-c", "sleep 60 & echo $!; exit 3"], 3, ""),
+    ):
+        done = run("--", *words)
+        assert (done.status, said in done.stderr) == (status, True)
+    os.kill(int(capfd.readouterr().out), signal.SIGKILL)
+
+
+def test_a_run_with_a_limit_is_ended_with_its_group() -> None:
+    with tempfile.TemporaryFile() as file:
+        command = Command(["sh", "-c", "sleep 60 & echo $!; sleep 60"], os.environ)
+        assert command.run(file, 1.0) == 128 + signal.SIGKILL
+        file.seek(0)
+        pid = file.read().decode()
+    eventually(partial(has_ended, pid.strip()))
+
+
+# The process is PID 1 of a container: what others leave becomes its own (PR_SET_CHILD_SUBREAPER).
 AS_PID_1 = """
 import ctypes, os, sys
-from cli.main import main
-from stub import create_stub
+from cli.command import Command
 
 ctypes.CDLL(None).prctl(36, 1)
 os.getpid = lambda: 1
-sys.exit(main(create_stub, sys.argv[1:], os.environ, sys.stdout, sys.stderr))
+sys.exit(Command(sys.argv[1:], os.environ).run())
 """
 # Leaves ten processes, and waits until they are gone: a zombie would be there.
 LEAVES = """
@@ -117,33 +103,58 @@ sys.exit(7 + len(left))
 
 
 def test_pid_1_reaps_what_others_left_and_has_the_status_of_its_command() -> None:
-    done = finished("-c", AS_PID_1, "--", sys.executable, "-S", "-c", LEAVES)
+    done = finished("-c", AS_PID_1, sys.executable, "-S", "-c", LEAVES)
     assert done.status == 7, done.stderr
     assert "Traceback" not in done.stderr
 
 
-def test_a_command_that_cannot_be_run_is_one_line() -> None:
-    not_found, not_permitted = run("--", "no-such-command"), run("--", "/etc/passwd")
-    assert (not_found.status, not_permitted.status) == (127, 126)
-    assert "error: no-such-command: No such file or directory\n" in not_found.stderr
-    assert "error: /etc/passwd: Permission denied\n" in not_permitted.stderr
+# What fails beside the command
 
 
-def test_a_command_that_a_signal_ends_has_the_status_of_a_shell(capfd: Capture) -> None:
-    assert run("--", "sh", "-c", "kill -KILL $$").status == 128 + signal.SIGKILL
-    assert run("--", "sh", "-c", "sleep 60 & echo $!").status == 0
-    os.kill(int(capfd.readouterr().out), signal.SIGKILL)  # what it leaves still runs
+# Lets the server fail, and waits for a signal.
+FAILS = """
+signal.signal(signal.SIGTERM, lambda *_: os._exit(os.write(1, b'SIGTERM')))
+try:
+  call('/')
+except Exception:
+  pass
+signal.pause()
+"""
 
 
-def test_the_command_is_ended_when_the_server_fails() -> None:
-    words = ("--quiet", "--", sys.executable, "-c", CALLS_IT)
-    a_while = "from cli.command import Command; Command.grace = 0.5"
-    done = finished("-c", f"{a_while}\n{FAILING}", *words)
+def test_the_command_is_ended_when_the_server_fails(capfd: Capture) -> None:
+    """Its app takes all file descriptors from the process: poll() fails from then on."""
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+
+    def create_failing(options: Options) -> Flask:
+        app = Flask("failing")
+
+        @app.get("/")
+        def fail() -> str:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (0, limits[1]))
+            return "soon"
+
+        return app
+
+    try:
+        done = run("--quiet", "--", *script(FAILS), create_stub=create_failing)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
     assert done.status == 1
     assert "error: the server failed: [Errno 22] Invalid argument\n" in done.stderr
-    pid, told = done.stdout.split()
-    assert told == "SIGTERM"
-    assert not Path(f"/proc/{pid}").exists()
+    assert capfd.readouterr().out == "SIGTERM"
+
+
+def test_a_command_that_ends_at_no_sigterm_is_killed_after_its_grace() -> None:
+    words = ["sh", "-c", "trap '' TERM; echo $$ > /dev/stderr; sleep 60; sleep 60"]
+    command = Command(words, os.environ, grace=0.2)
+    ended = threading.Event()
+    with tempfile.TemporaryFile() as file:
+        command.start(partial(command.run, file), ended.set)
+        eventually(lambda: os.fstat(file.fileno()).st_size > 0)
+        command.end()
+        assert ended.wait(10)
+    assert command.status == 128 + signal.SIGKILL
 
 
 def test_threads_that_cannot_be_started_are_a_failure_of_the_server() -> None:
@@ -156,28 +167,68 @@ def test_threads_that_cannot_be_started_are_a_failure_of_the_server() -> None:
     assert done.stderr == "error: the server failed: can't start new thread\n"
 
 
-ERRORS = [
-    (OSError(28, "No space left on device"), "error: a run of the command failed: No space", 0),
-    (LookupError("a mistake"), "", 1),
-]
-
-
-@pytest.mark.parametrize(("error", "line", "count"), ERRORS)
-def test_an_exception_beside_the_server_ends_it_and_is_no_success(
-    error: Exception, line: str, count: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_error_beside_the_server_ends_it_and_is_no_success() -> None:
     """The app of the second run of --probe cannot be made."""
-    raised: list[threading.ExceptHookArgs] = []
-    monkeypatch.setattr(threading, "excepthook", raised.append)
     apps: list[Flask] = []
 
     def create(options: Options) -> Flask:
         if apps:
-            raise error
+            raise OSError(28, "No space left on device")
         apps.append(create_stub(options))
         return apps[0]
 
-    done = run("--quiet", "--probe", "ids", "--", "true", create_stub=create)
+    done = run("--probe", "ids", "--", "true", create_stub=create)
     assert done.status == 126
-    assert line in done.stderr
-    assert len(raised) == count
+    assert "error: a run of the command failed: No space left on device.\n" in done.stderr
+
+
+# Processes of the program
+
+
+def test_the_streams_are_the_commands_own_and_no_file_has_the_encoding_of_the_locale(
+    tmp_path: Path,
+) -> None:
+    seed, report, log = (tmp_path / name for name in ("seed.json", "report.json", "log"))
+    seed.write_text('{"projects": [{"name": "caf\u00e9"}]}', "utf-8")
+    options = ["--seed", str(seed), "--report", str(report), "--log", str(log)]
+    env = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    words = ("-X", "warn_default_encoding", "app.py", "--quiet", *options)
+    code = ("--", "sh", "-c", 'cat; echo said >&2; "$0" -X utf8 -c "$1"', sys.executable, CLIENT)
+    text = 10_000 * "0123456789abcdef\n"
+    with process(*words, *code, env=env, stdin=subprocess.PIPE) as running:
+        stdout, stderr = running.communicate(text, timeout=30)
+    assert (running.returncode, stdout) == (7, f"{text}caf\u00e9\n"), stderr
+    assert "said" in stderr.splitlines()
+    assert json.loads(report.read_text("utf-8"))["exit_status"] == 7
+
+
+def test_it_starts_without_standard_streams(tmp_path: Path) -> None:
+    seed = tmp_path / "seed.json"
+    seed.write_text("{}")
+    closed = "import os, sys; os.closerange(0, 3); os.execv(sys.executable, sys.argv[1:])"
+    words = [sys.executable, "app.py", "--seed", str(seed), "--", "sh", "-c", "exit 7"]
+    with process("-c", closed, *words) as running:
+        assert running.wait(20) == 7
+
+
+# A callback of an import, whose exceptions Python prints and ignores.
+IN_CALLBACK = """
+import os, signal, weakref
+class Lock: pass
+lock = Lock()
+reference = weakref.ref(lock, lambda _: os.kill(os.getpid(), signal.SIGINT))
+del lock
+"""
+IMPORTS = [
+    (["app.py"], "waitress", IN_CALLBACK),
+    (["-m", "deployment_stub"], "flask", "import os, signal; os.kill(os.getpid(), signal.SIGINT)"),
+]
+
+
+@pytest.mark.parametrize(("program", "name", "code"), IMPORTS)
+def test_ctrl_c_during_the_imports_ends_quietly(
+    tmp_path: Path, program: list[str], name: str, code: str
+) -> None:
+    (tmp_path / f"{name}.py").write_text(code)
+    done = finished(*program, env={"PYTHONPATH": str(tmp_path)})
+    assert (done.status, done.stderr) == (130, "")

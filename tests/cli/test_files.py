@@ -1,46 +1,48 @@
-"""The files that the program reads and writes: --seed, --states, --report and --log."""
+"""The files that the program reads and writes: --seed, --states, --keep, --report, …"""
 
 import json
 import os
-import sys
+import resource
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from cli.reports import ReportFile
 from tests.contract import assert_problem
-from tests.program import CLIENT, finished, not_started, run
+from tests.program import not_started, run
 from tests.wire import call
 
 pytestmark = pytest.mark.process
 
-DEEP = b'{"projects": [{"name": "a", "deep": %s}]}'
-INVALID: list[tuple[str, bytes, list[str]]] = [
-    ("--seed", b'{"projects":\n [}', ["line 2, column 3: Expecting value"]),
-    ("--seed", b'{"x\\nerror: \\u001b": 1}', ["/x\\nerror: \\u001b: is not a known member"]),
-    ("--seed", DEEP % (32 * b"[" + 32 * b"]"), [f"/projects/0/deep{31 * '/0'}: More levels"]),
-    ("--states", b"[]", ["the document: must be a JSON object"]),
-    ("--states", b'{"a": {"projects": [{}]}, "b": 1}', ["/a/projects/0/name: is req", "/b: must"]),
+SEED = '{"projects": [{"name": "of the seed"}]}'
+INVALID: list[tuple[str, str, list[str]]] = [
+    ("--seed", '{"projects":\n [}', ["line 2, column 3: Expecting value"]),
+    ("--seed", '{"x\\nerror: \\u001b": 1}', ["/x\\nerror: \\u001b: is not a known member"]),
+    ("--keep", "{", ["line 1, column 2: "]),
+    ("--states", '{"a": {"projects": [{}]}, "b": 1}', ["/a/projects/0/name: is req", "/b: must"]),
 ]
 
 
-@pytest.mark.parametrize(("option", "content", "reasons"), INVALID)
-def test_an_invalid_file_is_one_line_for_each_error(
-    tmp_path: Path, option: str, content: bytes, reasons: list[str]
-) -> None:
-    path = tmp_path / "file.json"
-    path.write_bytes(content)
-    lines = not_started(option, str(path)).splitlines()
-    assert len(lines) == len(reasons)
-    for line, reason in zip(lines, reasons, strict=True):
-        assert line.startswith(f"error: {path}: {reason}")
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "file.json"
 
 
-def test_seed_and_states_are_read_and_their_size_is_bounded(tmp_path: Path) -> None:
+def test_an_invalid_file_is_one_line_for_each_error_and_stays_as_it_is(file: Path) -> None:
+    for option, content, reasons in INVALID:
+        file.write_text(content)
+        lines = not_started(option, str(file)).splitlines()
+        for line, reason in zip(lines, reasons, strict=True):
+            assert line.startswith(f"error: {file}: {reason}")
+        assert file.read_text() == content
+
+
+def test_what_is_read_is_what_the_program_starts_with(tmp_path: Path) -> None:
     seed, states = tmp_path / "seed.json", tmp_path / "states.json"
-    seed.write_text('{"projects": [{"name": "a"}]}', "utf-8")
-    states.write_bytes(b'{"ready": %s}' % DEEP % (31 * b"[" + 31 * b"]"))
+    seed.write_text(SEED)
+    states.write_text('{"ready": {"projects": [{"name": "b"}]}}')
 
     def ask(url: str) -> None:
         created = call(url, "/v1/projects", body=b'{"name": "b"}')
@@ -56,11 +58,9 @@ def test_seed_and_states_are_read_and_their_size_is_bounded(tmp_path: Path) -> N
 # In a folder with a named pipe and a link to it.
 UNUSABLE = [
     ("--seed", "", "Is a directory"),
-    ("--seed", "fifo", "neither a regular file nor a pipe of a shell"),  # and no wait for a writer
     ("--token-file", "no", "No such file or directory"),
     ("--log", "", "Is a directory"),
     ("--log", "fifo", "neither a regular file nor a pipe of a shell"),
-    ("--log", "no/x", "No such file or directory"),
     ("--log", "/dev/stdout", "the output of this program"),
     ("--report", "link", "not a file of its own"),
     ("--report", "no/x", "No such file or directory"),
@@ -70,92 +70,160 @@ UNUSABLE = [
 
 
 @pytest.mark.usefixtures("capfd")  # whose stdout is a file
-@pytest.mark.parametrize(("option", "name", "reason"), UNUSABLE)
-def test_a_file_that_cannot_be_used_is_an_error_at_the_start(
-    tmp_path: Path, option: str, name: str, reason: str
-) -> None:
+def test_a_file_that_cannot_be_used_is_an_error_at_the_start(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "fifo")
     (tmp_path / "link").symlink_to("fifo")
-    path = tmp_path / name
-    error = not_started(option, str(path))
-    assert f"{path}: {reason}" in error
-    assert error.count("\n") == 1
+    for option, name, reason in UNUSABLE:
+        path = tmp_path / name
+        error = not_started(option, str(path))
+        assert f"{path}: {reason}" in error
+        assert error.count("\n") == 1
     assert (tmp_path / "link").is_fifo()
 
 
-def test_no_option_writes_the_file_of_another(tmp_path: Path) -> None:
-    file, link = tmp_path / "file", tmp_path / "link"
+def test_no_option_writes_the_file_of_another(file: Path) -> None:
+    link = file.with_name("link")
     file.write_text("{}")
     link.symlink_to(file)
     for one, other in (("--seed", "--keep"), ("--states", "--log"), ("--like", "--report")):
         error = not_started(one, str(file), other, str(link))
         assert error.startswith("error: two options name the same file: ")
-        assert file.read_text("utf-8") == "{}"
+        assert file.read_text() == "{}"
 
 
-def test_a_report_is_made_anew_where_a_link_leads(tmp_path: Path) -> None:
-    folder = tmp_path / "folder"
+def test_a_report_is_made_anew_where_a_link_leads_and_for_its_owner_alone(file: Path) -> None:
+    folder = file.with_name("folder")
     folder.mkdir()
-    report, link = folder / "real.json", tmp_path / "link"
-    report.write_text("old")
+    report, link, log = folder / "real.json", file.with_name("link"), file.with_name("log")
     link.symlink_to("folder/real.json")
-    options = ("--report", str(link), "--fail-on", "idle", "--allow", "x")
-    done = run(*options, during=lambda url: report.exists())
-    assert (done.status, done.result) == (1, False)
-    assert json.loads(report.read_text())["exit_status"] == 1
-    assert "finding: idle: createProject: " in done.stderr
-    assert "warning: --allow 'x' matches no finding" in done.stderr
-    assert [*folder.iterdir()] == [report]
-    assert {*tmp_path.iterdir()} == {folder, link}
-
-
-def test_programs_that_start_at_once_can_have_one_report(tmp_path: Path) -> None:
-    # Of 400 in four threads, one failed each time when a missing file was an error.
-    with ThreadPoolExecutor(4) as pool:
-        assert len([*pool.map(ReportFile, [tmp_path / "report.json"] * 400)]) == 400
-
-
-# The option, the status of the command, and that of the program.
-UNWRITTEN = [
-    ("--report", 0, 2),
-    ("--report", 7, 7),
-    ("--keep", 0, 2),
-]
-
-
-@pytest.mark.parametrize(("option", "ends", "status"), UNWRITTEN)
-def test_a_file_that_can_no_longer_be_written_is_named_and_leaves_a_failure_as_it_is(
-    tmp_path: Path, option: str, ends: int, status: int
-) -> None:
-    path = tmp_path / "file"
-    done = run(option, str(path), "--", "sh", "-c", f"mkdir '{path}'; exit {ends}")
-    assert done.status == status
-    assert f"error: {path}: Is a directory.\n" in done.stderr
-    assert [*tmp_path.iterdir()] == [path]
-
-
-def test_a_new_file_with_requests_is_for_its_owner_alone_and_another_keeps_its_mode(
-    tmp_path: Path,
-) -> None:
-    report, log = tmp_path / "report.json", tmp_path / "log"
-    for mode in (0o600, 0o640):
-        run("--report", str(report), "--log", str(log))
+    options = ("--report", str(link), "--log", str(log), "--fail-on", "idle", "--allow", "x")
+    for mode in (0o600, 0o640):  # that of a file which is there stays
+        done = run(*options, during=lambda url: report.exists())
+        assert (done.status, done.result) == (1, False)
+        assert json.loads(report.read_text())["exit_status"] == 1
         assert report.stat().st_mode & 0o777 == log.stat().st_mode & 0o777 == mode
         report.chmod(0o640)
         log.chmod(0o640)
+    assert "finding: idle: createProject: " in done.stderr
+    assert "warning: --allow 'x' matches no finding" in done.stderr
+    assert [*folder.iterdir()] == [report]
+    assert {*file.parent.iterdir()} == {folder, link, log}
 
 
-def test_no_file_is_read_or_written_in_the_encoding_of_the_locale(tmp_path: Path) -> None:
-    seed, report, log = (tmp_path / name for name in ("seed.json", "report.json", "log"))
-    seed.write_text('{"projects": [{"name": "caf\u00e9"}]}', "utf-8")
-    options = ["--seed", str(seed), "--report", str(report), "--log", str(log)]
-    env = {
-        "LC_ALL": "C",
-        "PYTHONUTF8": "0",
-        "PYTHONCOERCECLOCALE": "0",
-        "PYTHONIOENCODING": "utf-8",
-    }
-    words = ("-X", "warn_default_encoding", "app.py", *options)
-    done = finished(*words, "--", sys.executable, "-c", CLIENT, env=env)
-    assert (done.status, done.stdout) == (7, "caf\u00e9\n"), done.stderr
-    assert json.loads(report.read_text("utf-8"))["exit_status"] == 7
+def test_programs_that_start_at_once_can_have_one_report(file: Path) -> None:
+    # Of 400 in four threads, one failed each time when a missing file was an error.
+    with ThreadPoolExecutor(4) as pool:
+        assert len([*pool.map(ReportFile, [file] * 400)]) == 400
+
+
+def test_a_file_that_can_no_longer_be_written_is_named_and_leaves_a_failure_as_it_is(
+    file: Path,
+) -> None:
+    for option, ends, status in (("--report", 0, 2), ("--report", 7, 7), ("--keep", 0, 2)):
+        done = run(option, str(file), "--", "sh", "-c", f"mkdir '{file}'; exit {ends}")
+        assert done.status == status
+        assert f"error: {file}: Is a directory.\n" in done.stderr
+        assert [*file.parent.iterdir()] == [file]
+        file.rmdir()
+
+
+# --keep
+
+
+def create(url: str, name: str, token: str = "dev-token") -> Any:
+    body = json.dumps({"name": name, "extra": [1.50]}).encode()
+    return call(url, "/v1/projects", body=body, token=token).json
+
+
+def test_the_records_of_the_main_world_go_on(file: Path) -> None:
+    seed = file.with_name("seed.json")
+    seed.write_text(SEED)
+    options = ("--seed", str(seed), "--keep", str(file), "--token", "team=a", "--token", "b")
+    paths: list[str] = []
+
+    def read(url: str) -> bytes:
+        return call(url, "/v1/projects", token="b").data
+
+    def work(url: str) -> bytes:
+        created = create(url, "of the main world", "b")
+        paths.append(f"/v1/deployments/{created['latest_deployment_id']}")
+        create(url, "of a named world", "b.job")
+        call(url, "/_stub/clock", body=b'{"advance": 70}', token="b")
+        return read(url)
+
+    # The first 60 seconds it is queued, the next ones building.
+    done = run(*options, "--pace", "60", "--freeze", "2026-01-05T09:00:00Z", during=work)
+    assert "the records are those of" not in done.stderr
+    listed = [each["name"] for each in json.loads(done.result)["projects"]]
+    assert listed == ["of the seed", "of the main world"]
+    kept = file.read_text("utf-8")
+    assert file.stat().st_mode & 0o777 == 0o600
+
+    def statuses(url: str) -> list[Any]:
+        found = []
+        for seconds in (0, 49, 1):
+            body = b'{"advance": %d}' % seconds
+            call(url, "/_stub/clock", body=body, token="b")
+            found.append(call(url, paths[0], token="b").json["status"])
+        return [read(url), *found]
+
+    next_day = run(*options, "--freeze", "2026-01-05T09:00:00Z", during=statuses)
+    assert f"\nthe records are those of {file}\n" in next_day.stderr
+    assert next_day.result == [done.result, "building", "building", "succeeded"]
+    assert json.loads(file.read_text("utf-8"))["projects"] == json.loads(kept)["projects"]
+    assert {*file.parent.iterdir()} == {seed, file}
+
+
+def test_it_is_written_beside_a_command_also_if_that_fails(file: Path) -> None:
+    assert run("--empty", "--keep", str(file), "--", "sh", "-c", "exit 3").status == 3
+    assert json.loads(file.read_text("utf-8")) == {"projects": [], "deployments": []}
+
+
+def test_a_full_disk_leaves_the_previous_file(file: Path) -> None:
+    file.write_text(SEED)
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, limits[1]))
+    try:
+        done = run("--keep", str(file))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert (done.status, f"error: {file}: File too large.\n" in done.stderr) == (2, True)
+    assert [each.read_text() for each in file.parent.iterdir()] == [SEED]
+
+
+# --token-file
+
+
+def test_the_tokens_of_a_file_are_valid_beside_those_that_are_given(file: Path) -> None:
+    file.write_text("\ufeff# of two teams\n\nteam-a=secret-a # until May\r\n  secret-b  \n")
+    file.chmod(0o600)
+
+    def ask(url: str) -> list[int]:
+        tokens = ("secret-a", "secret-a.job", "secret-b", "secret-c", "dev-token")
+        return [call(url, "/v1/projects", token=token).status_code for token in tokens]
+
+    done = run("--token-file", str(file), during=ask)
+    assert done.result == [200, 200, 200, 401, 401]
+    assert "secret" not in done.stderr
+    assert "team-a/job #1 GET /v1/projects 200" in done.stderr
+    assert "warning" not in done.stderr
+    file.chmod(0o604)
+    env = {"STUB_TOKEN": "team-c=secret-c", "STUB_TOKEN_FILE": str(file)}
+    done = run(during=ask, env=env)
+    assert done.result == [200, 200, 200, 200, 401]
+    assert f"every user of this machine can read {file}: give it mode 0400\n" in done.stderr
+
+
+INVALID_TOKENS = [
+    ("# none\n", "no line has a token"),
+    ("good\nto ken\na.b=hidden", "line 3: a token is made of one or more of A-Z"),
+    ("team-a=given", "the same token: one without a name and team-a; the tokens of the file and"),
+]
+
+
+def test_the_invalid_lines_of_a_file_are_shown_without_their_text(file: Path) -> None:
+    for text, reason in INVALID_TOKENS:
+        file.write_text(text)
+        shown = not_started("--token-file", str(file), env={"STUB_TOKEN": "given"})
+        assert reason in shown
+        assert "hidden" not in shown

@@ -13,15 +13,7 @@ from tests.wire import free_port, port_of
 pytestmark = pytest.mark.process
 
 HOSTS = [("127.0.0.1", "127.0.0.1"), ("127.0.0.1", "localhost"), ("0.0.0.0", "0.0.0.0")]
-HOSTS += [("::", "::"), ("::1", "::1")] if socket.has_dualstack_ipv6() else []
-# The words, the variable STUB_PORT, and whether the program at PORT is found.
-PORTS = [
-    ("health", "PORT", True),
-    ("health --port PORT", "OTHER", True),
-    ("health --port OTHER", "PORT", False),
-    ("health --host 127.0.0.2", "PORT", False),
-    ("health --host no-such-host.invalid", "PORT", False),
-]
+HOSTS += [("::", "::")] if socket.has_dualstack_ipv6() else []
 
 
 def is_ready(done: Outcome) -> bool:
@@ -35,20 +27,23 @@ def is_ready(done: Outcome) -> bool:
     return False
 
 
-@pytest.mark.parametrize(("served", "asked"), HOSTS)
-def test_a_program_that_listens_is_ready_until_it_stops(served: str, asked: str) -> None:
-    with serving(make_stub(), served) as port:
-        assert is_ready(run("health", "--host", asked, "--port", str(port)))
-    done = run("health", "--host", asked, "--port", str(port))
-    assert not is_ready(done)
-    assert "GET /_stub/ready: Connection refused. Does " in done.stderr
+def test_a_program_that_listens_is_ready_until_it_stops() -> None:
+    for served, asked in HOSTS:
+        with serving(make_stub(), served) as port:
+            assert is_ready(run("health", "--host", asked, "--port", str(port)))
+        done = run("health", "--host", asked, "--port", str(port))
+        assert not is_ready(done)
+        assert "GET /_stub/ready: Connection refused. Does " in done.stderr
 
 
-def test_an_option_is_that_of_the_program(live_url: str) -> None:
-    ports = {"PORT": str(port_of(live_url)), "OTHER": str(free_port())}
-    for words, variable, ready in PORTS:
-        args = [ports.get(word, word) for word in words.split()]
-        assert is_ready(run(*args, env={"STUB_PORT": ports[variable]})) is ready, words
+def test_its_port_is_that_of_the_program_and_no_proxy_is_used(
+    live_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{free_port()}")
+    port = {"STUB_PORT": str(port_of(live_url))}
+    assert is_ready(run("health", env=port))
+    for words in (["--port", str(free_port())], ["--host", "no-such-host.invalid"]):
+        assert not is_ready(run("health", *words, env=port))
 
 
 def greet(listener: socket.socket) -> None:
@@ -69,8 +64,3 @@ def test_a_port_that_is_silent_for_five_seconds_is_not_ready() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         done = run("health", "--port", str(listener.getsockname()[1]))
         assert (is_ready(done), "timed out" in done.stderr) == (False, True)
-
-
-def test_no_proxy_is_used(live_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{free_port()}")
-    assert is_ready(run("health", "--port", str(port_of(live_url))))

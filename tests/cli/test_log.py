@@ -1,87 +1,94 @@
 """The log: on stderr, in the file of --log, at the end of a failed run, masked; and its hints."""
 
 import json
-import os
 import re
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
+from werkzeug.test import Client
 
-from cli.log import LogFile
+from cli.apps import make_app
+from cli.log import Log, LogFile
+from cli.options import Settings
+from cli.run import proxy_hint
 from records import timestamp
 from store import utc_now
+from stub import create_stub
 from tests.cli.conftest import script
+from tests.conftest import BEARER
 from tests.program import run
 from tests.wire import Connection, call, get, port_of
 
 pytestmark = pytest.mark.process
 
-
-def command(status: int, *paths: str) -> list[str]:
-    """A COMMAND that calls these paths and exits with a status."""
-    return ["--", *script(f"for path in {paths}: fetch(path)\nsys.exit({status})")]
+Captured = pytest.CaptureFixture[str]
 
 
-def requests(stderr: str) -> list[str]:
+def requests(text: str) -> list[str]:
     """The lines of requests, without milliseconds."""
-    return re.findall(r"^(.*) \d+\.\d ms$", stderr, re.MULTILINE)
+    return re.findall(r"^(.*) \d+\.\d ms$", text, re.MULTILINE)
 
 
-def test_the_log_of_a_command_is_printed_if_the_run_fails() -> None:
-    paths = [f"/v1/projects?n={number}" for number in range(25)]
-    logged = [f"#{number} GET {path} 200" for number, path in enumerate(paths, 1)]
-    assert requests(run(*command(0, *paths)).stderr) == []
-    for options, shown in ((), logged), (("--quiet",), logged[5:]):
-        done = run(*options, *command(3, *paths))
-        assert (done.status, requests(done.stderr)) == (3, shown)
-        assert ("\n(--log FILE has all lines)\n#6 " in done.stderr) == bool(options)
-        assert done.stderr.index("#25 GET ") < done.stderr.index("coverage: ")
-    judged = ("--fail-on", "unpromised", *command(0, paths[0]))
-    assert requests(run(*judged).stderr) == logged[:1]
-    assert requests(run("--allow", "unpromised: *", *judged).stderr) == []
+@pytest.mark.parametrize("quiet", [False, True])
+def test_beside_a_command_the_latest_lines_are_held(quiet: bool, capsys: Captured) -> None:
+    settings = Settings(quiet=quiet)
+    log = Log(settings, has_command=True)
+    client = Client(make_app(create_stub, log, settings))
+
+    def send(*paths: str) -> list[str]:
+        for path in paths:
+            client.get(path, headers=BEARER)
+        return requests(capsys.readouterr().err)
+
+    lines = [f"#{number} GET /v1/projects?n={number} 200" for number in range(1, 26)]
+    assert send(*(line.split()[2] for line in lines), "/_stub/requests") == []
+    held = log.held()
+    assert held.startswith("(--log FILE has all lines)\n#6 " if quiet else "#1 ")
+    shown = lines[-20:] if quiet else [*lines, "GET /_stub/requests 200"]
+    assert requests(held) == shown
+    (failed,) = send("/_stub/none")  # no client shows a control request that failed
+    assert failed.startswith("GET /_stub/none 404 ")
+    assert requests(log.held()) == requests(held)
 
 
-@pytest.mark.parametrize(("options", "controls"), [((), 20), (("--quiet",), 0)])
-def test_each_line_is_shown_once_and_a_control_request_that_failed_at_once(
-    options: tuple[str, ...], controls: int
-) -> None:
-    paths = ("/v1/projects", *20 * ["/_stub/requests"], "/_stub/none")
-    done = run(*options, *command(3, *paths))
-    shown = [line.split(" 404 ")[0] for line in requests(done.stderr)]
-    listed = ["#1 GET /v1/projects 200", *controls * ["GET /_stub/requests 200"]]
-    assert shown == ["GET /_stub/none", *listed]
-    assert "--log FILE" not in done.stderr
+def test_what_is_held_is_printed_before_the_coverage_if_the_run_fails() -> None:
+    done = run("--", *script("call('/v1/projects')\nsys.exit(3)"))
+    assert done.status == 3
+    assert "#1 GET /v1/projects 200 " in done.stderr.partition("coverage: ")[0]
+    judged = ("--quiet", "--fail-on", "unpromised")
+    for more, shown in (((), ["#1 GET /v1/projects?n 200"]), (("--allow", "unpromised: *"), [])):
+        done = run(*judged, *more, during=lambda url: call(url, "/v1/projects?n"))
+        assert requests(done.stderr) == shown
 
 
-def test_the_file_has_all_lines_masked_and_is_made_anew(tmp_path: Path) -> None:
-    file = tmp_path / "log"
+def test_the_file_has_a_line_for_each_request_and_is_made_anew(tmp_path: Path) -> None:
+    file, report = tmp_path / "log", tmp_path / "report.json"
     file.write_text("of another run\n")
-    token = "s3cret-token"
+    too_large = ("Host: localhost", "Content-Length: 99999999")
     begun = timestamp(utc_now())
 
     def ask(url: str) -> None:
-        call(url, "/v1/projects?q=s3cret%2Dtoken", token=token)
-        call(url, "/_stub", token="wrong-one")
-        call(url, "/v1/projects", token=token, method="s3cret")
+        call(url, "/v1/projects?q=s3cret%2Dtoken", token="s3cret-token")
         with Connection(port_of(url)) as client:
-            client.send(get("/_stub/reset", "Host: localhost", "Content-Length: 99999999"))
+            client.send(get("/_stub/reset?s3cret-token", *too_large))
             client.assert_rejected(413, "body_too_large")
+        with Connection(port_of(url)) as client:
+            client.send(b"GET\r\n\r\n")
+            client.assert_rejected(400, "malformed_request")
 
-    done = run("--quiet", "--token", token, "--log", str(file), during=ask)
-    lines = file.read_text("utf-8").splitlines()
-    times, written = zip(*(line.split(" ", 1) for line in lines), strict=True)
+    options = ("--quiet", "--token", "s3cret-token", "--log", str(file), "--report", str(report))
+    done = run(*options, during=ask)
+    times, lines = zip(*re.findall(r"(\S+) (.*)\n", file.read_text("utf-8")), strict=True)
     assert begun <= min(times) <= max(times) <= timestamp(utc_now())
-    lines = [re.sub(r" \d+\.\d ms$", "", line) for line in written]
-    assert [re.sub(r"(invalid|request|large) \(.*", r"\1", line) for line in lines] == [
-        "#1 GET /v1/projects?q=*** 200",
-        "GET /_stub 401 token_invalid",
-        "a request 400 malformed_request",
-        "GET /_stub/reset 413 body_too_large",
-    ]
-    assert not re.search("s3cret|wrong-one", done.stderr)
-    assert [line for line in done.stderr.splitlines() if line in written] == [*written[1::2]]
+    served, control, malformed = lines
+    assert served.startswith("#1 GET /v1/projects?q=*** 200 ")
+    assert control.startswith("GET /_stub/reset?*** 413 body_too_large (")
+    assert malformed.startswith("a request 400 malformed_request (")
+    assert [line for line in lines if line in done.stderr] == [control]  # the others are held
+    rejected = json.loads(report.read_text("utf-8"))["rejected_by_the_server"]
+    assert [each["count"] for each in rejected] == [1, 1]
 
 
 def test_a_file_of_jsonl_has_an_object_for_each_request_with_the_names_of_the_journal(
@@ -119,39 +126,32 @@ def test_a_file_of_jsonl_has_an_object_for_each_request_with_the_names_of_the_jo
     assert fault.keys() == first.keys() == rejected.keys()
 
 
-def test_a_file_that_was_moved_or_truncated_goes_on(tmp_path: Path) -> None:
-    path = tmp_path / "log"
-    with closing(LogFile(path)) as log:
-        log.add("1\n")
-        path.rename(tmp_path / "moved")
-        log.add("2\n")
-        assert (tmp_path / "moved").read_text("utf-8").endswith("Z 1\n")
-        assert path.read_text("utf-8").endswith("Z 2\n")
-        assert path.stat().st_mode & 0o777 == 0o600  # others cannot read the new one
-        os.truncate(path, 0)
-        log.add("3\n")
-    assert re.fullmatch(r"20\S+Z 3\n", path.read_text("utf-8"))
-
-
-def test_lines_that_cannot_be_written_are_counted_and_break_no_request(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_a_file_that_was_moved_goes_on_and_lost_lines_are_counted(
+    tmp_path: Path, capsys: Captured
 ) -> None:
     folder = tmp_path / "logs"
     folder.mkdir()
-    with closing(LogFile(folder / "log")) as log:
-        folder.rename(tmp_path / "moved")
+    path = folder / "log"
+    with closing(LogFile(path)) as log:
         log.add("1\n")
+        path.rename(folder / "moved")
         log.add("2\n")
-        folder.mkdir()
+        assert path.stat().st_mode & 0o777 == 0o600  # others cannot read the new one
+        folder.rename(tmp_path / "moved")
         log.add("3\n")
-    assert (folder / "log").read_text("utf-8").endswith(" 3\n")
+        log.add("4\n")
+        folder.mkdir()
+        log.add("5\n")
+    with closing(LogFile(Path("/dev/full"))) as log:  # where writing fails
+        log.add("1\n")
+    files = [tmp_path / "moved" / "moved", tmp_path / "moved" / "log", path]
+    written = [re.fullmatch(r"20\S+Z (\d)\n", file.read_text("utf-8")) for file in files]
+    assert [found and found[1] for found in written] == ["1", "2", "5"]
     assert capsys.readouterr().err == (
         "warning: --log: No such file or directory: lines are lost until this ends\n"
         "--log: it can be written again; 2 lines were lost\n"
+        "warning: --log: No space left on device: lines are lost until this ends\n"
     )
-    done = run("--log", "/dev/full", during=lambda url: call(url, "/v1/projects"))
-    assert (done.status, done.result.status_code) == (0, 200)
-    assert "warning: --log: No space left on device: lines are lost" in done.stderr
 
 
 HOST = "Host (.*) is not served: start with --trusted-host (.*)"
@@ -160,7 +160,7 @@ PREFLIGHT = "preflight from (.*): start with --cors-origin (.*), or STUB_CORS_OR
 
 def test_what_the_start_does_not_allow_is_explained_once_and_masked(tmp_path: Path) -> None:
     own = "My.Own~Secret_2/x+y"
-    files = [tmp_path / "log.jsonl", tmp_path / "report.json"]
+    log = tmp_path / "log"
     preflight = ("Host: localhost", "Origin: http://a:2", "Access-Control-Request-Method: GET")
 
     def ask(url: str) -> None:
@@ -173,41 +173,35 @@ def test_what_the_start_does_not_allow_is_explained_once_and_masked(tmp_path: Pa
                 client.send(get(path, *preflight, method="OPTIONS"))
                 assert client.reply().status_code == 401
 
-    options = ("--log", str(files[0]), "--report", str(files[1]), "--cors-origin", "http://a:1")
-    stderr = run(*options, "--token", own, during=ask).stderr
-    assert re.findall(HOST, stderr) == [
-        ("stub.test:99", "stub.test"),
-        ("[2001:db8::1]:9", "2001:db8::1"),
-        ("***", "***"),
-    ]
-    assert re.findall(f"^{PREFLIGHT}$", stderr, re.MULTILINE) == [("http://a:2", "http://a:2")]
-    assert "GET http://***/v1/projects 400 host_not_allowed" in stderr
-    for text in (stderr, *(each.read_text("utf-8") for each in files)):
+    options = ("--log", str(log), "--cors-origin", "http://a:1", "--token", own)
+    stderr = run(*options, during=ask).stderr
+    for text in (stderr, log.read_text("utf-8")):
+        assert re.findall(HOST, text) == [
+            ("stub.test:99", "stub.test"),
+            ("[2001:db8::1]:9", "2001:db8::1"),
+            ("***", "***"),
+        ]
+        assert re.findall(PREFLIGHT, text) == [("http://a:2", "http://a:2")]
+        assert "GET http://***/v1/projects 400 host_not_allowed" in text
         assert "my.own" not in text.lower()
 
 
-# Commands, variables, and whether the command is warned of for calling nothing below /v1.
-COMMANDS: list[tuple[list[str], dict[str, str], bool]] = [
-    (["--", "true"], {}, True),
-    (["--", "no-such-command"], {}, False),
-    (command(0, "/_stub/state", "/projects"), {}, True),
-    (command(0, "/v1/nothing"), {}, False),
-    ([], {"STUB_PORT": "0"}, False),
-]
-PROXIES: list[tuple[dict[str, str], bool]] = [
-    ({"HTTP_PROXY": "http://a"}, True),
-    ({"http_proxy": "http://a", "no_proxy": "a,127.0.0.1"}, False),
-    ({"http_proxy": ""}, False),
+PROXIES: list[tuple[dict[str, str], str]] = [
+    ({"http_proxy": "http://a"}, "http_proxy"),
+    ({"http_proxy": "http://a", "NO_PROXY": "127.0.0.1"}, ""),
+    ({"http_proxy": "http://a", "no_proxy": "a,127.0.0.1"}, ""),
+    ({"http_proxy": ""}, ""),
 ]
 
 
 def test_a_command_that_does_not_call_the_interface_is_warned_of() -> None:
     warning = "warning: no request to /v1: does the command use STUB_URL, or --env NAME={url}?"
-    for words, env, is_warned in COMMANDS:
-        assert (warning in run("--quiet", *words, env=env).stderr) is is_warned
     hint = f"{warning} HTTP_PROXY is set: set NO_PROXY and no_proxy to 127.0.0.1,localhost\n"
-    for env, is_named in PROXIES:
-        assert (hint in run("--", "true", env=env).stderr) is is_named
+    assert hint in run("--", "true", env={"HTTP_PROXY": "http://a"}).stderr
+    for words in (["no-such-command"], script("call('/v1/nothing')")):
+        assert warning not in run("--", *words).stderr
+    for env, named in PROXIES:
+        assert proxy_hint(env).removeprefix(" ").partition(" is set: ")[0] == named
 
 
 def test_neither_the_console_nor_checks_of_health_are_logged() -> None:

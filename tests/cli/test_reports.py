@@ -1,7 +1,6 @@
 """Reports that CI servers show: JUnit XML, and the lines and the summary of GitHub Actions."""
 
 import io
-import json
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -21,7 +20,8 @@ pytestmark = pytest.mark.process
 
 HOSTILE = "\x00\x1b[1m ]]> <b> & \" ' \ud800 \ufffe \U0001f680 \n é"
 READ = "??[1m ]]> <b> & \" ' ? ? \U0001f680 \n é"
-WRONG_CALL = "/v1/projects?]]%3E%0A::error::x%25=1&"
+OLDER = "##[stop-commands]q"
+WRONG_CALL = f"/v1/projects?::error::{quote(OLDER)}%25=1"
 
 
 def cases_in(path: Path) -> dict[str, Any]:
@@ -49,16 +49,15 @@ def test_any_text_can_be_in_a_report(tmp_path: Path) -> None:
 
 def test_the_report_has_a_test_case_for_each_kind_of_finding(tmp_path: Path) -> None:
     file = tmp_path / "report.XML"
-    options = ("--fail-on", "unpromised,idle", "--report", str(file))
-    token = "s3cret-token"
-    run(*options, "--token", token, during=lambda url: call(url, WRONG_CALL + token, token=token))
+    options = ("--fail-on", "unpromised,idle", "--report", str(file), "--token", "s3cret-token")
+    path = f"{WRONG_CALL}&s3cret-token"
+    run(*options, during=lambda url: call(url, path, token="s3cret-token"))
     cases = cases_in(file)
     assert [*cases] == ["violations", "unpromised", "rejected", "missed", "idle", "unused-faults"]
     failure = cases["unpromised"].find("failure")
-    assert "listProjects: query parameter ]]>?::error" in failure.get("message")
+    assert "listProjects: query parameter ::error::##" in failure.get("message")
+    assert failure.get("message").endswith("(and 1 more)")
     assert '"path": "/v1/projects"' in failure.text
-    assert "2 more" not in failure.get("message")
-    assert cases["idle"].find("failure").get("message").endswith("(and 1 more)")
     assert cases["missed"].find("skipped").get("message") == "--fail-on does not name it"
     assert "s3cret" not in file.read_text("utf-8")
 
@@ -93,9 +92,11 @@ def test_github_shows_each_finding_and_the_table(tmp_path: Path) -> None:
         "::warning title=deployment-stub::--allow '50%25' matches no finding",
         "::warning title=deployment-stub::--allow '* ```' matches no finding",
     ]
+    assert "## [stop-commands]q" in done.stderr
+    assert "##[" not in done.stderr
     text = summary.read_text("utf-8")
     assert text.startswith("before\n### deployment-stub\n\n```text\ncoverage: 1 of 28 responses")
-    assert finding in text
+    assert finding.replace("## [", "##[") in text  # which no runner reads
     env["GITHUB_STEP_SUMMARY"] = str(tmp_path)
     assert "warning: GITHUB_STEP_SUMMARY: Is a directory\n" in run(during=ask, env=env).stderr
     assert "\n::" not in run(*options, during=ask).stderr
@@ -110,20 +111,10 @@ def test_a_summary_is_of_github_alone_and_no_text_ends_its_fence(tmp_path: Path)
     assert file.read_text("utf-8") == "### verify\n\n`````text\na\n````\nb\n`````\n\n"
 
 
-def test_a_line_for_github_stays_one() -> None:
-    written = io.StringIO()
-    annotate(RunnerStream(written), "error", ["a\r\nb 5% %0A ##[stop-commands]x"])
-    line = "::error title=deployment-stub::a%0D%0Ab 5%25 %250A ## [stop-commands]x\n"
-    assert written.getvalue() == line
-
-
 TEXTS = [
     ("a :: b ::c:: # ##", "a :: b ::c:: # ##"),
     ("::add-mask::x", ": :add-mask::x"),
-    (
-        " \t\u2003::a::\n\x0b::b::\r::c::\r\n\n:::d::",
-        " \t\u2003: :a::\n\x0b: :b::\r: :c::\r\n\n: ::d::",
-    ),
+    ("\u2003::a::\n\x0b::b::\r::c::\r\n\n:::d::", "\u2003: :a::\n\x0b: :b::\r: :c::\r\n\n: ::d::"),
     ("a ##[group]b ###[c]", "a ## [group]b ### [c]"),
 ]
 
@@ -133,33 +124,10 @@ def test_no_text_is_a_command_to_the_runner_of_github() -> None:
         written = io.StringIO()
         print(text, file=RunnerStream(written))
         assert written.getvalue() == f"{masked}\n"
-
-
-def assert_without_commands(output: str) -> None:
-    """The output has no command but our own."""
-    assert "## [stop-commands]q" in output
-    assert "##[" not in output
-    commands = [line for line in output.splitlines() if line.lstrip().startswith("::")]
-    assert commands
-    assert all(line.startswith("::error title=deployment-stub::") for line in commands)
-
-
-OLDER = "##[stop-commands]q"
-
-
-def test_no_text_of_a_client_or_a_test_is_a_command() -> None:
-    github = {"GITHUB_ACTIONS": "true"}
-
-    def ask(url: str) -> None:
-        call(url, f"/v1/projects?{quote(OLDER)}=1&##")
-        call(url, "/v1/projects", body=json.dumps({"name": "a", OLDER: 1}).encode())
-        call(url, f"/v1/{OLDER}")
-
-    assert_without_commands(run("--fail-on", "unpromised", during=ask, env=github).stderr)
-    code = f"call('/v1/projects'); print('{OLDER}'); sys.exit(name != 'plain')"
-    done = run("--probe", "members", "--", *script(code), env=github)
-    assert f"  | {OLDER.replace('[', ' [')}\n" in done.stderr
-    assert_without_commands(done.stderr)
+    written = io.StringIO()
+    annotate(RunnerStream(written), "error", ["a\r\nb 5% %0A ##[stop-commands]x"])
+    line = "::error title=deployment-stub::a%0D%0Ab 5%25 %250A ## [stop-commands]x\n"
+    assert written.getvalue() == line
 
 
 def test_verify_has_a_test_case_for_each_part_and_each_other_finding(tmp_path: Path) -> None:
@@ -179,4 +147,5 @@ def test_verify_has_a_test_case_for_each_part_and_each_other_finding(tmp_path: P
     errors = [each for each in done.stdout.splitlines() if each.startswith("::error ")]
     assert len(findings) == len(errors) == len(failed)
     assert findings[0].removeprefix("finding: ") in summary.read_text("utf-8")
-    assert_without_commands(done.stdout + done.stderr)
+    assert "## [stop-commands]q" in done.stdout
+    assert "##[" not in done.stdout + done.stderr

@@ -3,200 +3,223 @@
 import errno
 import io
 import json
-import os
-from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
-from pathlib import Path, PosixPath
-from typing import Any, ClassVar
+from pathlib import Path
+from typing import Any
 
 import pytest
 from flask import Flask
+from werkzeug.test import Client, TestResponse
 
 from cli.apps import Served
+from cli.files import with_files
 from cli.main import main
 from cli.options import Settings
 from cli.watch import Watch, stamps_of
 from stub import Options, create_stub
 from stub.redaction import Redactor
-from tests.cli.conftest import said
-from tests.conftest import ROOT, eventually
+from tests.conftest import ROOT, TOKEN, eventually
 from tests.program import environment, process_state, run
 from tests.wire import call
 
-pytestmark = pytest.mark.process
-
-SERVICES = ROOT / "tests" / "services"
+PREVIOUS = "the previous files stay in use\n"
 
 
-def watch(during: Callable[[str], Any], *options: str, **more: Any) -> list[str]:
-    """The lines of stderr about the files, of a program that watches them."""
-    done = run("--quiet", "--watch", *options, during=during, **more)
-    starts = ("read ", "error: ", "the previous")
-    return [line for line in done.stderr.splitlines() if line.startswith(starts)]
+class Watched:
+    """An app whose files are looked at."""
+
+    def __init__(self, **given: Any) -> None:
+        self.error: OSError | None = None  # of the next app
+        settings = Settings(**given)
+        stamps = stamps_of(settings)
+        read = with_files(settings)
+        self.redactor = Redactor(read.secrets)
+        self.served = Served(self.make(read))
+        self.watch = Watch(self.served, settings, stamps, self.make, self.redactor)
+
+    def make(self, settings: Settings) -> Flask:
+        if self.error:
+            raise self.error
+        return create_stub(replace(settings.options, redactor=self.redactor))
+
+    def look_twice(self) -> None:
+        self.watch.look()
+        self.watch.look()
+
+    def send(self, path: str, token: str = TOKEN, **more: Any) -> TestResponse:
+        client = Client(self.served)
+        return client.open(path, headers={"Authorization": f"Bearer {token}"}, **more)
+
+    def names(self, token: str = TOKEN) -> list[str]:
+        projects = self.send("/v1/projects", token).json["projects"]
+        return [each["name"] for each in projects]
+
+    def create(self, name: str, token: str = TOKEN) -> None:
+        self.send("/v1/projects", token, method="POST", json={"name": name})
 
 
-def listed(url: str, token: str = "dev-token") -> list[str]:
-    projects = call(url, "/v1/projects", token=token).json["projects"]
-    return [each["name"] for each in projects]
+def seed_with(name: str) -> str:
+    return json.dumps({"projects": [{"name": name}]})
 
 
-def is_listed(url: str, name: str) -> bool:
-    return listed(url) == [name]
+@pytest.fixture
+def seed(tmp_path: Path) -> Path:
+    path = tmp_path / "seed.json"
+    path.write_text(seed_with("first"))
+    return path
 
 
-def test_all_worlds_begin_anew_with_a_changed_seed(tmp_path: Path) -> None:
-    seed = tmp_path / "seed.json"
-    seed.write_text('{"projects": [{"name": "0"}]}')
-
-    def ask(url: str) -> None:
-        for number in (1, 2):
-            for token in ("dev-token", "dev-token.job"):
-                call(url, "/v1/projects", body=b'{"name": "own"}', token=token)
-            beside = tmp_path / "beside"  # as an editor replaces a file
-            beside.write_text(json.dumps({"projects": [{"name": f"{number}"}]}))
-            beside.replace(seed)
-            eventually(partial(is_listed, url, f"{number}"))
-            assert listed(url, "dev-token.job") == [f"{number}"]
-
-    assert watch(ask, "--seed", str(seed)) == 2 * [f"read {seed}: all worlds begin anew"]
-
-
-PREVIOUS = "the previous files stay in use"
-
-
-def test_what_is_invalid_is_reported_and_changes_nothing(tmp_path: Path) -> None:
-    seed = tmp_path / "seed.json"
-    seed.write_text('{"projects": [{"name": "valid"}]}')
-
-    def ask(url: str) -> None:
-        call(url, "/v1/projects", body=b'{"name": "own"}')
-        for number, text in enumerate(('{"projects": [{"name": 1}, {}]}', "", None), 1):
-            if text is None:
-                seed.unlink()
-            else:
-                seed.write_text(text)
-            eventually(partial(has_said, PREVIOUS, number))
-            assert listed(url) == ["valid", "own"]
-        seed.write_text('{"projects": [{"name": "again"}]}')
-        eventually(partial(is_listed, url, "again"))
-
-    lines = watch(ask, "--seed", str(seed))
-    assert [line.removeprefix(f"error: {seed}: ").split(" of ")[0] for line in lines] == [
-        "/projects/0/name: must be a string",
-        "/projects/1/name: is required",
-        PREVIOUS,
-        "line 1, column 1: The text is empty",
-        PREVIOUS,
-        "No such file or directory",
-        PREVIOUS,
-        f"read {seed}: all worlds begin anew",
-    ]
-
-
-def has_said(line: str, times: int) -> bool:
-    return said().count(line) == times
-
-
-class Growing(PosixPath):
-    """A file to which another program writes a piece whenever somebody looks at it."""
-
-    pieces: ClassVar[list[str]] = []
-
-    def stat(self, *, follow_symlinks: bool = True) -> os.stat_result:
-        if self.pieces:
-            with self.open("a") as file:
-                file.write(self.pieces.pop(0))
-        return super().stat(follow_symlinks=follow_symlinks)
+def test_all_worlds_begin_anew_with_a_changed_seed(
+    seed: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    watched = Watched(seed=seed)
+    worlds = (TOKEN, f"{TOKEN}.job")
+    for name in ("second", "third"):
+        for token in worlds:
+            watched.create("own", token)
+        beside = seed.with_name("beside")  # as an editor replaces a file
+        beside.write_text(seed_with(name))
+        beside.replace(seed)
+        watched.look_twice()
+        assert [watched.names(token) for token in worlds] == [[name], [name]]
+    assert capsys.readouterr().err == 2 * f"read {seed}: all worlds begin anew\n"
 
 
 def test_a_file_is_read_once_it_stays_as_it_is(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    seed: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    seed = Growing(tmp_path / "seed.json")
-    seed.write_text("")
-    given = Settings(seed=seed)
-    made: list[Settings] = []
+    watched = Watched(seed=seed)
+    for text in ("", '{"projects": [', seed_with("whole")):
+        seed.write_text(text)
+        watched.watch.look()
+        assert watched.names() == ["first"]
+    watched.watch.look()
+    assert watched.names() == ["whole"]
+    watched.create("own")
+    watched.look_twice()
+    assert watched.names() == ["whole", "own"]  # it is not read again
+    assert capsys.readouterr().err.count("\n") == 1
 
-    def make(settings: Settings) -> Flask:
-        made.append(settings)
-        return create_stub(settings.options)
 
-    watch = Watch(Served(create_stub()), given, stamps_of(given), make, Redactor([]))
-    seed.pieces.extend(['{"projects": [', " ", " ", '{"name": "whole"}', "]}"])
-    watch.start(lambda: None)
-    eventually(lambda: bool(made))
-    watch.end()
-    assert [len(each.options.seed.projects) for each in made] == [1]
-    eventually(lambda: capsys.readouterr().err == f"read {seed}: all worlds begin anew\n")
+INVALID = [
+    ('{"projects": [{"name": 1}, {}]}', ["/projects/0/name: must", "/projects/1/name: is req"]),
+    ("", ["line 1, column 1: The text is empty"]),
+    (None, ["No such file or directory"]),
+]
+
+
+def test_what_is_invalid_is_reported_and_changes_nothing(
+    seed: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    watched = Watched(seed=seed)
+    watched.create("own")
+    for text, reasons in INVALID:
+        if text is None:
+            seed.unlink()
+        else:
+            seed.write_text(text)
+        watched.look_twice()
+        *errors, last = capsys.readouterr().err.splitlines(keepends=True)
+        assert last == PREVIOUS
+        for error, reason in zip(errors, reasons, strict=True):
+            assert error.startswith(f"error: {seed}: {reason}")
+        assert watched.names() == ["first", "own"]
+    watched.error = OSError(errno.ENOSPC, "No space left on device")
+    seed.write_text(seed_with("full"))
+    watched.look_twice()
+    error = "error: [Errno 28] No space left on device\n"
+    assert capsys.readouterr().err == error + PREVIOUS
+    watched.error = None
+    seed.write_text(seed_with("again"))
+    watched.look_twice()
+    assert watched.names() == ["again"]
 
 
 def test_a_profile_and_states_are_watched_too(tmp_path: Path) -> None:
     like, states = tmp_path / "like.json", tmp_path / "states.json"
-    like.write_bytes((SERVICES / "kernel.json").read_bytes())
+    text = (ROOT / "tests" / "services" / "kernel.json").read_text("utf-8")
+    like.write_text(text)
     states.write_text("{}")
-
-    def ask(url: str) -> None:
-        profile = json.loads(like.read_bytes())
-        profile["observed_at"] = "2020-02-02"
-        like.write_text(json.dumps(profile))
-        states.write_text('{"new": {}}')
-        change = b'{"state": "new"}'
-        eventually(lambda: call(url, "/_stub/pact", body=change).status_code == 200)
-        eventually(lambda: call(url, "/_stub/like").json["profile"]["observed_at"] == "2020-02-02")
-
-    lines = watch(ask, "--like", str(like), "--states", str(states))
-    assert {line.partition(": ")[2] for line in lines} == {"all worlds begin anew"}
+    watched = Watched(like=like, states=states)
+    like.write_text(json.dumps({**json.loads(text), "observed_at": "2020-02-02"}))
+    watched.look_twice()
+    assert watched.send("/_stub/like").json["profile"]["observed_at"] == "2020-02-02"
+    states.write_text('{"new": {}}')
+    watched.look_twice()
+    change = watched.send("/_stub/pact", method="POST", json={"state": "new"})
+    assert change.status_code == 200
 
 
-def test_a_change_while_a_file_is_read_for_the_start_is_read_later(tmp_path: Path) -> None:
-    seed = tmp_path / "seed.json"
-    seed.write_text("{}")
+def test_watched_tokens_are_replaced_and_the_worlds_stay(
+    seed: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = seed.with_name("tokens")
+    file.write_text("team-a=secret-a\nsecret-b")
+    file.chmod(0o604)
+    watched = Watched(token_file=file, seed=seed, options=Options(tokens=()))
 
+    def statuses() -> list[int]:
+        tokens = ("secret-a", "secret-b", "secret-new")
+        return [watched.send("/v1/projects", token).status_code for token in tokens]
+
+    watched.create("kept", "secret-a.job")
+    file.write_text("team-a=secret-new\nteam-a=secret-a")  # both, while clients change
+    watched.look_twice()
+    assert statuses() == [200, 401, 200]
+    assert watched.names("secret-new.job") == ["first", "kept"]
+    warning = f"warning: --token-file: every user of this machine can read {file}"
+    first, last = capsys.readouterr().err.splitlines()
+    assert first.startswith(warning)
+    assert last == f"read {file}: 2 tokens from now on"
+    file.write_text("team-a=secret new")
+    watched.look_twice()
+    assert PREVIOUS in capsys.readouterr().err
+    file.write_text("team-a=secret-new")
+    watched.look_twice()
+    assert statuses() == [401, 401, 200]
+    watched.send("/v1/projects?secret-a&secret-new&secret-b", "secret-new.job")
+    requests = watched.send("/_stub/requests", "secret-new.job").json["requests"]
+    assert requests[-1]["query"] == "***&***&***"  # also the previous ones
+    assert watched.redactor.text("secret-b") == "***"
+    seed.write_text(seed_with("second"))  # with which the current tokens stay valid
+    watched.look_twice()
+    assert statuses() == [401, 401, 200]
+    assert watched.names("secret-new") == ["second"]
+
+
+def test_over_a_store_the_tokens_alone_are_watched(seed: Path) -> None:
+    tokens = seed.with_name("tokens")
+    given = Settings(seed=seed, token_file=tokens, store="redis://127.0.0.1")
+    assert stamps_of(given) == {tokens: None}
+
+
+@pytest.mark.process
+def test_a_change_while_a_file_is_read_for_the_start_is_read_later(seed: Path) -> None:
     def create(options: Options) -> Flask:
-        if seed.read_text() == "{}":  # it has been read
-            seed.write_text('{"projects": [{"name": "later"}]}')
+        if "first" in seed.read_text():  # it has been read
+            seed.write_text(seed_with("later"))
         return create_stub(options)
 
+    def is_read(url: str) -> bool:
+        return b"later" in call(url, "/v1/projects").data
+
     def ask(url: str) -> None:
-        eventually(partial(is_listed, url, "later"))
+        assert not is_read(url)
+        eventually(partial(is_read, url))
 
-    run("--quiet", "--watch", "--seed", str(seed), during=ask, create_stub=create)
+    run("--watch", "--seed", str(seed), during=ask, create_stub=create)
 
 
-def test_a_watch_that_fails_ends_the_program(tmp_path: Path) -> None:
-    seed = tmp_path / "seed.json"
-    seed.write_text("{}")
-
+@pytest.mark.process
+def test_a_watch_that_fails_ends_the_program(seed: Path) -> None:
     def create(options: Options) -> Flask:
-        if seed.read_text() != "{}":
+        if "first" not in seed.read_text():
             raise LookupError("a mistake")
-        seed.write_text("{ }")
+        seed.write_text("{}")
         return create_stub(options)
 
     words = ["--watch", "--seed", str(seed)]
     environ = environment({"STUB_PORT": "0"})
     with process_state(), pytest.raises(LookupError, match="a mistake"):
         main(create, words, environ, io.StringIO(), io.StringIO())
-
-
-def test_a_watch_goes_on_after_an_error_of_the_system(tmp_path: Path) -> None:
-    seed = tmp_path / "seed.json"
-    seed.write_text('{"projects": [{"name": "first"}]}')
-    failed: list[str] = []
-
-    def create(options: Options) -> Flask:
-        text = seed.read_text()
-        if "full" in text:
-            failed.append(text)
-            raise OSError(errno.ENOSPC, "No space left on device")
-        return create_stub(options)
-
-    def ask(url: str) -> None:
-        seed.write_text('{"projects": [{"name": "full"}]}')
-        eventually(lambda: bool(failed))
-        assert is_listed(url, "first")
-        seed.write_text('{"projects": [{"name": "last"}]}')
-        eventually(partial(is_listed, url, "last"))
-
-    lines = watch(ask, "--seed", str(seed), create_stub=create)
-    assert lines[:2] == ["error: [Errno 28] No space left on device", PREVIOUS]

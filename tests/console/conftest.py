@@ -1,44 +1,39 @@
 """A browser, Debian's chromium, and a page of the console."""
 
 import os
+import re
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
 from tempfile import TemporaryDirectory
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from playwright.sync_api import (
-    Browser,
-    BrowserContext,
-    Locator,
-    Page,
-    ViewportSize,
-    expect,
-    sync_playwright,
-)
 
 from tests.conftest import TOKEN, needs
 from tests.wire import Reply, call
 
-POLL = "**/_stub/console"
-VIEWPORT: ViewportSize = {"width": 1280, "height": 900}
+if TYPE_CHECKING:  # the import takes a third of a second of a run that leaves these tests out
+    from playwright.sync_api import Browser, Locator, Page
+
 AS_LOADED = """import("/_stub/console/state.js").then(({set}) =>
     set({tab: "Controls", part: "Response", isPaused: false, dialog: null}))"""
 
 
+def expect(locator: "Locator") -> Any:
+    from playwright.sync_api import expect
+
+    expect.set_options(timeout=20_000)
+    return expect(locator)
+
+
 class Console:
-    """The console in a page, and a client of the world that it shows.
+    """The console in a page, and a client of the world that it shows."""
 
-    The page polls once a second. `look()` makes it poll at once.
-    """
-
-    def __init__(self, page: Page, url: str, token: str = TOKEN) -> None:
+    def __init__(self, page: "Page", url: str, token: str = TOKEN) -> None:
         self.page, self.url, self.token = page, url, token
         self.world = token.removeprefix(TOKEN).removeprefix(".")
-        self.requests = self.region("Requests")
-        self.projects = self.region("Projects")
-        self.controls = self.region("Controls")
+        self.requests = page.get_by_role("region", name="Requests")
+        self.projects = page.get_by_role("region", name="Projects")
         self.inspector = page.get_by_role("complementary")
         self.title = self.inspector.get_by_role("heading", level=2)
         self.filter = page.get_by_role("searchbox", name="Filter")
@@ -52,139 +47,84 @@ class Console:
     def visit(self) -> None:
         """Open the console, or show the world in the page that has it, and wait for the data."""
         self.page.goto(f"{self.url}/#world={self.world}")
-        expect(self.page.get_by_role("textbox", name="World")).to_have_value(self.world)
+        expect(self.field("World")).to_have_value(self.world)
         expect(self.status).to_have_text("Connected")
+        self.page.evaluate(AS_LOADED)
 
-    def send(self, *targets: str, token: str = "", method: str = "", body: bytes = b"") -> Reply:
-        """Send requests as a client of the world does; the page polls after the last one."""
+    def send(self, *targets: str, method: str = "", body: bytes = b"") -> Reply:
+        """Send requests as a client of the world does; then the page has polled."""
         for target in targets:
-            reply = call(self.url, target, token=token or self.token, method=method, body=body)
-        self.look()
+            reply = call(self.url, target, token=self.token, method=method, body=body)
+        with self.page.expect_request_finished(lambda each: each.url.endswith("/_stub/console")):
+            self.page.evaluate("dispatchEvent(new Event('online'))")  # on which it polls
         return reply
 
-    def poll(self) -> None:
-        """What happens in the page when the network comes back: it polls."""
-        self.page.evaluate("dispatchEvent(new Event('online'))")
-
-    def look(self) -> None:
-        """Let the page poll, and wait until it has the response."""
-        with self.page.expect_request_finished(lambda each: each.url.endswith("/_stub/console")):
-            self.poll()
-
-    @contextmanager
-    def hidden(self) -> Iterator[None]:
-        """The tab is in the background: the page does not poll."""
-        script = """(value) => {
-            Object.defineProperty(document, "hidden", {value, configurable: true});
-            document.dispatchEvent(new Event("visibilitychange"));
-        }"""
-        self.page.evaluate(script, True)
-        yield
-        self.page.evaluate(script, False)
-
-    def region(self, name: str) -> Locator:
-        return self.page.get_by_role("region", name=name, exact=True)
-
-    def tab(self, name: str) -> Locator:
+    def tab(self, name: str) -> "Locator":
         """Select a tab of the rail or the inspector, and return what it shows."""
         self.page.get_by_role("tab", name=name, exact=True).click()
         return self.page.get_by_role("tabpanel", name=name, exact=True)
 
-    def button(self, name: str) -> Locator:
+    def field(self, label: str) -> "Locator":
+        return self.page.get_by_label(label, exact=True)
+
+    def button(self, name: str) -> "Locator":
         return self.page.get_by_role("button", name=name, exact=True)
 
     def press(self, *names: str) -> None:
         for name in names:
             self.button(name).click()
 
-    def copied(self, name: str = "Copy as curl") -> str:
+    def copied(self, name: str) -> str:
         """What a button copies."""
         self.press(name)
         text: str = self.page.evaluate("navigator.clipboard.readText()")
         return text
 
-    def tab_to(self, name: str) -> None:
-        """Press Tab until the element with this text has the focus."""
-        script = "(document.activeElement.labels?.[0] ?? document.activeElement).textContent.trim()"
-        for _ in range(60):
-            self.page.keyboard.press("Tab")
-            if self.page.evaluate(script) == name:
-                return
-        raise AssertionError(f"Tab does not reach {name}")
-
 
 @pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
+def browser() -> Iterator["Browser"]:
     needs("chromium")
-    expect.set_options(timeout=20_000)
+    from playwright.sync_api import sync_playwright
+
     # Chromium's sandbox does not run as root.
     arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
     path = shutil.which("chromium")
     # Chromium makes a socket in its folder, whose path must be short, as that of TMPDIR may not be.
     with TemporaryDirectory(prefix="chromium-", dir="/tmp") as folder:
-        env: dict[str, str | float | bool] = {**os.environ, "HOME": folder, "TMPDIR": folder}
+        env: dict[str, Any] = {**os.environ, "HOME": folder, "TMPDIR": folder}
         with sync_playwright() as playwright:
             yield playwright.chromium.launch(executable_path=path, args=arguments, env=env)
 
 
-def check(page: Page) -> None:
-    """What holds for every page, at the end of every test."""
-    assert page.evaluate("[reports, localStorage.length]") == [[], 0]
-    text = page.evaluate("document.documentElement.innerText")
-    assert TOKEN not in text.replace(f"${{STUB_TOKEN:-{TOKEN}}}", "")
-    assert TOKEN not in page.url
-
-
-@contextmanager
-def new_context(browser: Browser) -> Iterator[BrowserContext]:
-    context = browser.new_context(viewport=VIEWPORT, reduced_motion="reduce")
+@pytest.fixture(scope="session")
+def shared_page(browser: "Browser") -> Iterator["Page"]:
+    """Loading a page takes as long as most tests, so they share one. It gives no secret away."""
+    context = browser.new_context(reduced_motion="reduce")
     context.grant_permissions(["clipboard-read", "clipboard-write"])
-    context.add_init_script(
-        "window.reports = [];"
-        "addEventListener('securitypolicyviolation', (event) => reports.push(event.blockedURI))"
-    )
-    sent: list[tuple[str, dict[str, str]]] = []
+    sent: list[str] = []
     errors: list[object] = []
-    context.on("request", lambda request: sent.append((request.url, request.headers)))
+    context.on("request", lambda request: sent.append(request.url))
     context.on("weberror", lambda error: errors.append(error.error))
-    yield context
-    for page in context.pages:
-        check(page)
-    assert context.cookies() == []
+    context.on("console", lambda line: errors.extend(re.findall(".*Security Policy.*", line.text)))
+    yield context.new_page()
     assert errors == []
-    for url, headers in sent:
-        assert urlsplit(url).hostname == "127.0.0.1"
-        assert TOKEN not in url
-        assert [headers.get(name, "") for name in ("cookie", "referer")] == ["", ""]
+    assert TOKEN not in "".join(sent)
+    stored = context.storage_state()
+    assert [stored["cookies"], stored["origins"]] == [[], []]
     context.close()
 
 
 @pytest.fixture
-def context(browser: Browser) -> Iterator[BrowserContext]:
-    """A context for a test that opens pages itself, or stops their clock."""
-    with new_context(browser) as context:
-        yield context
-
-
-@pytest.fixture(scope="session")
-def shared_page(browser: Browser) -> Iterator[Page]:
-    """Loading a page takes as long as most tests, so they share one."""
-    with new_context(browser) as context:
-        yield context.new_page()
-
-
-@pytest.fixture
-def page(shared_page: Page) -> Iterator[Page]:
+def page(shared_page: "Page") -> "Page":
     """The shared page, for a test with a server of its own, which has an origin of its own."""
-    shared_page.mouse.move(1, 1)
-    yield shared_page
-    check(shared_page)
+    shared_page.set_viewport_size({"width": 1280, "height": 900})
+    shared_page.mouse.move(1, 1)  # who points at a list holds it
+    return shared_page
 
 
 @pytest.fixture
-def console(page: Page, live_url: str, own_token: str) -> Console:
+def console(page: "Page", live_url: str, own_token: str) -> Console:
     """The console with a world that no other test uses."""
     console = Console(page, live_url, own_token)
     console.visit()
-    page.evaluate(AS_LOADED)
     return console

@@ -1,42 +1,44 @@
 """What a browser records is enough for verify --har."""
 
+import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
-from playwright.sync_api import Browser
 
 from tests.verify.conftest import TOKEN, Service, listening, verify
 
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
 pytestmark = [pytest.mark.process, pytest.mark.slow, pytest.mark.xdist_group("console")]
 
+CLIENT = """async (token) => {
+    const headers = {Authorization: `Bearer ${token}`, "Content-Type": "application/json"}
+    const send = async (path, more) => (await fetch(path, {headers, ...more})).json()
+    await send("/v1/projects")
+    const body = JSON.stringify({name: "shop"})
+    const created = await send("/v1/projects", {method: "POST", body})
+    for (let turn = 0; turn < 3; turn++) {
+        await send(`/v1/deployments/${created.latest_deployment_id}`)
+    }
+    await send("/v1/projects")
+    await fetch("/v1/deployments/d-1", {headers})  // whose body is not read
+}"""
 
-def test_a_browser_records_what_is_needed(tmp_path: Path, browser: Browser) -> None:
+
+def test_a_browser_records_what_is_needed(tmp_path: Path, browser: "Browser") -> None:
     file = tmp_path / "browser.zip"
     with listening(Service()) as url:
         context = browser.new_context(record_har_path=str(file), record_har_content="attach")
         page = context.new_page()
         page.goto(f"{url}/v1/start")  # any page of this origin
-        page.evaluate(
-            """async (token) => {
-                const headers = {Authorization: `Bearer ${token}`}
-                const send = async (path, more) =>
-                    (await fetch(path, {headers, ...more})).json()
-                headers["Content-Type"] = "application/json"
-                await send("/v1/projects")
-                const sent = {method: "POST", body: JSON.stringify({name: "shop"})}
-                const created = await send("/v1/projects", sent)
-                for (let turn = 0; turn < 3; turn++) {
-                    await send(`/v1/deployments/${created.latest_deployment_id}`)
-                }
-                await send("/v1/projects")
-                await fetch("/v1/deployments/d-1", {headers})  // whose body is not read
-            }""",
-            TOKEN,
-        )
+        page.evaluate(CLIENT, TOKEN)
         context.close()
-    done = verify(None, "--har", str(file), saves=True, env={})
+    saved = tmp_path / "profile.json"
+    done = verify("", "--har", str(file), "--save", str(saved), env={})
     assert done.status == 0, done.stdout
-    profile = done.profile
+    profile = json.loads(saved.read_text("utf-8"))
     assert profile["statuses"] == {"run": ["queued", "building", "succeeded"]}
-    assert profile["create"]["body"]["name"] == "{project.name}"
+    assert profile["record"]["name"] == "{project.name}"
     assert TOKEN not in done.stdout

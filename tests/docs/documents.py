@@ -3,12 +3,13 @@
 import re
 import shutil
 import subprocess
+from itertools import pairwise
 from pathlib import Path
+from typing import NamedTuple
 
 from tests.conftest import ROOT
-from tests.program import Process, environment
+from tests.program import environment
 
-PYTHON = ".venv/bin/python "
 PATHS = [
     ROOT / "README.md",
     ROOT / "CHANGELOG.md",
@@ -17,31 +18,47 @@ PATHS = [
 ]
 TEXTS = {str(path.relative_to(ROOT)): path.read_text("utf-8") for path in PATHS}
 
-Block = tuple[str, str]
+
+class Block(NamedTuple):
+    """A code block of a document."""
+
+    document: str
+    language: str
+    text: str
+    file: str = ""  # its name, which is before the block in backticks
+    printed: str = ""  # the next block, if it is text or JSON
 
 
-def blocks_of(name: str) -> list[Block]:
+def read_blocks(document: str) -> list[Block]:
+    pattern = r"(?:`([\w.]+)`:\n\n)?^```(\w+)\n(.*?)\n```$"
+    found = re.findall(pattern, TEXTS[document], re.DOTALL | re.MULTILINE)
+    blocks = [Block(document, language, text, file) for file, language, text in found]
+    for number, (block, following) in enumerate(pairwise(blocks)):
+        if following.language in ("json", "text") and not following.file:
+            blocks[number] = block._replace(printed=following.text)
+    return blocks
+
+
+BLOCKS = [block for name in TEXTS for block in read_blocks(name)]
+FILES = {block.file: block.text for block in BLOCKS if block.file}
+
+
+def blocks_of(name: str) -> list[tuple[str, str]]:
     """The language and the text of each code block."""
-    return re.findall(r"^```(\w+)\n(.*?)\n```$", TEXTS[name], re.DOTALL | re.MULTILINE)
+    return [(block.language, block.text) for block in BLOCKS if block.document == name]
 
 
-def files_of(name: str) -> dict[str, str]:
-    """The files that a document shows: each is a code block after its name in backticks."""
-    pattern = r"`([\w.]+)`:\n\n```\w+\n(.*?)\n```$"
-    return dict(re.findall(pattern, TEXTS[name], re.DOTALL | re.MULTILINE))
+def blocks_like(pattern: str, language: str = "sh") -> list[Block]:
+    """The blocks that are no files, and begin like this."""
+    own = [block for block in BLOCKS if block.language == language and not block.file]
+    return [block for block in own if re.match(pattern, block.text)]
 
 
-def texts_in(language: str) -> list[str]:
-    """The code blocks that are no files."""
-    return [
-        text
-        for name in TEXTS
-        for kind, text in blocks_of(name)
-        if kind == language and text not in files_of(name).values()
-    ]
-
-
-COMMANDS = [text for text in texts_in("sh") if not text.startswith("curl ")]
+def lines_of(name: str) -> list[str]:
+    """The commands of the sessions that a document shows."""
+    sessions = [text for kind, text in blocks_of(name) if kind == "console"]
+    text = "\n".join(sessions).replace("\\\n", " ")
+    return re.findall(r"^\$ (.*)$", text, re.MULTILINE)
 
 
 def execute(
@@ -62,15 +79,6 @@ def execute(
 
 def leave_out_the_stub(folder: Path) -> None:
     """Run the command that writes `service.json`, the contract without what only the stub has."""
-    (command,) = (text for _, text in blocks_of("docs/contract.md") if "x-stub-only" in text)
+    (block,) = blocks_like("python3 -c ")
     shutil.copy(ROOT / "openapi.json", folder)
-    assert execute(["sh", "-c", command], folder).returncode == 0
-
-
-def freed_worlds(started: Process) -> int:
-    """End a program; return the number of its worlds, each of which was reset at last."""
-    started.terminate()
-    pattern = r"^([\w-]+-[0-9a-f]{6,12}) (?:#\d+ )?(\w+ \S+ \d+)"
-    latest = dict(re.findall(pattern, started.communicate()[1], re.MULTILINE))
-    assert set(latest.values()) == {"POST /_stub/reset 204"}
-    return len(latest)
+    assert execute(["sh", "-c", block.text], folder).returncode == 0

@@ -1,45 +1,39 @@
-"""docs/https.md and docs/scale.md are true: nginx before the stub, programs, a browser, worlds."""
+"""docs/https.md and docs/scale.md are true: nginx before the stub, programs, a browser, teams."""
 
 import json
 import os
 import re
-import shlex
 import socket
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
-from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pytest
 
-from tests.conftest import SAMPLE_NAMES, SAMPLE_SEED, make_stub, needs
-from tests.docs.documents import TEXTS, blocks_of, execute, files_of
-from tests.live import running
+from tests.conftest import ROOT, SAMPLE_SEED, make_stub, needs
+from tests.docs.documents import FILES, TEXTS, blocks_like, execute, lines_of
+from tests.live import running, serving
+from tests.program import process, ready_url
 from tests.wire import call
 
 pytestmark = pytest.mark.process
 
-NAME = "docs/https.md"
-SESSIONS = [text.replace("\\\n", " ") for kind, text in blocks_of(NAME) if kind == "console"]
-COMMANDS = [line[2:] for text in SESSIONS for line in text.splitlines()]
-(START,) = (text for kind, text in blocks_of(NAME) if kind == "sh")
-(TOKEN,) = re.findall(r"--token (\S+)", START)
-TRUSTED_HOSTS = re.findall(r"--trusted-host (\S+)", START)
+TOKEN, HOST = "team-secret", "192.168.1.20"
+URL = "https://127.0.0.1:8443"
 CLIENTS = {
     "client.mjs": """
-const headers = { Authorization: "Bearer TOKEN" };
-const response = await fetch("https://127.0.0.1:PORT/v1/projects", { headers });
+const headers = { Authorization: "Bearer team-secret" };
+const response = await fetch("https://127.0.0.1:8443/v1/projects", { headers });
 console.log(await response.text());
 """,
     "client.py": """
 from urllib.request import Request, urlopen
-
-url, headers = "https://127.0.0.1:PORT/v1/projects", {"Authorization": "Bearer TOKEN"}
-print(urlopen(Request(url, headers=headers)).read().decode())
+headers = {"Authorization": "Bearer team-secret"}
+print(urlopen(Request("https://127.0.0.1:8443/v1/projects", headers=headers)).read().decode())
 """,
 }
 
@@ -51,17 +45,15 @@ def start_nginx(stack: ExitStack, folder: Path, configuration: str) -> int:
     port: int = listener.getsockname()[1]
     text = re.sub(r"listen (127\.0\.0\.1:)?\d+", f"listen 127.0.0.1:{port}", configuration)
     (folder / "nginx.conf").write_text(text, "utf-8")
-    words = ["nginx", "-p", str(folder), "-e", "stderr", "-c", "nginx.conf", "-g", "daemon off;"]
-    process = subprocess.Popen(
-        words,
-        cwd=folder,
+    started = subprocess.Popen(
+        ["nginx", "-p", str(folder), "-e", "stderr", "-c", "nginx.conf", "-g", "daemon off;"],
         # It takes over a socket that listens.
         env={"PATH": f"{os.environ['PATH']}:/usr/sbin", "NGINX": f"{listener.fileno()};"},
         pass_fds=[listener.fileno()],
         stderr=subprocess.DEVNULL,  # it says so, and what is cut
     )
-    stack.enter_context(process)
-    stack.callback(process.terminate)
+    stack.enter_context(started)
+    stack.callback(started.terminate)
     return port
 
 
@@ -74,44 +66,37 @@ class Site(NamedTuple):
     def run(self, command: str, **variables: str) -> "subprocess.CompletedProcess[str]":
         """Run a command of the page."""
         path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-        words = ["sh", "-c", command.replace(":8443", f":{self.port}")]
+        words = ["sh", "-c", command.replace("127.0.0.1:8443", f"127.0.0.1:{self.port}")]
         return execute(words, self.folder, PATH=path, HOME=str(self.folder), **variables)
 
-    def curl(self, *words: str, host: str = "127.0.0.1") -> "subprocess.CompletedProcess[str]":
-        """Call a path of the proxy by HTTP/2, at any address of the certificate."""
-        *options, path = words
-        connect = ["--connect-to", f"{host}:8443:127.0.0.1:{self.port}"]
-        fixed = ["curl", "-sS", "--http2", "--cacert", "ca.crt", *connect]
-        token = ["-H", f"Authorization: Bearer {TOKEN}"]
-        return execute([*fixed, *token, *options, f"https://{host}:8443{path}"], self.folder)
-
-    def get(self, path: str, *words: str, host: str = "127.0.0.1") -> Any:
-        return json.loads(self.curl(*words, path, host=host).stdout)
+    def curl(self, path: str, options: str = "", host: str = "127.0.0.1") -> str:
+        """Call a path by HTTP/2, at any address of the certificate."""
+        words = f"--http2 --cacert ca.crt --connect-to ::127.0.0.1:{self.port} {options}"
+        url = f"https://{host}:8443{path}"
+        return self.run(f"curl -sS {words} -H 'Authorization: Bearer {TOKEN}' '{url}'").stdout
 
 
 def commands(*starts: str) -> list[str]:
-    return [command for command in COMMANDS if command.startswith(starts)]
+    return [command for command in lines_of("docs/https.md") if command.startswith(starts)]
 
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     needs("openssl", "curl", "nginx")
     folder = tmp_path_factory.mktemp("https")
+    (start,) = blocks_like(r".* --trusted-host")
+    assert start.text.endswith(f"app.py --token {TOKEN} --trusted-host {HOST}")
     app = make_stub(seed=SAMPLE_SEED, tokens=[TOKEN], pace=300)
-    with running(app, trusted_hosts=TRUSTED_HOSTS) as server:
+    with running(app, trusted_hosts=[HOST]) as server, ExitStack() as stack:
         for command in commands("openssl ", "rm "):
             done = Site(folder, 0).run(command)
             assert done.returncode == 0, done.stderr
-        (start,) = commands("nginx ")
-        assert shlex.split(start)[3:] == ["-e", "stderr", "-c", "nginx.conf", "-g", "daemon off;"]
         own = f"server 127.0.0.1:{server.effective_port}"
-        configuration = files_of(NAME)["nginx.conf"].replace("server 127.0.0.1:8080", own)
-        with ExitStack() as stack:
-            site = Site(folder, start_nginx(stack, folder, configuration))
-            for name, text in CLIENTS.items():
-                text = text.replace("PORT", str(site.port)).replace("TOKEN", TOKEN)
-                (folder / name).write_text(text, "utf-8")
-            yield site
+        configuration = FILES["nginx.conf"].replace("server 127.0.0.1:8080", own)
+        site = Site(folder, start_nginx(stack, folder, configuration))
+        for name, text in CLIENTS.items():
+            (folder / name).write_text(text.replace("8443", str(site.port)), "utf-8")
+        yield site
 
 
 @pytest.mark.parametrize("command", commands("curl ", "NODE_", "SSL_"))
@@ -125,83 +110,79 @@ def test_every_program_reaches_the_stub_and_needs_the_authority(site: Site, comm
     assert site.run(without).returncode != 0
 
 
-def test_a_host_of_the_page_is_served_and_no_other(site: Site) -> None:
-    for host in TRUSTED_HOSTS:
-        assert len(site.get("/v1/projects", host=host)["projects"]) == 3
-    other = site.get("/v1/projects", "-H", "Host: 10.0.2.2:8443")
-    assert other["code"] == "host_not_allowed"
-
-
-def test_the_stub_gets_path_query_and_headers_as_they_were_sent(site: Site) -> None:
+def test_the_proxy_forwards_what_was_sent_and_leaves_limits_and_cuts_to_the_stub(
+    site: Site,
+) -> None:
+    site.curl("/_stub/reset", "-X POST")
+    assert len(json.loads(site.curl("/v1/projects", host=HOST))["projects"]) == 3
+    assert '"host_not_allowed"' in site.curl("/v1/projects", "-H 'Host: 10.0.2.2:8443'")
+    is_json = "-H 'Content-Type: application/json'"
+    (site.folder / "body").write_text(5_000_000 * "x")
+    assert '"body_too_large"' in site.curl("/v1/projects", f"--data-binary @body {is_json}")
+    assert '"headers_too_large"' in site.curl("/v1/projects", f"-H 'X-Long: {20_000 * 'x'}'")
+    for size, shown in ((0, ""), (10, '{"projects')):
+        site.curl("/_stub/faults", f"""{is_json} -d '{{"cut": {size}}}'""")
+        assert site.curl("/v1/projects") == shown
     target = "/v1//a%2Fb/../c?x=%zz"
-    site.curl("--path-as-is", "-H", "X-Mine: 1", "-H", "X_Other: 1", target)
-    entry = site.get("/_stub/requests")["requests"][-1]
+    site.curl(target, "--path-as-is -H 'X-Mine: 1' -H 'X_Other: 1'")
+    *_, first, second, entry = json.loads(site.curl("/_stub/requests"))["requests"]
+    assert [first["fault"], second["fault"]] == ["flt_1", "flt_2"]  # nothing is sent twice
     assert f"{entry['path']}?{entry['query']}" == target
     names = {name.lower(): value for name, value in entry["headers"].items()}
-    own = {"host": "127.0.0.1:8443", "x-forwarded-proto": "https"}
+    own = {"host": f"127.0.0.1:{site.port}", "x-forwarded-proto": "https"}
     assert names.keys() == {*own, "user-agent", "accept", "authorization", "x-mine"}
     assert names.items() >= own.items()
 
 
-def test_limits_are_those_of_the_stub(site: Site) -> None:
-    (site.folder / "body").write_text(5_000_000 * "x")
-    json_type = ("-H", "Content-Type: application/json")
-    response = site.get("/v1/projects", "--data-binary", "@body", *json_type)
-    assert response["code"] == "body_too_large"
-    response = site.get("/v1/projects", "-H", f"X-Long: {'x' * 20_000}")
-    assert response["code"] == "headers_too_large"
-
-
-def test_a_cut_arrives_and_nothing_is_sent_twice(site: Site) -> None:
-    site.curl("-X", "POST", "/_stub/reset")
-    for size, shown in {0: "", 10: '{"projects'}.items():
-        fault = json.dumps({"cut": size})
-        site.curl("-H", "Content-Type: application/json", "-d", fault, "/_stub/faults")
-        done = site.curl("/v1/projects")
-        assert (done.returncode != 0, done.stdout) == (True, shown)
-    requests = site.get("/_stub/requests")["requests"]
-    assert [entry["fault"] for entry in requests] == ["flt_1", "flt_2"]
-
-
 @pytest.mark.slow
 def test_a_browser_opens_the_console(site: Site) -> None:
-    # A browser with a profile of its own starts.
     needs("chromium", "certutil")
     for command in commands("mkdir ", "certutil "):
         assert site.run(command).returncode == 0
-    (url,) = re.findall(r"`(https://\S+/#token=\S+)`", TEXTS[NAME])
+    (url,) = re.findall(r"`(https://\S+/#token=\S+)`", TEXTS["docs/https.md"])
     options = "--headless --no-sandbox --virtual-time-budget=9000 --dump-dom"
     with TemporaryDirectory(dir="/tmp") as folder:  # the path of its socket must be short
         done = site.run(f"chromium {options} '{url}'", TMPDIR=folder)
     assert "website" in done.stdout, done.stderr
 
 
-def test_each_world_has_one_process_and_loses_its_records_with_it_alone(tmp_path: Path) -> None:
-    worlds = {f"w{number}" for number in range(60)}
+def test_each_world_has_one_process_of_several(tmp_path: Path) -> None:
+    (block,) = blocks_like("events {}", "nginx")
+    kinds = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+    paths = "".join(f"{kind}_temp_path {kind};\n" for kind in kinds)
+    text = "pid pid;\n" + block.text.replace("http {", f"http {{\naccess_log off;\n{paths}", 1)
     with ExitStack() as stack:
-        apps = [make_stub(seed=SAMPLE_SEED) for _ in range(4)]
-        first = stack.enter_context(ExitStack())
-        servers = [first.enter_context(running(apps[0]))]
-        servers += [stack.enter_context(running(app)) for app in apps[1:]]
-        (block,) = (text for kind, text in blocks_of("docs/scale.md") if kind == "nginx")
-        for number, server in enumerate(servers, 8081):
-            block = block.replace(f"127.0.0.1:{number}", f"127.0.0.1:{server.effective_port}")
-        kinds = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
-        paths = "".join(f"{kind}_temp_path {kind};\n" for kind in kinds)
-        block = "pid pid;\n" + block.replace("http {", f"http {{\naccess_log off;\n{paths}", 1)
-        port = start_nginx(stack, tmp_path, block)
+        ports = [stack.enter_context(serving(make_stub())) for _ in range(4)]
+        for number, port in enumerate(ports, 8081):
+            text = text.replace(f"127.0.0.1:{number}", f"127.0.0.1:{port}")
+        url = f"http://127.0.0.1:{start_nginx(stack, tmp_path, text)}"
+        for number in 2 * [*range(60)]:
+            call(url, "/v1/projects", token=f"dev-token.w{number}")
+        listed = [call(f"http://127.0.0.1:{port}", "/_stub/worlds") for port in ports]
+    counts = [len(response.json["worlds"]) - 1 for response in listed]  # without the main one
+    assert sum(counts) == 60
+    assert max(counts) <= 30
 
-        def ask(at: int, target: str, world: str = "", body: bytes = b"") -> Any:
-            token = f"dev-token.{world}".rstrip(".")
-            return call(f"http://127.0.0.1:{at}", target, body=body, token=token).json
 
-        for world in worlds:
-            ask(port, "/v1/projects", world, b'{"name": "own"}')
-        listed = [ask(server.effective_port, "/_stub/worlds")["worlds"] for server in servers]
-        homes = [{each["name"] for each in found} - {""} for found in listed]
-        assert sorted(chain(*homes)) == sorted(worlds)  # each world has one
-        assert max(map(len, homes)) <= len(worlds) / 2
-        first.close()
-        for world in worlds:
-            is_lost = len(ask(port, "/v1/projects", world)["projects"]) == len(SAMPLE_NAMES)
-            assert is_lost == (world in homes[0])
+def test_two_teams_share_a_program_and_move_a_world_as_the_page_says(tmp_path: Path) -> None:
+    """All commands of the page, in order."""
+    needs("curl", "openssl")
+    make_tokens, start, *others = lines_of("docs/scale.md")
+    assert execute(["sh", "-c", make_tokens], tmp_path).returncode == 0
+    tokens = tmp_path / "tokens"
+    assert tokens.stat().st_mode & 0o077 == 0
+    checkout, search = re.findall("=(.+)$", tokens.read_text("utf-8"), re.MULTILINE)
+    options = start.removeprefix(".venv/bin/python app.py ").split()
+    with process(str(ROOT / "app.py"), "--port", "0", *options, cwd=tmp_path) as started:
+        url = ready_url(started)
+        call(url, "/v1/projects", token=f"{search}.job-1", body=b'{"name": "a"}')
+        script = "\n".join(["set -e", *others]).replace("http://127.0.0.1:8080", url)
+        done = execute(["sh", "-c", script], tmp_path, OLD_TOKEN=search)
+        moved = call(url, "/v1/projects", token=f"{checkout}.job-1").json
+    assert done.returncode == 0, done.stderr
+    listed, _, _ = done.stdout.partition("\n")
+    assert len(json.loads(listed)["projects"]) == 3
+    assert len(moved["projects"]) == 4
+    lines = (tmp_path / "requests.jsonl").read_text("utf-8").splitlines()
+    shown = [(each["tenant"], each["world"]) for each in map(json.loads, lines[:2])]
+    assert shown == [("search", "job-1"), ("checkout", "job-1")]

@@ -1,21 +1,21 @@
 """The class `Stub` of the distribution, which is that of the file that others copy."""
 
-import json
 import os
 import re
 import signal
 import socket
+from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 from cli.options import OPTIONS
-from deployment_stub import Stub, StubError
+from deployment_stub import Stub, StubError, World
 from deployment_stub.pytest_options import ROWS
 from tests.conftest import ROOT
 from tests.program import environment, process
-from tests.wire import call, port_of
+from tests.wire import Reply, call, port_of
 
 pytestmark = pytest.mark.process
 
@@ -23,14 +23,8 @@ PROGRAM = {"STUB_PROGRAM": str(ROOT / "app.py")}
 # What Python runs that is killed, with a stub, and without pytest.
 KILLED = """
 import sys
-
 sys.modules["pytest"] = None
-from importlib.util import find_spec as find
-
-import importlib.util
-importlib.util.find_spec = lambda name: None if name == "pytest" else find(name)
 from deployment_stub import Stub
-
 stub = Stub()
 print(stub.url, flush=True)
 input()
@@ -41,79 +35,111 @@ def variables(**more: str) -> dict[str, str]:
     return environment({**PROGRAM, **more})
 
 
-def test_it_serves_in_its_block_as_its_options_say_and_ends_with_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A list is an option that is repeated; none is left out by `False` and `None`."""
+def ask(world: World, target: str, body: bytes = b"") -> Reply:
+    return call(world.url, target, body=body, token=world.token)
+
+
+def names(world: World) -> list[str]:
+    return [project["name"] for project in ask(world, "/v1/projects").json["projects"]]
+
+
+@pytest.fixture
+def world(live_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
     monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)
-    seed = tmp_path / "a seed.json"
-    seed.write_text('{"projects": [{"name": "of the seed"}]}', "utf-8")
-    outcome = ["*-fails=failed", "canceled"]
-    own = {"seed": seed, "strict": False, "freeze": None, "pace": 0, "outcome": outcome}
-    with Stub(environ=variables(), **own) as stub:
-        assert stub.token == "dev-token"
-        assert [each["name"] for each in projects_of(stub)] == ["of the seed"]
-        assert [each["status"] for each in stub.requests()] == [200]
-        statuses = []
-        for name in ("shop", "shop-fails"):
-            made = call(stub.url, "/v1/projects", body=json.dumps({"name": name}).encode()).json
-            path = f"/v1/deployments/{made['latest_deployment_id']}"
-            statuses.append(call(stub.url, path).json["status"])
-        assert statuses == ["canceled", "failed"]
-        assert_has_worlds(stub, monkeypatch)
-        connection = socket.create_connection(("127.0.0.1", port_of(stub.url)), timeout=30)
-    with connection:
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
+    main = World(live_url, "dev-token")
+    yield main.world("of-test-stub")
+    main.world("of-test-stub").reset()
+
+
+def test_a_reset_takes_a_document_or_the_path_of_one(world: World, tmp_path: Path) -> None:
+    world.reset({"projects": []})
+    assert names(world) == []
+    seed = tmp_path / "seed.json"
+    seed.write_text('{"projects": [{"name": "café"}]}', "utf-8")
+    for path in (seed, str(seed)):
+        world.reset(path)
+        assert names(world) == ["café"]
+    world.reset()
+    assert len(names(world)) == 3
+
+
+def test_a_world_has_its_clock_and_its_deployments(world: World) -> None:
+    assert world.freeze()["frozen"]
+    stages = [{"status": "queued", "seconds": 60}, {"status": "failed"}]
+    made = world.put_deployment("a/b é", timeline=stages, project_id="prj_website")
+    assert (made["status"], made["project_id"]) == ("queued", "prj_website")
+    now = world.advance(60)["now"]
+    assert ask(world, "/v1/deployments/a%2Fb%20%C3%A9").json["status"] == "failed"
+    assert world.put_deployment("b", status="canceled")["status"] == "canceled"
+    assert world.tick(1.5)["now"] == now
+    ask(world, "/v1/deployments/b")
+    assert world.advance(0)["now"] > now
+
+
+def test_a_world_has_its_faults_and_what_it_met(world: World) -> None:
+    assert world.fault(operation="listProjects", status=503, times=2)["remaining"] == 2
+    assert ask(world, "/v1/projects").status_code == 503
+    (request,) = world.requests()
+    assert (request["status"], request["headers"]["Authorization"]) == (503, "Bearer ***")
+    world.headers["Authorization"] = "Bearer of-the-client"
+    assert world.coverage()["operations"]["listProjects"]["503"] == 1
+    with pytest.raises(StubError, match="POST /_stub/faults: 422 invalid_body: /status must be "):
+        world.fault(status=9)
+    assert world.token not in repr(world)
+
+
+def test_another_world_starts_anew_and_a_worker_has_its_own(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ask(world, "/v1/projects")
+    assert world.world("of-test-stub").requests() == []
+    with pytest.raises(ValueError, match="1 to 64 of A-Z a-z 0-9 _ -, not 'job 42'"):
+        world.world("job 42")
+    monkeypatch.setenv("PYTEST_XDIST_WORKER", "gw1")
+    other = world.world("job-42")
+    assert (other.url, other.token) == (world.url, "dev-token.job-42-gw1")
+    other.reset()
+
+
+def test_it_serves_until_it_is_closed_which_raises_what_fail_on_finds(tmp_path: Path) -> None:
+    """Unless its block has raised something; each program has a log of its own."""
+    judged = {"STUB_FAIL_ON": "violations", "STUB_LOG": str(tmp_path / "stub.jsonl")}
+    environ = variables(**judged, STUB_HOST="192.0.2.1", STUB_PORT="x")
+    stub = Stub(environ=environ, empty=True)
+    assert stub.token == "dev-token"
+    assert names(stub) == []
+    ask(stub, "/v2")
+    finding = r"ended: its status is 1\n[\s\S]*finding: violations: no operation: GET /v2 "
+    with socket.create_connection(("127.0.0.1", port_of(stub.url)), timeout=30) as connection:
+        with pytest.raises(StubError, match=finding):
+            stub.close()
         assert connection.recv(1) == b""
     with pytest.raises(StubError, match=f"the stub at {stub.url} does not respond: "):
         stub.freeze()
-
-
-def projects_of(stub: Stub) -> list[dict[str, str]]:
-    found: list[dict[str, str]] = call(stub.url, "/v1/projects").json["projects"]
-    return found
-
-
-def assert_has_worlds(stub: Stub, monkeypatch: pytest.MonkeyPatch) -> None:
-    world = stub.world("job-42")
-    assert (world.url, world.token) == (stub.url, "dev-token.job-42")
-    call(world.url, "/v1/projects", token=world.token)
-    assert len(world.requests()) == 1
-    assert stub.world("other").world("job-42").requests() == []  # it starts anew
-    with pytest.raises(ValueError, match="1 to 64 of A-Z a-z 0-9 _ -, not 'job 42'"):
-        stub.world("job 42")
-    monkeypatch.setenv("PYTEST_XDIST_WORKER", "gw1")
-    assert stub.world("job-42").token == "dev-token.job-42-gw1"
-
-
-def test_an_unknown_option_is_named_with_those_that_there_are() -> None:
-    with pytest.raises(TypeError, match=r"the stub takes no 'sede': give cors_origin, .*, seed"):
-        Stub(sede="seed.json")
-
-
-def test_a_program_that_is_missing_or_cannot_start_says_why() -> None:
-    missing = r"there is no stub at /.+/no\.pyz: install .*, or set STUB_PROGRAM "
-    with pytest.raises(StubError, match=missing):
-        Stub(environ=variables(STUB_PROGRAM="no.pyz"))
-    with pytest.raises(StubError) as raised:
-        Stub(environ=variables(), pace="soon")
-    first, *rest = str(raised.value).splitlines()
-    assert re.fullmatch(r"`.*app\.py --pace=soon` did not start: its status is 2", first)
-    assert rest == ["error: Invalid value for '--pace': 'soon' is not a valid number."]
-
-
-def test_each_program_has_a_log_and_a_verdict_which_is_an_error_of_the_end_unless_there_is_one(
-    tmp_path: Path,
-) -> None:
-    judged = variables(STUB_FAIL_ON="violations", STUB_LOG=str(tmp_path / "stub.jsonl"))
-    finding = r"ended: its status is 1\n[\s\S]*finding: violations: no operation: GET /v2 "
-    with pytest.raises(StubError, match=finding), Stub(environ=judged) as stub:
-        call(stub.url, "/v2")
-    with pytest.raises(ZeroDivisionError), Stub(environ=judged) as stub:
-        assert call(stub.url, "/v3").status_code / 0
+    with pytest.raises(ZeroDivisionError), Stub(environ=environ) as stub:
+        assert ask(stub, "/v3").status_code / 0
     files = sorted(tmp_path.iterdir(), key=lambda path: path.stat().st_mtime_ns)
     for file, path in zip(files, ("/v2", "/v3"), strict=True):
         assert re.fullmatch(rf"stub\.{os.getpid()}(-\d+)?\.jsonl", file.name)
         assert path in file.read_text("utf-8")
+
+
+def test_what_cannot_start_says_why() -> None:
+    """A list is an option that is repeated; none is left out by `False` and `None`."""
+    with pytest.raises(TypeError, match=r"the stub takes no 'sede': give cors_origin, .*, seed"):
+        Stub(sede="seed.json")
+    missing = r"there is no stub at /.+/no\.pyz: install .*, or set STUB_PROGRAM "
+    with pytest.raises(StubError, match=missing):
+        Stub(environ=variables(STUB_PROGRAM="no.pyz"))
+    outcome = ["*-fails=failed", "canceled"]
+    own = {"strict": False, "freeze": None, "empty": True, "outcome": outcome, "pace": "soon"}
+    with pytest.raises(StubError) as raised:
+        Stub(environ=variables(), **own)
+    first, *rest = str(raised.value).splitlines()
+    words = re.escape("--empty --outcome=*-fails=failed --outcome=canceled --pace=soon")
+    assert re.fullmatch(rf"`.*app\.py {words}` did not start: its status is 2", first)
+    assert rest == ["error: Invalid value for '--pace': 'soon' is not a valid number."]
 
 
 def test_it_does_without_pytest_and_ends_with_a_process_that_is_killed() -> None:

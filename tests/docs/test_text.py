@@ -1,4 +1,4 @@
-"""The documents' links, tables and names are right."""
+"""The documents' links, tables, options and names are right."""
 
 import json
 import re
@@ -6,11 +6,13 @@ import re
 from flask import Flask
 from flask.testing import FlaskClient
 
+from cli.main import OTHER_VARIABLES
+from deployment_stub.pytest_options import ROWS
 from tests.conftest import ROOT
 from tests.contract import STUB, V1
-from tests.docs.documents import COMMANDS, TEXTS
+from tests.docs.documents import TEXTS
+from tests.program import run
 
-PATH = r"(?<![\w/.])(?:(?:bench|tests|tools|docs|\.ci)/[\w./]*|requirements[\w-]*\.txt|app\.py)"
 README, CHOICES = TEXTS["README.md"], TEXTS["docs/choices.md"]
 
 
@@ -19,12 +21,6 @@ def anchors_of(text: str) -> set[str]:
     text = re.sub(r"^```.*?^```$", "", text, flags=re.DOTALL | re.MULTILINE)
     headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
     return {re.sub(r"[^\w -]", "", each.lower()).replace(" ", "-") for each in headings}
-
-
-def test_every_command_names_files_that_exist() -> None:
-    for line in "\n".join(COMMANDS).splitlines():
-        for path in re.findall(PATH, line):
-            assert (ROOT / path).exists(), line
 
 
 def test_every_link_leads_to_a_file_and_a_heading_that_exist() -> None:
@@ -62,3 +58,38 @@ def test_the_list_of_open_routes_is_complete(app: Flask, anonymous: FlaskClient)
         response = anonymous.get(rule.rule.replace("<file>", "console.js"))
         is_open = response.status_code == 200
         assert is_open == (rule.rule.replace("<file>", "{file}") in named), rule
+
+
+def test_every_option_and_variable_exists() -> None:
+    shown = "".join(run(*words, "--help").stdout for words in ((), ("verify",), ("docs",)))
+    options = {*re.findall(r"--[a-z-]+", shown)}
+    variables = {f"STUB_{each[2:].replace('-', '_').upper()}" for each in options}
+    variables |= {*OTHER_VARIABLES}
+    options |= {f"--stub-{name.replace('_', '-')}" for name in ROWS}
+    other_tools = r"^```console\n.*?^```$"  # see tests/clients
+    # What has options of its own: commands, servers, uvx and pytest.
+    others = r"[ `]-- [\w.].*|-m pytest .*|uvx --from|bin/(?:flask|waitress-serve) .*"
+    for name, text in TEXTS.items():
+        if name == "CHANGELOG.md":  # which names those of other versions
+            continue
+        assert {*re.findall(r"STUB_[A-Z_]+", text)} <= variables, name
+        text = re.sub(other_tools, "", text, flags=re.DOTALL | re.MULTILINE)
+        text = re.sub(others, "", text)
+        assert {*re.findall(r"(?<![\w-])--[a-z][a-z-]*", text)} <= options, name
+
+
+def test_the_guide_for_agents_lists_the_routes_of_the_contracts_with_bodies_that_are_accepted(
+    stub: FlaskClient,
+) -> None:
+    lines = re.findall(r"^- `([A-Z]+) (/\S*)`: (.*)$", TEXTS["llms.txt"], re.MULTILINE)
+    bodies = {(method, path): text.split("`")[1] for method, path, text in lines if "`" in text}
+    operations = [*V1.operations(), *STUB.operations()]
+    declared = [(method, path) for method, path, _ in operations]
+    assert sorted((method, path) for method, path, _ in lines) == sorted(
+        [*declared, ("GET", "/openapi.json")]
+    )
+    takes_body = {(method, path) for method, path, each in operations if "requestBody" in each}
+    assert bodies.keys() == takes_body
+    for (method, path), body in bodies.items():
+        target = path.replace("{id}", "dpl_1")
+        assert stub.open(target, method=method, json=json.loads(body)).status_code < 300, path

@@ -12,9 +12,7 @@ from tests.conftest import TOKEN, Clock, make_stub
 from tests.services import DOCUMENTS
 
 DATE = "2026-11-25"
-NAME, STATUS = "{project.name}", "{deployment.status}"
-
-
+NAME = "{project.name}"
 SERVICES = {name: make_profile(document) for name, document in DOCUMENTS.items()}
 
 
@@ -23,25 +21,18 @@ def profile(**parts: Any) -> Profile:
     return make_profile({"observed_at": DATE, **parts})
 
 
-def like(profile: Profile, clock: Clock | None = None, **more: Any) -> Flask:
+def like(profile: Profile, **more: Any) -> Flask:
     """An app with the sample of a profile."""
-    given = {"clock": clock or Clock(), "seed": sample_of(profile), **more}
-    return make_stub(like=profile, **given)
+    return make_stub(like=profile, **{"clock": Clock(), "seed": sample_of(profile), **more})
 
 
-def client_of(app: Flask, token: str = TOKEN) -> FlaskClient:
+def client_of(app: Flask) -> FlaskClient:
     """A client whose responses are not held against the plain contract."""
     client = app.test_client()
-    client.environ_base["HTTP_AUTHORIZATION"] = f"Bearer {token}"
+    client.environ_base["HTTP_AUTHORIZATION"] = f"Bearer {TOKEN}"
     return client
 
 
-def request_of(profile: Profile, name: str) -> Any:
+def request_of(profile: Profile, name: str) -> str:
     """The request that creates a project of this name, with all that the example has."""
-    return json.loads(json.dumps(profile.request).replace(NAME, name))
-
-
-def deployment_of(client: FlaskClient, name: str) -> str:
-    """The id of the latest deployment of a project, whatever the responses show."""
-    projects = client.get("/_stub/console").json["projects"]["newest"]
-    return next(str(each["deployment"]) for each in projects if each["name"] == name)
+    return json.dumps(profile.request).replace(NAME, name)

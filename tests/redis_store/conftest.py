@@ -1,4 +1,4 @@
-"""Helpers of the tests of a store on Redis."""
+"""Programs on one Redis server."""
 
 from typing import Any
 
@@ -8,31 +8,34 @@ from flask.testing import FlaskClient
 
 from redis_store import RedisStores
 from tests.conftest import SAMPLE_SEED, Clock, control_client_of, make_stub
-from tests.contract import assert_problem
 from tests.redis_server import RedisServer
 
-DAY = 86400
+JOB = "project-stub:team-a/job"
+"""The key of the world of the clients."""
 
 
 @pytest.fixture
-def programs(shared_redis: RedisServer, clock: Clock) -> list[Flask]:
-    """Two programs with one store and tenants; the second has it by a socket."""
+def redis(shared_redis: RedisServer) -> RedisServer:
+    """A server that is empty, and that a test may stop."""
     shared_redis.clear()
+    return shared_redis
+
+
+@pytest.fixture
+def programs(redis: RedisServer, clock: Clock) -> list[Flask]:
+    """Two programs with one store and tenants; the second has it by a socket."""
     options: dict[str, Any] = {"tokens": ["team-a=one", "team-b=two", "plain"], "clock": clock}
-    urls = (shared_redis.url, f"unix://{shared_redis.socket}")
+    urls = (redis.url, f"unix://{redis.socket}")
     return [make_stub(**options, seed=SAMPLE_SEED, stores=RedisStores(url)) for url in urls]
 
 
 @pytest.fixture
-def two(programs: list[Flask]) -> list[FlaskClient]:
-    """Their clients, in one named world of a tenant."""
-    return [control_client_of(app, "one.job") for app in programs]
+def one(programs: list[Flask]) -> FlaskClient:
+    """A client of the first program, in a named world of a tenant."""
+    return control_client_of(programs[0], "one.job")
 
 
-def key_of(world: str) -> str:
-    return f"project-stub:{world}"
-
-
-def assert_unavailable(response: Any) -> None:
-    assert_problem(response, 503, "store_unavailable")
-    assert response.headers["Retry-After"] == "1"
+@pytest.fixture
+def other(programs: list[Flask]) -> FlaskClient:
+    """A client of the second program, in the same world."""
+    return control_client_of(programs[1], "one.job")

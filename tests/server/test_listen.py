@@ -1,92 +1,79 @@
 """Addresses to listen on, and room for connections."""
 
+import os
 import resource
-import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 
 import pytest
 
 from server import ListenError, connection_limit, create_server
+from tests.conftest import needs
 from tests.live import running, serving
 from tests.server.conftest import Echo
 from tests.wire import Connection, get
 
 pytestmark = pytest.mark.process
 
-UNUSABLE = ("no.such.host.invalid", "192.0.2.1", "a..b", "*")
-ROOM = [(20, 10), (64, 48), (1024, 1008), (100_000, 1030)]  # open files, and connections
+# What the server listens on, a name of it, and whether it serves any other name.
+HOSTS = [
+    ("127.0.0.1", "127.0.0.1", False),
+    ("localhost", "127.0.0.1", False),
+    ("localhost", "::1", False),
+    ("127.1", "127.1", False),
+    ("0.0.0.0", "127.0.0.1", True),
+]
 
 
 def test_loopback_serves_its_own_names_and_another_address_any(echo: Echo) -> None:
-    for host in ("127.0.0.1", "localhost", "127.1", "0.0.0.0"):
-        with serving(echo.app, host, threads=1) as port:
-            for name, is_served in ((host, True), ("stub.example", host == "0.0.0.0")):
-                with Connection(port, host) as client:
+    needs("IPv6")
+    for host, address, is_open in HOSTS:
+        with serving(echo, host, threads=1) as port:
+            for name, is_served in ((host, True), ("stub.example", is_open)):
+                with Connection(port, address) as client:
                     client.send(get("/", f"Host: {name}"))
                     assert client.reply().status_code == (200 if is_served else 400)
+            if host != "localhost":
+                with pytest.raises(ConnectionRefusedError):
+                    Connection(port, "::1")
 
 
-def test_localhost_is_both_loopbacks(echo: Echo) -> None:
-    addresses = ["127.0.0.1", *(["::1"] if socket.has_dualstack_ipv6() else [])]
-    with running(echo.app, "localhost") as server:
-        port = server.effective_port
-        for address in addresses:
-            with Connection(port, address) as client:
-                client.send(get("/"))
-                assert client.reply().status_code == 200
-        with pytest.raises(ListenError):  # of the last one alone
-            create_server(echo.app, addresses[-1], port)
-    for address in addresses:
-        with pytest.raises(OSError, match="refused"):
-            Connection(port, address)
-
-
-def test_the_error_for_an_address_that_cannot_be_used_is_one_line(port: int, echo: Echo) -> None:
-    with pytest.raises(ListenError, match=rf"^cannot listen on 127.0.0.1, port {port}: [\w ]+$"):
-        create_server(echo.app, "127.0.0.1", port)
-    for host in UNUSABLE:
+def test_the_error_for_an_address_that_cannot_be_used_is_one_line(echo: Echo) -> None:
+    with (
+        serving(echo) as port,
+        pytest.raises(ListenError, match=rf"^cannot listen on 127.0.0.1, port {port}: [\w ]+$"),
+    ):
+        create_server(echo, "127.0.0.1", port)
+    for host in ("no.such.host.invalid", "192.0.2.1", "a..b", "*"):
         with pytest.raises(ListenError, match=r"^(cannot listen on|no address is known for) .*$"):
-            create_server(echo.app, host, 0)
+            create_server(echo, host, 0)
 
 
 @pytest.fixture
-def many_files() -> Iterator[None]:
+def limit_files() -> Iterator[Callable[[int], None]]:
+    """Sets how many files the process may open."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, 4096), hard))
-    yield
+    yield lambda most: resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
     resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
-def test_many_idle_connections_are_in_nobodys_way(many_files: None, echo: Echo) -> None:
-    with ExitStack() as stack:
-        port = stack.enter_context(serving(echo.app, threads=1))
-        # Both ends are in this process: some have a descriptor above 1023.
-        clients = [stack.enter_context(Connection(port)) for _ in range(520)]
-        for client in (clients[-1], clients[0]):
-            client.send(get())
-            assert client.reply().status_code == 200
-
-
-def test_clients_beyond_the_limit_of_files_wait_until_others_leave(
-    echo: Echo, monkeypatch: pytest.MonkeyPatch
+def test_the_limit_of_connections_is_what_open_files_allow(
+    echo: Echo, limit_files: Callable[[int], None]
 ) -> None:
-    with ExitStack() as stack:
-        with monkeypatch.context() as patched:
-            for files, connections in ROOM[::-1]:
-                patched.setattr(resource, "getrlimit", lambda kind, soft=files: (soft, soft))
-                assert connection_limit() == connections
-            port = stack.enter_context(serving(echo.app, threads=1))
-        clients = [stack.enter_context(Connection(port)) for _ in range(12)]
-        for client in clients:
+    for files, connections in ((20, 10), (64, 48), (4096, 1030), (1024, 1008)):
+        limit_files(files)
+        assert connection_limit() == connections
+    with running(echo) as server:
+        assert server.listeners[0].adj.connection_limit == 1008
+
+
+def test_a_connection_may_have_a_high_descriptor(
+    echo: Echo, limit_files: Callable[[int], None]
+) -> None:
+    limit_files(4096)
+    with serving(echo, threads=1) as port, ExitStack() as stack:
+        for _ in range(1100):
+            stack.callback(os.close, os.dup(0))
+        with Connection(port) as client:
             client.send(get())
-        for client in clients[:8]:
-            assert client.reply().status_code == 200
-        for _ in range(20):
-            clients[0].send(get())
-            assert clients[0].reply().status_code == 200
-        assert all(client.is_silent() for client in clients[8:])
-        for client in clients[:4]:
-            client.sock.close()
-        for client in clients[8:]:
             assert client.reply().status_code == 200

@@ -3,9 +3,7 @@
 import itertools
 import json
 import re
-from collections.abc import Iterator
 from datetime import datetime
-from functools import cache
 from typing import Any
 
 import pytest
@@ -15,8 +13,6 @@ from werkzeug.test import TestResponse
 
 from records import timeline_of
 from store import random_id
-from stub import Contract
-from stub.grease.axes import Parts
 from stub.grease.variants import draw_media_type, draw_time, source_of, vary_id, write
 from tests.conftest import (
     SAMPLE_SEED,
@@ -28,6 +24,7 @@ from tests.conftest import (
     seed_of,
 )
 from tests.contract import CREATED, V1
+from tests.replayed import play, read
 from tests.stub.conftest import worlds_of
 from tests.stub.greased import AXES, START, greased_app, path_of
 
@@ -214,111 +211,62 @@ def test_an_extra_member_replaces_none_that_was_sent() -> None:
 # The parts of the contract
 
 SCHEMAS = V1.document["components"]["schemas"]
-PARTS = Parts(Contract(V1.document)).by_axis
-BODY_OF = {"listProjects 200": "ProjectList", f"createProject {CREATED}": "Project"}
-BODY_OF["getDeployment 200"] = "Deployment"
-ASPECTS = {axis: axis for axis in AXES} | {"ids-encoded": "ids"}
-ASPECTS |= {"times": "value", "times-odd": "value", "error-text": "value"}
-KINDS = {"id": "{}s", "project_id": "projects", "latest_deployment_id": "deployments"}
 
 
 def varied(app: Flask) -> set[tuple[str, str]]:
     return {(axis, part) for axis in AXES for part in worlds_of(app).common.parts.varied_by(axis)}
 
 
-def session(app: Flask) -> list[tuple[str, TestResponse]]:
-    """Responses that have every part of the contract, each with the name of its own part."""
-    client, found = control_client_of(app), []
-    for name in ("shop", "blog"):
-        created = client.post("/v1/projects", json={"name": name})
-        latest = path_of(json.loads(created.data)["latest_deployment_id"])
-        found += [(f"createProject {CREATED}", created), ("getDeployment 200", client.get(latest))]
-    for path, item in V1.document["paths"].items():
-        for method in ("get", "post"):
-            for status in item.get(method, {"responses": ()})["responses"]:
-                if (method, status) != ("post", str(CREATED)):
-                    prefer = {"Prefer": f"code={status}"} if status > "4" else {}
-                    at = path.replace("{id}", "dpl_failed")
-                    response = client.open(at, method=method, headers=prefer)
-                    found.append((f"{item[method]['operationId']} {status}", response))
-    return [
-        *found,
-        ("createProject 422", client.post("/v1/projects", json={"name": 1})),
-        ("404", client.get("/v1/nothing")),
-        ("405", client.delete("/v1/projects")),
-        ("401", app.test_client().get("/v1/nothing")),
-    ]
-
-
-def look(value: dict[str, Any], name: str) -> Iterator[tuple[Any, Any]]:
-    """What an object of a schema shows, each with the aspect and the part that it belongs to."""
-    known = SCHEMAS[name]["properties"]
-    yield ("members", name), sorted(value.keys() - known.keys())
-    yield ("member-order", name), [member for member in value if member in known]
-    for member, each in value.items():
-        if member in KINDS and each:
-            yield ("ids", KINDS[member].format(name.lower())), each
-        elif member == "status" and isinstance(each, str):
-            yield ("status-values", name), each
-        elif isinstance(each, list) and member in known:
-            if member == "projects":
-                yield ("list-order", f"{name}.{member}"), [one["name"] for one in each]
-            items = known[member]["items"]["$ref"].rpartition("/")[2]
-            for one in sorted(each, key=lambda one: str(one.get("name"))):
-                yield from look(one, items)
-        elif member in known:
-            yield ("value", f"{name}.{member}"), each
-
-
-def seen(responses: list[tuple[str, TestResponse]]) -> dict[tuple[str, str], list[Any]]:
-    """What a client sees in a session, by aspect and part."""
-    found: dict[tuple[str, str], list[Any]] = {}
-    for part, response in responses:
-        text = response.get_data(as_text=True)
-        for key, value in (
-            (("json-text", part), (re.split(r"\S", text)[0], bool(re.search(r"\\u00[2-7]", text)))),
-            (("headers", part), [pair for pair in response.headers if pair[0][:2] == "X-"]),
-            (("media-type", part), response.headers["Content-Type"]),
-            (("success-code", part), response.status_code),
-            *look(json.loads(text), BODY_OF.get(part, "Problem")),
-        ):
-            found.setdefault(key, []).append(value)
-    return found
-
-
 def wire(response: TestResponse) -> tuple[int, list[tuple[str, str]], bytes]:
     return response.status_code, list(response.headers), response.data
 
 
-@cache
-def plainly() -> list[tuple[str, TestResponse]]:
-    return session(app_of())
+def session(app: Flask) -> list[tuple[int, list[tuple[str, str]], bytes]]:
+    """All responses of the contract."""
+    client = control_client_of(app)
+    found = []
+    for name in ("shop", "blog"):
+        created = client.post("/v1/projects", json={"name": name})
+        latest = path_of(json.loads(created.data)["latest_deployment_id"])
+        found += [created, client.get(latest)]
+    for method, path, operation in V1.operations():
+        for status in operation["responses"]:
+            if status > "4":
+                prefer = {"Prefer": f"code={status}"}
+                found.append(client.open(path, method=method, headers=prefer))
+    found += [
+        client.get("/v1/projects"),
+        client.post("/v1/projects", json={"name": 1}),
+        client.get("/v1/nothing"),
+        client.delete("/v1/projects"),
+        app.test_client().get("/v1/nothing"),
+    ]
+    return [wire(response) for response in found]
 
 
-@pytest.mark.parametrize("axis", AXES)
-def test_a_part_varies_alone_as_among_others_and_nothing_else_does(axis: str) -> None:
-    plain = seen(plainly())
-    # The order of an object of one member varies only beside `members`.
-    (*_, part) = [each for each in PARTS[axis] if each != "ProjectList"]
-    app = app_of(f"{axis}@{part}")
-    responses = session(app)
-    alone, among = seen(responses), seen(session(app_of(axis)))
-    here = (ASPECTS[axis], part)
-    assert {key for key in plain if plain[key] != alone[key]} == {here}
-    assert alone[here] == among[here]
-    assert varied(app) == {(axis, part)}
-    for (_, response), (_, before) in zip(responses, plainly(), strict=True):
-        header = response.headers.pop("Stub-Grease", None)
-        is_varied = wire(response) != wire(before)
-        assert header == (f"seed=0; axes={axis}" if is_varied else None)
+def test_a_response_names_its_axis_exactly_if_it_varies() -> None:
+    """Each part of each axis is recorded alone."""
+    given, *varied = read("grease-each-part")
+    off = {"send": ["PUT", "/_stub/grease", {"axes": []}]}
+    plain = play([given, *[off if step["send"][0] == "PUT" else step for step in varied]])
+    note = ""
+    for before, after in zip(plain[1:], varied, strict=True):
+        method, path, *sent = after["send"]
+        if method == "PUT":
+            note = f"seed={sent[0]['seed']}; axes={sent[0]['axes'][0]}"
+        if path.startswith("/v1/"):
+            status, headers, *body = after["got"]
+            others = [each for each in headers if each[0] != "Stub-Grease"]
+            is_varied = [status, others, *body] != before["got"]
+            assert headers == others + is_varied * [["Stub-Grease", note]], after
 
 
 def test_each_part_of_the_contract_varies_and_none_is_fixed() -> None:
     app = app_of(*AXES)
     session(app)
-    assert varied(app) == {(axis, part) for axis in AXES for part in PARTS[axis]}
-    described = worlds_of(app).common.parts.described.values()
-    assert not [each for each in described if "fixed" in each["x-origin"]]
+    parts = worlds_of(app).common.parts
+    assert varied(app) == {(axis, part) for axis in AXES for part in parts.by_axis[axis]}
+    assert not [each for each in parts.described.values() if "fixed" in each["x-origin"]]
 
 
 def test_a_list_of_one_record_and_a_deployment_at_its_end_do_not_vary() -> None:
@@ -331,24 +279,12 @@ def test_a_list_of_one_record_and_a_deployment_at_its_end_do_not_vary() -> None:
     assert varied(app) == {("ids", "deployments")}
 
 
-def test_an_axis_without_a_part_has_all_of_them() -> None:
-    stub = control_client_of(app_of("members@Project", "members"))
-    assert stub.get("/_stub/grease").json == {"axes": ["members"], "seed": 0}
-    stub = control_client_of(app_of("members@Project", "times"))
-    assert stub.get("/_stub/grease").json["parts"] == ["Project", *PARTS["times"]]
-
-
 # Each variation is a function of the seed, the axis, the part, and the resource or the request
 
 
 def test_random_ids_change_no_variation() -> None:
-    apps = [app_of(*AXES, new_id=random_id) for _ in range(2)]
-    first, second = ([wire(response) for _, response in session(app)] for app in apps)
+    first, second = (session(app_of(*AXES, new_id=random_id)) for _ in range(2))
     assert first == second
-    axes = [axis for axis in AXES if axis != "ids"]
-    one, other = (seen(session(app_of(*axes, new_id=random_id))) for _ in range(2))
-    different = {key for key in one if one[key] != other[key]}
-    assert different == {("ids", "projects"), ("ids", "deployments")}
 
 
 def test_what_was_created_without_grease_varies_alike_once_it_is_on() -> None:
@@ -386,11 +322,3 @@ def test_the_order_of_two_projects_does_not_depend_on_a_third() -> None:
         client.post("/v1/projects", json={"name": "late"})
         after = [each["name"] for each in client.get("/v1/projects").json["projects"]]
         assert [name for name in after if name != "late"] == before
-
-
-def test_a_greased_id_of_the_start_is_shown_as_one_in_every_world() -> None:
-    seed = seed_of({"projects": [{"name": "x"}]})
-    app = greased_app(("ids",), 7, seed=seed)
-    for token in ("dev-token", "dev-token.job"):
-        listed = control_client_of(app, token).get("/v1/projects")
-        assert listed.headers["Stub-Grease"] == "seed=7; axes=ids"

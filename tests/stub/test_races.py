@@ -163,6 +163,16 @@ def test_the_last_world_is_made_for_one() -> None:
     assert [each["requests"] for each in worlds] == [MANY - 1, 1]
 
 
+def test_worlds_are_freed_by_several_at_once() -> None:
+    app = make_stub(clock=slow_clock)
+    client = control_client_of(app)
+    for world in "abcd":
+        control_client_of(app, f"dev-token.{world}").get("/v1/projects")
+    responses = race(MANY * [partial(client.delete, "/_stub/worlds?idle=0")])
+    assert [each.status_code for each in responses] == MANY * [204]
+    assert len(client.get("/_stub/worlds").json["worlds"]) == 1
+
+
 def test_what_a_world_showed_is_reported_once_while_it_ends() -> None:
     app = make_stub()
     client = control_client_of(app)

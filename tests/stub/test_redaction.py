@@ -8,7 +8,8 @@ from flask.testing import FlaskClient
 
 from stub import CHOICES
 from stub.redaction import Redactor
-from tests.conftest import control_client_of, make_stub
+from tests.conftest import SAMPLE_SEED, control_client_of, make_stub
+from tests.replayed import read, response_to
 from tests.stub.conftest import entries, logged_stub, verdict_of, worlds_of
 
 TOKEN = "s3cret/t0k~n+="
@@ -138,79 +139,31 @@ def test_the_credential_and_the_parameter_access_token_are_masked() -> None:
         assert Redactor(["s3cret"]).query(query) == shown
 
 
-@pytest.mark.parametrize("spelled", SPELLED[:2])
-def test_a_valid_token_is_masked_in_every_part_of_an_entry(spelled: str) -> None:
-    stub = control_client_of(make_stub(tokens=[TOKEN], strict=True), TOKEN)
-    stub.put("/_stub/grease", json={"axes": ["json-text"], "seed": 1})
-    padding = 2040 * "p"
-    stub.get(f"/v1/{spelled}?{spelled}={spelled}&x", headers={"X-Token": "tr1ed", "X": spelled})
-    stub.get(f"/v1/{padding}{spelled}?{padding}{spelled}&access_token=tr1ed")
-    body = f'{{"name": "{spelled}", "x{spelled}": "{4060 * "p"}{spelled}"}}'
-    stub.post("/v1/projects", data=body, content_type="application/json")
-    stub.post("/v1/projects", data=4090 * "p" + spelled)
-    stub.open("/v1/projects", method=TOKEN.replace("/", "-").upper())
-    stub.post("/_stub/faults", json={
-        "status": 500, "body": "\0".join(TOKEN), "content_type": f'text/a; b="{TOKEN}"'
-    })  # fmt: skip
-    stub.get("/v1/projects", headers={f"X-{TOKEN}-Auth": "tr1ed"})
-    shown = stub.get("/_stub/requests").text + stub.get("/_stub/coverage").text
-    for each in (*SPELLED, json.dumps(spelled)[1:-1], "s3cr", "tr1ed"):
-        assert each not in shown
-    last = entries(stub)[-1]["response"]
-    assert (last["body"], last["headers"]["Content-Type"]) == ("***", 'text/a; b="***"')
+# Of a scenario, what may be seen nowhere: the parts of its token, and other secrets.
+HIDDEN = {
+    "masked": [*SPELLED, json.dumps(SPELLED[0])[1:-1], "s3cr", "tr1ed"],
+    "masked-names": ["My.Own", "Secret_2", "x+y", "x y"],
+    "masked-names-strict": ["My.Own", "Secret_2", "x+y", "x y"],
+    "masked-hosts": ["My.Own", "my.own"],
+    "masked-status": ["secret"],
+}
 
 
-def shown_of(client: FlaskClient, lines: list[str]) -> str:
-    """All that is shown of the requests of a client, with the lines of its log."""
-    paths = ("/_stub/requests", f"/_stub/verdict?allow={OWN}", "/_stub/coverage", "/_stub/worlds")
-    texts = [client.get(path).text for path in paths]
-    verdict = verdict_of(client.application, CHOICES, [OWN])
-    return "\n".join([*texts, *lines, verdict.table(), json.dumps(verdict.document(0))])
-
-
-@pytest.mark.parametrize("strict", [False, True])
-def test_a_token_is_masked_as_the_name_of_a_member_or_a_parameter(strict: bool) -> None:
-    app, lines = logged_stub(tokens=[OWN], strict=strict)
-    stub = control_client_of(app, OWN)
-    for member in (OWN, f"x{OWN}", f"/{OWN}/~"):
-        stub.post("/v1/projects", json={"name": member, member: 1})
-        stub.post("/v1/projects", json={"name": {member: 1}, "id": member})
-        stub.post("/_stub/reset", json={member: 1, "projects": [{member: 1}]})
-        stub.post("/_stub/clock", json={member: 1})
-        repeated = json.dumps({member: 1})[1:-1]
-        stub.post(
-            "/v1/projects", data=f"{{{repeated}, {repeated}}}", content_type="application/json"
-        )
-        stub.get(f"/v1/projects?{member}=1&a={member}")
-    shown = shown_of(stub, lines)
-    assert "***" in shown
-    for part in ("My.Own", "Secret_2", "x+y", "x y"):
-        assert part not in shown
-
-
-def test_a_token_is_masked_as_a_status() -> None:
-    token = "secret-status_1"
-    stub = control_client_of(make_stub(tokens=[token]), token)
-    stub.put("/_stub/deployments/d", json={"status": token})
-    assert stub.get("/v1/deployments/d").json["status"] == token  # the record is what was sent
-    assert stub.get("/_stub/coverage").json["deployment_statuses"]["***"] == 1
-    assert "secret" not in shown_of(stub, [])
-
-
-def test_the_host_of_an_origin_that_begins_a_token_is_masked() -> None:
-    app, lines = logged_stub(tokens=[OWN])
-    stub = control_client_of(app, OWN)
-    fields = {"Host": "My.Own~Secret_2xy", "Origin": "http://My.Own~Secret_2"}
-    fields |= {"Referer": "https://My.Own~Sec:80/x", "X-Forwarded-Host": "My.Own"}
-    asks = {**fields, "Access-Control-Request-Method": "GET", "Authorization": ""}
-    stub.get("/x/http://My.Own~Secret_2/?u=http://My.Own~Secret_2/")
-    for path in ("/v1/projects", "/_stub/state"):
-        stub.get(path, headers=fields)
-        stub.options(path, headers=asks)
-    headers = entries(stub)[1]["headers"]
-    assert headers["Host"] == headers["X-Forwarded-Host"] == "***"
-    assert (headers["Origin"], headers["Referer"]) == ("http://***", "https://***/x")
-    assert "My.Own" not in shown_of(stub, lines)
+@pytest.mark.parametrize("name", HIDDEN)
+def test_no_part_of_a_token_is_seen_where_requests_are_shown(name: str) -> None:
+    """In the recorded responses, the access log, and the verdict of the run."""
+    given, *steps = read(name)
+    token = given["tokens"][0]
+    app, shown = logged_stub(seed=SAMPLE_SEED, **given)
+    for step in steps:
+        _, _, body, *_ = response_to(app, step["send"])
+        if step["send"][:1] == ["GET"] and step["send"][1].startswith("/_stub/"):
+            shown.append(body)
+    verdict = verdict_of(app, CHOICES, [token])
+    shown += [verdict.table(), json.dumps(verdict.document(0))]
+    for each in shown:
+        assert not [part for part in HIDDEN[name] if part in each], each
+    assert "***" in "".join(shown)
 
 
 def test_previous_tokens_are_masked_as_long_as_an_entry_of_their_time_is_in_a_journal() -> None:

@@ -10,10 +10,10 @@ from flask.testing import FlaskClient
 from store import StoreUnavailable
 from stub.store import Records, WorldStore
 from stub.tokens import WorldName
-from tests.conftest import Clock, control_client_of, make_stub, names, seed_of
+from tests.conftest import Clock, control_client_of, make_stub, names
 from tests.contract import assert_problem
 from tests.stores import StoresOf
-from tests.stub.conftest import Clients, status_of, verdict_of, worlds_of
+from tests.stub.conftest import Clients, verdict_of, worlds_of
 
 
 @pytest.fixture
@@ -38,30 +38,6 @@ def test_the_report_names_the_tenant(app: Flask, of: Clients) -> None:
     document = verdict_of(app, ["unpromised", "violations"]).document(1)
     assert document["unpromised"][0]["world"] == "team-a/job"
     assert [each["first"]["world"] for each in document["findings"]] == 2 * ["team-a/job"]
-
-
-def test_the_world_that_is_unused_for_longest_makes_room_after_an_hour(
-    app: Flask, clock: Clock, of: Clients
-) -> None:
-    of("one.a").get("/v1/projects?page=1")
-    of("one.a").post("/_stub/faults", json={"status": 503})
-    of("one.b").get("/v1/projects")
-    clock.advance(1)
-    of("one.a").get("/_stub/faults")  # a use
-    clock.advance(3598)
-    problem = assert_problem(of("one.c").get("/v1/projects"), 507, "too_many_worlds")
-    assert problem["detail"].startswith("There are 2 worlds, and each was used in the last hour. ")
-    clock.advance(1)
-    of("one").get("/_stub/worlds")  # no use of those that it lists
-    of("one.c").get("/v1/projects")
-    assert listed(of("one")) == ["", "a", "c"]
-    clock.advance(3600)
-    of("one.d").get("/v1/projects")
-    assert listed(of("one")) == ["", "c", "d"]
-    report = verdict_of(app, ["unused-faults"]).document(1)
-    assert report["operations"]["listProjects"]["200"] == 4  # what has ended is counted
-    assert report["unpromised"][0]["count"] == 1
-    assert len(report["findings"]) == 1
 
 
 def test_the_report_has_only_the_last_unused_faults_of_worlds_that_ended(
@@ -121,13 +97,13 @@ def test_a_failed_reset_makes_no_world() -> None:
     assert listed(control_client_of(app)) == [""]
 
 
-def test_a_moving_deployment_of_the_seed_starts_with_its_world(clock: Clock) -> None:
-    timeline = [{"status": "queued", "seconds": 5}, {"status": "failed"}]
-    document = {"deployments": [{"id": "d", "timeline": timeline}]}
-    app = make_stub(clock=clock, seed=seed_of(document))
-    main, other = control_client_of(app), control_client_of(app, "dev-token.new")
-    assert status_of(main, "d") == "queued"
-    clock.advance(6)
-    assert [status_of(each, "d") for each in (main, other)] == ["failed", "queued"]
-    main.post("/_stub/reset")
-    assert status_of(main, "d") == "queued"
+def test_a_reset_makes_no_world_if_another_took_the_last_room_meanwhile() -> None:
+    def new_id(prefix: str) -> str:
+        control_client_of(full, "dev-token.other").get("/v1/projects")
+        return f"{prefix}_1"
+
+    full = make_stub(max_worlds=1, new_id=new_id)
+    client = control_client_of(full, "dev-token.one")
+    response = client.post("/_stub/reset", json={"projects": [{"name": "a"}]})
+    assert_problem(response, 507, "too_many_worlds")
+    assert listed(control_client_of(full)) == ["", "other"]

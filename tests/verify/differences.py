@@ -10,7 +10,8 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from tests import contract
-from tests.verify.conftest import Change, Request, Response, Service, problem
+from tests.verify.conftest import Change, Response, Service, problem
+from verify.exchange import Exchange
 
 LIST_PATH, DEP_PATH = "#/paths/~1v1~1projects", "#/paths/~1v1~1deployments~1{id}"
 LIST, POST, DEP = f"{LIST_PATH}/get", f"{LIST_PATH}/post", f"{DEP_PATH}/get"
@@ -52,14 +53,15 @@ def on(
     headers: dict[str, str | None] | None = None,
     body: Edit | None = None,
     raw: bytes | None = None,
-    has: Callable[[Request], bool] = lambda _: True,
+    failure: str = "",
+    has: Callable[[Exchange], bool] = lambda _: True,
 ) -> Change:
     """A change of the responses of these cases, or of all, to requests that are such ones.
 
     A header of None is left out.
     """
 
-    def change(response: Response, request: Request, number: int) -> None:
+    def change(response: Response, request: Exchange, number: int) -> None:
         if (cases and response.case not in cases) or not has(request):
             return
         content = response.body
@@ -70,6 +72,7 @@ def on(
             response.headers["Content-Type"] = "application/problem+json"
         response.status = status or response.status
         response.raw = response.raw if raw is None else raw
+        response.failure = failure or response.failure
         response.headers.update(headers or {})
         if body:
             response.body = body(response.body)
@@ -139,29 +142,32 @@ def put(**members: Any) -> Edit:
     return edit
 
 
+Findings = set[tuple[str, str]]  # parts, and their verdicts
+
+
 class Difference(NamedTuple):
     """A way in which a service differs, and what `verify` has to find: this and nothing else."""
 
     name: str
     level: str  # read or write
-    findings: set[tuple[str, str]]  # parts, and their verdicts
+    findings: Findings
     service: Service
 
 
 def difference(
-    level: str, name: str, findings: set[tuple[str, str]], *changes: Change, **more: Any
+    level: str, name: str, findings: Findings, *changes: Change, **more: Any
 ) -> Difference:
     return Difference(name, level, findings, Service(*changes, **more))
 
 
-def found(verdict: str, *parts: str) -> set[tuple[str, str]]:
+def found(verdict: str, *parts: str) -> Findings:
     return {(part, verdict) for part in parts}
 
 
 read, write = (partial(difference, level) for level in ("read", "write"))
 broken, differs = partial(found, "broken"), partial(found, "differs")
 unchecked = partial(found, "could not check")
-NOTHING: set[tuple[str, str]] = set()
+NOTHING: Findings = set()
 NO_LIST = unchecked(LIST_PATH, LIST, LIST_200, PROJECTS, ITEMS, PROJECT, *MEMBERS)
 NO_POST = unchecked(POST, BODY, POST_201, INPUT, INPUT_NAME)
 ANOTHER = {"id": "d-1", "status": "queued", "project_id": None, "created_at": "2026-01-05"}
@@ -173,26 +179,19 @@ DIFFERENCES = [
     read("list 410", broken(LIST), on("list", status=410)),
     read("list 404", broken(LIST, LIST_PATH), on("list", status=404)),
     read("list 401", NO_LIST, on("list", status=401)),
-    read("list 503", NO_LIST, on("list", status=503)),
-    read("list 503 once", NOTHING, first(1, on("list", status=503))),
     read("list moved", broken(LIST_PATH), on("list", status=308, headers=AWAY, raw=b"")),
     read("a list and a 404 of HTML", differs(LIST_200, UNKNOWN), has_type(HTML, "list"),
          on("unknown", headers={"Content-Type": HTML}, raw=b"<")),
     read("list is no JSON", NO_LIST, on("list", raw=b"{'projects'")),
     read("an array, and a deployment in one", differs(PROJECTS, DEPLOYMENT) | broken(STATUS),
          on("list", body=lambda body: body["projects"]), on_deployment(lambda body: [body])),
-    read("another name", differs(ITEMS), on("list", body=lambda body: {"data": body["projects"]})),
     read("envelopes", differs(ITEMS, DEPLOYMENT),
          on("list", "deployment", body=lambda body: {"data": body})),
-    read("an envelope of another name", differs(ITEMS, CREATED), on_listed(without("created_at")),
-         on("list", body=lambda body: {"data": {"items": body["projects"]}})),
-    write("projects null", differs(ITEMS), on_list(lambda _: None)),
     write("projects null once", differs(ITEMS), first(1, on_list(lambda _: None))),
     read("projects are ids", differs(PROJECT), on_list(lambda all_: [each["id"] for each in all_])),
     write("never listed", differs(PROJECTS), on_list(lambda _: []), sample=0),
     write("a first page", differs(PROJECTS), on_list(lambda projects: projects[:3])),
     write("cut from the list", differs(PROJECT), on_listed(without("stubverify"))),
-    write("list without ids", differs(ID), on_listed(without("id"))),
     # A project.
     read("an id alone", differs(NAME, CREATED, LATEST),
          on_projects(without("name", "created_at", "latest_deployment_id"))),
@@ -216,40 +215,34 @@ DIFFERENCES = [
     read("deployment moved", broken(DEP_PATH), on("deployment", status=301, headers=AWAY, raw=b"")),
     read("without id and status", differs(DID, OWNER) | broken(STATUS),
          on_deployment(without("id", "status")), on_deployment(put(project_id=7))),
-    write("a status in an array of it", NOTHING, on_deployment(
-        lambda body: {**without("status")(body), "parts": [{"status": body["status"]}]}
-    )),
     read("another deployment", broken(DEP_ID), on_deployment(put(id="d-0"))),
     read("one deployment for all ids", broken(DEP_ID) | differs(DEP_404), on(
         "no deployment", status=200, headers={"Content-Type": JSON}, body=lambda _: ANOTHER
     )),
     read("status null, and another's", differs(OWNER) | broken(STATUS),
          on_deployment(put(status=None, project_id="p-0"))),
-    write("the project of another", differs(OWNER), on_deployment(put(project_id="p-1"))),
-    write("its deployment is not found", differs(LATEST), its_deployment(404)),
     # A creation.
     write("created 204", differs(POST_201), on("created", status=204, raw=b"")),
     write("created null", differs(PROJECT), on("created", raw=b"null")),
-    write("created is no JSON", differs(POST_201), on("created", raw=b"ok")),
-    write("created in an object", differs(PROJECT), on("created", body=lambda x: {"project": x})),
     write("sent members lost", differs(NAME, PROJECT),
           on("created", body=without("name", "stubverify"))),
     write("name in capitals", differs(NAME), on_projects(put(name=str.upper))),
     write("POST 404", broken(POST), on("created", status=404)),
-    write("POST 405", broken(POST), on("created", status=405)),
     write("POST 501", NO_POST, on("created", status=501)),
-    write("POST 403", NO_POST, on("created", status=403)),
     write("POST 415", differs(BODY), on("created", status=415)),
     write("POST 422", differs(INPUT, ERRORS), on("created", status=422)),
+    write("POST 400 of more than a name", differs(INPUT),
+          on("created", status=400, has=lambda each: b"stubverify" in each.body)),
     # The token, which a list and a deployment can show without --write.
     read("no token needed", broken(BEARER), opens=".*"),
     read("any token taken", broken(BEARER), takes="Bearer "),
-    read("deployments are open", broken(BEARER), opens=".*/deployments"),
     write("POST is open", broken(BEARER), opens="POST", accepts={"name"}),
+    write("POST 503 without a token", unchecked(BEARER), to_post(503)),
     read("no token 302, and an unknown path 200", differs(UNAUTHORIZED, UNKNOWN),
          on("anonymous", status=302, headers=AWAY, raw=b""),
          on("unknown", status=200, body=put(id="7"))),
     # Headers and paths.
+    read("an unknown path is cut off", unchecked(UNKNOWN), on("unknown", failure="cut off")),
     read("no headers", differs(WWW, CACHE),
          on("anonymous", headers={"WWW-Authenticate": None}),
          on("list", headers={"Cache-Control": None})),
@@ -262,18 +255,17 @@ DIFFERENCES = [
          on_projects(put(created_at=1767603600))),
     read("no status in errors, and no zone in times", differs(PROBLEM_MEMBERS[2], CREATED),
          on_errors(without("status")), on_projects(put(created_at="2026-01-05T09:00:00"))),
-    read("another shape", differs(PROBLEM), on_errors(lambda body: {"error": body["detail"]})),
 ]  # fmt: skip
 
 
-def rewritten(response: Response, request: Request, number: int) -> None:
+def rewritten(response: Response, request: Exchange, number: int) -> None:
     """White space, escapes, and members in another order."""
     if isinstance(response.body, dict):
         text = json.dumps(dict(reversed(response.body.items())), indent=2).replace("a", "\\u0061")
         response.raw = f"\r\n{text}\t\n".encode()
 
 
-def grown(response: Response, request: Request, number: int) -> None:
+def grown(response: Response, request: Exchange, number: int) -> None:
     """More members and headers each time."""
     response.headers |= {f"X-{number}": "1", "Set-Cookie": "a=b", "Location": "/v1/projects/7"}
     if isinstance(response.body, dict):

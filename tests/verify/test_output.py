@@ -7,32 +7,29 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from cli.verify import cases_of
 from tests.contract import CREATED
 from tests.program import process, run
 from tests.verify import differences as parts
 from tests.verify.conftest import (
     QUICK,
     TOKEN,
-    Change,
-    Request,
     Response,
     Service,
     judged,
     listening,
-    plain,
-    told,
     verify,
 )
-from tests.verify.differences import differs, on, on_deployment, on_projects, put, without
+from tests.verify.differences import AWAY, on, on_deployment, on_projects, put, without
+from verify.exchange import Exchange
 from verify.inputs import read_known
 from verify.main import Result, left_behind, unknown_of, unused_of
 from verify.report import printed, text_of_result
+from verify.script import NotVerifiable
 
 with_process = pytest.mark.process
 MAIN = threading.main_thread().ident or 0
@@ -41,6 +38,7 @@ NO_STATUS = on_deployment(without("status"))
 GONE = on("no deployment", status=410)
 LEAK = on("list", headers={"X-Sent": "Bearer tok-9f27%2FKc+abc~x.y=="})
 GONE_LINE = f"differs: {parts.DEP_404}: 404 here, 410 there"
+CREATED_LINE = f"differs: {parts.POST_201}: {CREATED} here, 200 there"
 STATUS_LINE = f"broken: {parts.STATUS}: present here, missing there"
 
 
@@ -49,113 +47,19 @@ def text_of(result: Result) -> str:
     return "".join(f"{printed(result.secrets, line)}\n" for line in text_of_result(result))
 
 
-def test_both_sides_and_where_a_part_is_from_are_told() -> None:
-    page = on("created", status=200, headers={"Content-Type": "text/html"})
-    text = text_of(judged(Service(page, GONE, NO_STATUS), "write"))
-    assert "> POST /v1/projects\n" in text
-    assert "    > Authorization: Bearer ***\n" in text
-    assert re.search(r'^    > \{"name": "stub-verify-', text, re.MULTILINE)
-    for part, expected, observed in (
-        (parts.POST_201, f"{CREATED}; application/json", "200; text/html"),
-        (parts.DEP_404, "404", "410"),
-        (parts.STATUS, "present", "missing"),
-    ):
-        assert f"  {part}\n" in text
-        assert f"    contract:  {expected}\n    service:   {observed}\n" in text
-    assert "    fixed:    §3\n" in text
+# What a result says
 
 
-def test_the_first_line_of_the_result_counts_the_differences() -> None:
-    for changes, line in (
-        ((), "no difference"),
-        ((GONE,), "1 difference"),
-        ((GONE, NO_STATUS), "2 differences"),
-    ):
-        first, *_ = text_of(judged(Service(*changes))).splitlines()
-        assert first == line
-
-
-@with_process
-def test_the_form_of_the_report() -> None:
-    service = Service(NO_STATUS)
-    done = verify(service, level="write")
-    assert done.report["level"] == "write"
-    assert re.fullmatch(r"[\d-]{10}T[\d:]{8}Z", done.report["started_at"])
-    assert sum(done.requests.values()) == len(service.requests)
-    for line in done.report["findings"]:
-        assert f"finding: {line}\n" in done.stdout
-    for each in done.report["parts"]:
-        assert bool(each["reason"]) == (each["verdict"] == "not seen")
-        assert each["verdict"] == "not seen" or each["probe"] in done.requests
-    created = [{"id": each["id"], "name": each["name"]} for each in service.projects[3:]]
-    assert done.report["created"] == created
-    assert (
-        f"left behind in the service:\n  {created[0]['id']}  {created[0]['name']}\n" in done.stdout
-    )
-
-
-def test_what_is_left_behind_has_the_id_that_a_response_shows() -> None:
-    for level, changes, ids in (
-        ("read", (), []),
-        ("write", (on("created", raw=b"ok"),), ["p-4"]),  # that of the list
-        ("write", (on_projects(without("id")),), [None]),
-    ):
-        exchanges = judged(Service(*changes), level).log.exchanges
-        assert [each["id"] for each in left_behind(exchanges)] == ids
-
-
-def reflecting(response: Response, request: Request, number: int) -> None:
-    """What was sent comes back, spelled in several ways."""
-    sent = request.header("Authorization") or ""
-    response.headers |= {"X-Sent": sent, "Content-Type": f"text/{TOKEN}"}
-    if isinstance(response.body, dict):
-        told = f"{sent}, {sent.partition(' ')[2].replace('/', '%2F')}"
-        response.body |= {"name": told, "detail": told}
-        text = json.dumps(response.body).replace("/", "\\/").replace("~", "\\u007e")
-        response.raw = text.encode()
-
-
-@with_process
-def test_the_token_is_nowhere(capfd: pytest.CaptureFixture[str]) -> None:
-    errors = [on(each, status=418) for each in parts.ALL_ERRORS[2:]]
-    done = verify(Service(*errors, NO_STATUS, reflecting), level="write")
-    printed = capfd.readouterr()
-    texts = [done.stdout, done.stderr, printed.out, printed.err, json.dumps(done.report)]
-    spellings = [TOKEN, TOKEN.lower()]
-    for old, new in (("/", "\\/"), ("/", "%2F"), ("~", "\\u007e")):
-        spellings += [each.replace(old, new) for each in spellings]
-    assert not [each for text in texts for each in spellings if each in text]
-    assert "***" in done.stdout
-    assert "finding: leaks: list: the response contains the token\n" in done.stdout
-
-
-def test_a_response_with_the_token_is_a_finding() -> None:
-    for change, count in (
-        (LEAK, 1),
-        (on("list", body=put(sent=TOKEN)), 1),
-        (on("list", body=put(sent=TOKEN[:-3])), 0),
-    ):
-        result = judged(Service(change))
-        lines = [each.line for each in result.findings_of(["leaks"])]
-        assert lines == ["leaks: list: the response contains the token"] * count
-        assert text_of(result).count(f"{'list':34} the response contains the token\n") == count
-
-
-def test_the_report_for_ci_has_the_request_of_each_leak() -> None:
-    result = judged(Service(LEAK))
-    cases = {case.name: case.failures for case in cases_of(result, result.findings)}
-    ((line, details),) = cases["leaks"]
-    assert line == "leaks: list: the response contains the token"
-    assert "> GET /v1/projects\n" in details
-    assert TOKEN not in details
-
-
-def test_a_terminal_gets_no_control_characters() -> None:
-    wild = "\x1b[2J\x07\x9b31m\u202e\u2028"
-    gone = on("no deployment", status=410, body=put(detail=wild), headers={"X-A": "a\x1b[2Jb"})
-    text = text_of(judged(Service(gone, on_projects(put(created_at=wild)))))
-    assert not set(wild) & set("\x1b\x07\x9b\u202e\u2028") & set(text)
-    assert "?[2J" in text
+def test_each_exchange_is_printed_once_with_its_body_and_its_cookies_are_masked() -> None:
+    cookie: dict[str, str | None] = {"Set-Cookie": "session=s3cret; Secure"}
+    two = on("deployment", body=without("id", "created_at"), headers=cookie)
+    text = text_of(judged(Service(two, on("created", status=200)), "write"))
+    assert text.startswith("3 differences\n")
+    assert text.count("    > GET /v1/deployments/") == 1
+    assert "    > POST /v1/projects\n    > Authorization: Bearer ***\n" in text
+    assert '\n    > {"name": "stub-verify-' in text
+    assert "    < Set-Cookie: ***\n" in text
+    assert "s3cret" not in text
 
 
 def test_where_text_is_cut_no_half_of_the_token_is_left() -> None:
@@ -170,124 +74,18 @@ def test_where_text_is_cut_no_half_of_the_token_is_left() -> None:
         assert re.search(r"… \(50\d,\d+ bytes\)", text)
 
 
-def test_an_exchange_is_printed_once_for_all_its_differences_and_its_cookies_are_masked() -> None:
-    headers: dict[str, str | None] = {"Set-Cookie": "session=s3cret; Secure"}
-    result = judged(Service(on("deployment", body=without("id", "created_at"), headers=headers)))
-    assert told(result) == differs(parts.DID, parts.DCREATED)
-    text = text_of(result)
-    assert text.count("> GET /v1/deployments/d-1\n") == 1
-    assert "Set-Cookie: ***" in text
-    assert "s3cret" not in text
-
-
-@with_process
-def test_a_file_that_cannot_be_used_is_told_before_anything_is_asked(tmp_path: Path) -> None:
-    known = tmp_path / "known.txt"
-    known.touch()
-    empty = tmp_path / "empty.pem"
-    empty.touch()
-    for words in (
-        ("--report", tmp_path / "no" / "x.json"),
-        ("--known", known, "--report", known),
-        ("--known", tmp_path / "none.txt"),
-        ("--ca", empty),
+def test_what_is_left_behind_has_the_id_that_a_response_shows() -> None:
+    for level, changes, ids in (
+        ("read", (), []),
+        ("write", (on("created", raw=b"ok"),), ["p-4"]),  # that of the list
+        ("write", (on_projects(without("id")),), [None]),
+        ("write", (on("created", failure="cut off"), on_projects(without("id"))), [None]),
     ):
-        service = Service()
-        done = verify(service, *map(str, words))
-        assert (done.status, service.requests) == (2, [])
-        assert str(tmp_path) in done.stderr
+        exchanges = judged(Service(*changes), level).log.exchanges
+        assert [each["id"] for each in left_behind(exchanges)] == ids
 
 
-@with_process
-def test_the_report_of_another_run_is_removed(tmp_path: Path) -> None:
-    (tmp_path / "report.json").write_text("{}")
-    verify(Service(on(status=503)), "--report", str(tmp_path / "report.json"))
-    assert [*tmp_path.iterdir()] == []
-
-
-URL = "http://127.0.0.1:1"
-WRONG = [
-    *(("",), ("service.example",), ("ftp://service.example",), ("http://127.0.0.1:99999",)),
-    *(("http://user:pw@127.0.0.1:1",), (f"{URL}/?a=b",), (f"{URL}/v1/",), (f"{URL}/\r\nX: y",)),
-    *(
-        (URL, "--save", "x"),
-        (URL, "--fail-on", "kept"),
-        (URL, "--fail-on="),
-        (URL, "--pause", "nan"),
-    ),
-    *((URL, "--report", "-"), (URL, "--write", "--save", "-"), (URL, "--deployment", "")),
-    *(("https://127.0.0.1:1", "--ca", __file__), (URL, "--ca", "/no/such.pem"), (URL, "--")),
-]
-
-
-@with_process
-def test_a_wrong_option_is_status_2() -> None:
-    for words in WRONG:
-        done = verify(*words)
-        assert (done.status, done.stdout) == (2, ""), words
-        assert done.stderr.startswith("error: ")
-        assert "pw@" not in done.stderr
-
-
-@with_process
-def test_the_token_is_in_the_environment_alone() -> None:
-    for env in ({}, *({"VERIFY_TOKEN": each} for each in ("a\r\nX: y", "a b", "\u00e9"))):
-        service = Service()
-        done = verify(service, env=env)
-        assert (done.status, service.requests) == (2, [])
-        assert "VERIFY_TOKEN" in done.stderr
-
-
-@with_process
-def test_after_a_signal_it_says_what_is_left_behind() -> None:
-    def write(handler: BaseHTTPRequestHandler, request: Request, response: Response) -> None:
-        if response.case == "created":
-            signal.pthread_kill(MAIN, signal.SIGTERM)
-            service.stop.wait(20)
-        plain(handler, request, response)
-
-    service = Service(write=write)
-    done = verify(service, level="write")
-    assert (done.status, done.report) == (130, None)
-    assert "  perhaps  stub-verify-" in done.stdout
-
-
-@with_process
-def test_where_ctrl_c_is_ignored_it_goes_on() -> None:
-    """A shell ignores it for what runs in the background."""
-
-    def write(handler: BaseHTTPRequestHandler, request: Request, response: Response) -> None:
-        signal.pthread_kill(MAIN, signal.SIGINT)
-        plain(handler, request, response)
-
-    handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        assert verify(Service(write=write)).status == 0
-    finally:
-        signal.signal(signal.SIGINT, handler)
-
-
-@with_process
-def test_a_reader_that_goes_away_loses_no_file(tmp_path: Path) -> None:
-    words = (
-        *("--write", "--pause", "0", "--wait", "0"),
-        *("--report", f"{tmp_path}/report", "--save", f"{tmp_path}/profile"),
-    )
-    with (
-        listening(Service()) as url,
-        process("app.py", "verify", url, *words, env={"VERIFY_TOKEN": TOKEN}) as started,
-    ):
-        started.stdout.close()
-        assert (started.wait(60), started.stderr.read()) == (0, "")
-    assert len([*tmp_path.iterdir()]) == 2
-
-
-@with_process
-def test_fail_on_says_what_is_a_finding() -> None:
-    for kinds, status in (("broken, differs", 1), ("leaks", 0)):
-        done = verify(Service(GONE), "--fail-on", kinds)
-        assert done.status == status
-        assert (f"\nfinding: {GONE_LINE}\n" in done.stdout) == bool(status)
+# Findings
 
 
 # The lines of a file, how many findings are left, and how many lines match nothing.
@@ -317,18 +115,166 @@ def test_a_finding_is_the_same_with_other_ids_and_times() -> None:
     assert [each.line for each in first] == [each.line for each in second]
 
 
-@with_process
-def test_a_known_finding_that_matches_nothing_is_a_warning() -> None:
-    done = verify(Service(GONE), "--fail-on", "differs", known=f"{GONE_LINE}\nbroken: *\n")
-    assert done.status == 0
-    assert "\nwarning: --known 'broken: *' matches no finding\n" in done.stdout
-
-
-# An option, what the service differs in, and the status of the run.
-UNWRITTEN: list[tuple[str, tuple[Change, ...], int]] = [
-    ("--save", (), 2),
-    ("--report", (NO_STATUS,), 1),
+# Where nothing can be checked, and why.
+NOTHING_CHECKED = [
+    (on(headers={"Content-Type": "text/html"}, raw=b"<!doc"), "no response is JSON (200)"),
+    (on(status=302, headers=AWAY, raw=b""), "no response is JSON (302 to https://a.example/)"),
+    (on(status=503), "nothing could be checked: 503"),
+    (on(status=403), "VERIFY_TOKEN: the service rejects the token (403)"),
+    (on(failure="timed out"), "nothing could be checked: timed out"),
 ]
+
+
+def test_nothing_is_created_where_nothing_can_be_checked() -> None:
+    for change, reason in NOTHING_CHECKED:
+        service = Service(change)
+        with pytest.raises(NotVerifiable, match=re.escape(reason)):
+            judged(service, "write")
+        assert len(service.requests) <= 6  # each of three twice
+        assert service.created == []
+
+
+# The program
+
+
+@with_process
+def test_a_run_tells_its_findings_and_what_it_left_behind(tmp_path: Path) -> None:
+    service = Service(on("created", status=200), LEAK)
+    (tmp_path / "known").write_text(f"{CREATED_LINE}\ndiffers: *latest*\nbroken: no\n")
+    files = ("--known", f"{tmp_path}/known", "--save", f"{tmp_path}/profile")
+    words = ("--write", "--fail-on", "differs, unseen", "--deployment", "d-none")
+    done = verify(service, *words, *files)
+    finding = "unseen: deployment: d-none was not read: 404"
+    assert (done.status, done.report["findings"]) == (1, [finding])
+    assert re.findall("^finding: (.*)", done.stdout, re.MULTILINE) == [finding]
+    assert "\nwarning: --known 'broken: no' matches no finding\n" in done.stdout
+    assert f"\n{'list':34} the response contains the token\n" in done.stdout
+    (created,) = service.projects[3:]
+    left_behind = f"left behind in the service:\n  {created['id']}  {created['name']}\n"
+    assert left_behind in done.stdout
+    assert done.report["created"] == [{"id": created["id"], "name": created["name"]}]
+    assert (done.report["level"], done.report["leaks"]) == ("write", ["list"])
+    assert re.fullmatch(r"[\d-]{10}T[\d:]{8}Z", done.report["started_at"])
+    probes = {each["name"]: each["requests"] for each in done.report["probes"]}
+    assert sum(probes.values()) == len(service.requests)
+    for each in done.report["parts"]:
+        assert bool(each["reason"]) == (each["verdict"] in ("not seen", "could not check"))
+        assert each["verdict"] == "not seen" or each["probe"] in probes
+    assert json.loads((tmp_path / "profile").read_text())["create"]
+
+
+WILD = "\x1b[2J\x07\x9b31m\u202e\u2028\ud800"
+
+
+def hostile(response: Response, request: Exchange, number: int) -> None:
+    """What was sent comes back, spelled in several ways, among what a terminal obeys."""
+    sent = request.sent_field("Authorization")
+    response.headers |= {"X-Sent": sent, "X-Wild": "\xff\x9b31m", "Content-Type": f"text/{TOKEN}"}
+    told = f"{WILD}{sent}, {sent.partition(' ')[2].replace('/', '%2F')}"
+    response.body |= {"id": WILD, "name": told, "detail": told}
+    text = json.dumps(response.body).replace("/", "\\/").replace("~", "\\u007e")
+    response.raw = text.encode()
+
+
+@with_process
+def test_the_token_is_nowhere_and_a_terminal_gets_no_control_characters(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    errors = [on(each, status=418) for each in parts.ALL_ERRORS[2:]]
+    done = verify(Service(*errors, NO_STATUS, hostile), "--write")
+    printed = capfd.readouterr()
+    texts = [done.stdout, done.stderr, printed.out, printed.err, json.dumps(done.report)]
+    spellings = [TOKEN, TOKEN.lower()]
+    for old, new in (("/", "\\/"), ("/", "%2F"), ("~", "\\u007e")):
+        spellings += [each.replace(old, new) for each in spellings]
+    assert not [each for text in texts for each in spellings if each in text]
+    assert "***" in done.stdout
+    assert "finding: leaks: list: the response contains the token\n" in done.stdout
+    assert not {*"\x1b\x07\x9b\u202e\u2028\ud800"} & {*done.stdout}
+
+
+@with_process
+def test_nothing_checked_is_a_sentence_and_removes_the_report_of_another_run(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "report.json").write_text("{}")
+    location: dict[str, str | None] = {"Location": f"/login?from={TOKEN}"}
+    moved = on(status=302, headers=location, raw=b"")
+    done = verify(Service(moved), "--report", str(tmp_path / "report.json"))
+    assert done.status == 2
+    assert done.stderr.startswith("error: no response is JSON (302 to /login?from=***): ")
+    assert done.stderr.count("\n") == 1
+    assert [*tmp_path.iterdir()] == []
+
+
+URL = "http://127.0.0.1:1"
+WRONG = [
+    ("",), ("service.example",), ("ftp://service.example",), ("http://127.0.0.1:99999",),
+    ("http://user:pw@127.0.0.1:1",), (f"{URL}/?a=b",), (f"{URL}/v1/",), (f"{URL}/\r\nX: y",),
+    (URL, "--har", "x"), (URL, "--save", "x"), (URL, "--body", "x"), (URL, "--"),
+    (URL, "--write", "--", "true"), (URL, "--har", "x", "--", "true"), ("--har", "x", "--write"),
+    ("--har", "x", "--ca", "y"), (URL, "--fail-on", "kept"), (URL, "--deployment", ""),
+    (URL, "--write", "--save", "x", "--known", "x"), (URL, "--known", "x", "--report", "x"),
+    (URL, "--known", "/no/such"), (URL, "--report", "/no/such/x"), (URL, "--ca", "/no/such.pem"),
+    (URL, "--ca", __file__), (URL, "--ca", "/dev/null"),
+]  # fmt: skip
+
+
+@with_process
+def test_a_wrong_option_is_status_2_before_anything_is_asked() -> None:
+    for words in WRONG:
+        done = run("verify", *words, env={"VERIFY_TOKEN": TOKEN})
+        assert (done.status, done.stdout) == (2, ""), words
+        assert done.stderr.startswith("error: ")
+        assert "pw@" not in done.stderr
+        assert not [each for each in words[1:] if each.startswith("/") and each not in done.stderr]
+    for env in ({}, *({"VERIFY_TOKEN": each} for each in ("a\r\nX: y", "a b", "\u00e9"))):
+        done = run("verify", URL, env=env)
+        assert (done.status, done.stdout) == (2, "")
+        assert "VERIFY_TOKEN" in done.stderr
+
+
+@with_process
+def test_after_a_signal_it_says_what_is_left_behind() -> None:
+    is_over = threading.Event()
+
+    def interrupt(response: Response, request: Exchange, number: int) -> None:
+        if response.case == "created":
+            signal.pthread_kill(MAIN, signal.SIGTERM)
+            is_over.wait(20)
+
+    with listening(Service(interrupt)) as url:
+        done = verify(url, "--write")
+        is_over.set()
+    assert (done.status, done.report) == (130, None)
+    assert "  perhaps  stub-verify-" in done.stdout
+
+
+@with_process
+def test_where_ctrl_c_is_ignored_it_goes_on() -> None:
+    """A shell ignores it for what runs in the background."""
+
+    def interrupt(*response: Any) -> None:
+        signal.pthread_kill(MAIN, signal.SIGINT)
+
+    handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        assert verify(Service(interrupt)).status == 0
+    finally:
+        signal.signal(signal.SIGINT, handler)
+
+
+@with_process
+def test_a_reader_that_goes_away_loses_no_file(tmp_path: Path) -> None:
+    files = ("--report", f"{tmp_path}/report", "--save", f"{tmp_path}/profile")
+    words = ("verify", "--write", *QUICK, *files)
+    with (
+        listening(Service()) as url,
+        process("app.py", *words, url, env={"VERIFY_TOKEN": TOKEN}) as started,
+    ):
+        started.stdout.close()
+        assert (started.wait(60), started.stderr.read()) == (0, "")
+    assert len([*tmp_path.iterdir()]) == 2
 
 
 @contextmanager
@@ -343,12 +289,12 @@ def without_files() -> Iterator[None]:
 
 
 @with_process
-def test_a_file_that_cannot_be_written_is_named_and_the_findings_are_told(tmp_path: Path) -> None:
-    file = tmp_path / "file.json"
-    for option, changes, status in UNWRITTEN:
-        words = ("verify", "--write", *QUICK, option, str(file))
-        with listening(Service(*changes)) as url, without_files():
-            done = run(*words, url, env={"VERIFY_TOKEN": TOKEN})
-        assert (done.status, done.stderr) == (status, f"error: {file}: File too large.\n")
-        assert ("\nfinding: broken: " in done.stdout) == (status == 1)
-        assert "saved" not in done.stdout
+def test_files_that_cannot_be_written_are_named_and_the_result_is_told(tmp_path: Path) -> None:
+    report, profile = tmp_path / "report", tmp_path / "profile"
+    files = ("--report", str(report), "--save", str(profile))
+    with listening(Service()) as url, without_files():
+        done = run("verify", "--write", *QUICK, *files, url, env={"VERIFY_TOKEN": TOKEN})
+    errors = [f"error: {file}: File too large." for file in (report, profile)]
+    assert (done.status, done.stderr.splitlines()) == (2, errors)
+    assert "\nno difference\n" in done.stdout
+    assert "saved" not in done.stdout

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
+from profiles.markers import CHOICE
 from profiles.profile import make_profile
 from tests.verify.apis import (
     BASE,
     NAME,
-    TOKEN,
     Api,
     Project,
     observed,
@@ -18,10 +18,11 @@ from tests.verify.apis import (
     profile,
     sent,
 )
+from tests.verify.conftest import Service, judged
+from tests.verify.differences import Edit, first, on_projects, put, without
 from verify.candidates import candidates_in
 from verify.exchange import Exchange, Log
 from verify.kinds import kinds_of
-from verify.script import Plan, Session
 from verify.status import find_status
 from verify.way import Hints, find_candidates, find_id, find_items, find_way
 
@@ -178,6 +179,17 @@ def test_a_known_profile_says_where_things_are() -> None:
     assert candidates[0].id == NAME
 
 
+def test_of_the_choices_of_a_known_profile_the_status_is_the_one_that_has_each_itself() -> None:
+    choices = {"ok": {CHOICE: {"2": True, "": False}}, "at": {CHOICE: {"1": 1, "2": 2}}}
+    document = {
+        "observed_at": "2026-11-25", "statuses": {"run": ["1", "2"]},
+        "deployment": {"body": {"id": "{deployment.id}", "status": "x", **choices}},
+    }  # fmt: skip
+    api = Api(deployment=lambda each: {"id": each.deployment_id, "status": "x", "at": each.status})
+    way = find_way(api.log(), Hints(profile=make_profile(document)))
+    assert way.status_path == ("at",)
+
+
 def test_a_given_deployment_is_followed_though_another_one_is_named() -> None:
     log = Api().log()
     others = []
@@ -241,44 +253,14 @@ def test_the_name_counts_in_the_member_of_the_request_too() -> None:
     assert (way.latest_item["uid"], way.created_id) == (NAME, NAME)
 
 
-class Late:
-    """A service that lists a new project at once, and names its deployment seven seconds later."""
-
-    base = BASE
-
-    def __init__(self, before: dict[str, Any]) -> None:
-        self.before = before
-        self.seconds = 0.0
-        self.projects: list[dict[str, Any]] = []
-
-    def sleep(self, seconds: float) -> None:
-        self.seconds += seconds
-
-    def clock(self) -> float:
-        return self.seconds
-
-    def send(self, request: Exchange) -> Exchange:
-        request = replace(request, sent_at=self.seconds)
-        if request.token != TOKEN:
-            return sent(request, 401, {}, {})
-        if request.is_creation:
-            self.projects = [{"id": "p-1", "name": request.sent_json["name"], **self.before}]
-            return sent(request, 201, {}, self.projects[0])
-        if request.is_list:
-            if self.projects and self.seconds > 7:
-                self.projects[0]["deployment_id"] = "d-1"
-            return sent(request, 200, {}, {"projects": self.projects})
-        if request.deployment_id == "d-1" and self.seconds > 7:
-            return sent(request, 200, {}, {"id": "d-1", "status": "succeeded"})
-        return sent(request, 404, {}, {})
+ID = "latest_deployment_id"
 
 
-@pytest.mark.parametrize("before", [{}, {"deployment_id": None}, {"deployment_id": ""}])
-def test_an_id_that_appears_late_is_found_by_polling_the_list(before: dict[str, Any]) -> None:
-    service = Late(before)
-    plan = Plan(TOKEN, writes=True, pause=0.0)
-    log = Session(service, plan, sleep=service.sleep, clock=service.clock).ask_all()
-    assert find_way(log).deployment_id == "d-1"
+@pytest.mark.parametrize("at_first", [without(ID), put(**{ID: None}), put(**{ID: ""})])
+def test_an_id_that_appears_late_is_found_by_polling_the_list(at_first: Edit) -> None:
+    service = Service(first(6, on_projects(at_first)))
+    judged(service, "write")
+    assert "/v1/deployments/d-4" in [each.path for each in service.requests]
 
 
 KINDS: list[tuple[str, str, int, str, str]] = [

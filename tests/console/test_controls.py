@@ -1,0 +1,154 @@
+"""What changes a world: the form of a project, statuses, clock, grease, faults and the reset."""
+
+import json
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+from profiles.profile import make_profile
+from tests.console.conftest import Console, expect
+from tests.live import serving
+from tests.profiles.conftest import like
+from tests.services import DOCUMENTS
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+pytestmark = [pytest.mark.process, pytest.mark.slow, pytest.mark.xdist_group("console")]
+
+INVALID = [
+    ("Create project", "Name", " ", "^Name must not be blank[.]$"),
+    ("Create project", "Name", "website", "^409 Conflict: Another project has this name"),
+    ("Add fault", "Status", "700", "^Status must be an integer .*[.]$"),
+    ("Connect", "World", "日本", "The name of a world has 1 to 64 of"),
+]
+
+
+def test_an_error_is_at_its_field(console: Console) -> None:
+    for button, label, value, reason in INVALID:
+        field = console.field(label)
+        field.fill(value)
+        console.press(button)
+        expect(field).to_have_accessible_description(re.compile(reason))
+        expect(field).to_have_attribute("aria-invalid", "true")
+
+
+def test_a_project_is_created_and_its_status_is_sent_when_it_is_chosen(console: Console) -> None:
+    console.field("Name").fill("shop")
+    console.press("Create project")
+    expect(console.announced).to_have_text("Project shop created")
+    expect(console.field("Name")).to_have_value("")
+    sent: list[str | None] = []
+    console.page.on("request", lambda each: sent.append(each.post_data))
+    status = console.project_rows.first.get_by_role("combobox")
+    for last_key in ("Escape", "Enter"):
+        status.press("ArrowDown")  # which opens the list
+        console.page.keyboard.press("ArrowDown")
+        console.page.keyboard.press(last_key)
+    expect(console.announced).to_have_text("shop is building")
+    expect(status).to_have_value("building")
+    expect(status).to_be_focused()
+    assert [body for body in sent if body] == ['{"status":"building"}']
+
+
+def test_a_stub_that_is_like_a_service_has_its_form_and_words(page: "Page") -> None:
+    profile = make_profile(DOCUMENTS["prisma"], "service.json")
+    with serving(like(profile, pace=300, outcomes=[("*-gone", "failed")])) as port:
+        console = Console(page, f"http://127.0.0.1:{port}")
+        console.visit()
+        expect(page.get_by_role("banner")).to_contain_text("like service.json, observed 2026-11-25")
+        name, row = console.field("Name"), console.project_rows.first
+        name.fill("shop")
+        expect(page.locator("#names option")).to_have_attribute("value", "shop-gone")
+        console.press("Create project")
+        expect(console.rows).to_contain_text('"shop"')
+        expect(row.get_by_role("option")).to_have_text(
+            ["◐ new", "◐ provisioning", "✓ running", "◇ failed"]
+        )
+        row.locator(".deployment button").click()
+        expect(console.inspector).to_contain_text("new now")
+        name.fill("shop")
+        console.press("Create project")
+        alert = console.projects.get_by_role("alert")
+        expect(alert).to_contain_text("409 CONFLICT: Conflict: Another", ignore_case=True)
+
+
+CLOCK = [
+    ("Advance 10 seconds", "10 s ahead", "The clock is advanced by 10 seconds"),
+    ("Freeze", "10 s ahead, stands still", "The clock stands still"),
+    ("Frozen", "10 s ahead", "The clock goes on"),
+    ("Advance 1 minute", "70 s ahead", "The clock is advanced by 1 minute"),
+]
+
+
+def test_clock_and_grease_are_switched_and_the_head_shows_what_is_on(console: Console) -> None:
+    page, active = console.page, console.page.locator("#active")
+    for button, shown, announced in CLOCK:
+        console.press(button)
+        expect(page.locator(".clock .hint")).to_have_text(shown)
+        expect(console.announced).to_have_text(announced)
+    page.get_by_text("Vary the responses").click()
+    switch = page.get_by_role("switch", name="Grease", exact=True)
+    switch.check()
+    expect(console.announced).to_have_text("Grease is on")
+    console.press("Freeze", "Pause")
+    console.send("/_stub/faults", body=b'{"delay": 0.01}')
+    expect(active).to_have_text("⚡ 1 fault ❄ frozen ≈ grease ‖ paused")
+    console.tab("Coverage")
+    active.click()
+    expect(page.get_by_role("tab", name="Controls", selected=True)).to_be_focused()
+    switch.uncheck()
+    expect(console.announced).to_have_text("Grease is off")
+
+
+FAULT = {
+    "Status": "503",
+    "Path": "/v1/deployments/*",
+    "Delay (s)": "0.01",
+    "Headers (one a line)": "X-A: 1:2\n\nLink:",
+    "Body": "<p>\n",
+}
+SHOWN_FAULTS = [
+    "any method /v1/deployments/* status 503, headers X-A Link, body text/plain, delay 0.01 s"
+    " 1 left✕",
+    "listProjects drop before the operation 1 left✕",
+]
+
+
+def test_faults_are_added_shown_and_removed(console: Console) -> None:
+    listed = console.page.locator("#faults li")
+    console.page.get_by_text("Path, delay").click()
+    for label, value in FAULT.items():
+        console.field(label).fill(value)
+    console.press("Add fault")
+    expect(console.announced).to_have_text("Fault added")
+    console.field("Operation").select_option("listProjects")
+    console.field("Drop").select_option("before the operation")
+    console.press("Add fault")
+    expect(listed).to_have_text(SHOWN_FAULTS)
+    first, _ = console.send("/_stub/faults").json["faults"]
+    assert (first["headers"], first["body"]) == ({"X-A": "1:2", "Link": ""}, "<p>\n")
+    console.press(f"Remove {first['id']}")
+    expect(listed).to_have_count(1)
+    expect(console.button("Clear faults")).to_be_focused()
+    console.press("Clear faults")
+    expect(listed).to_have_count(0)
+
+
+def test_a_world_is_saved_as_files_and_reset_after_a_question(console: Console) -> None:
+    console.send("/v1/projects", body=b'{"name": "shop"}')
+    for file, member, count in (("state", "projects", 4), ("journal", "requests", 1)):
+        with console.page.expect_download() as download:
+            console.press(f"Export {file}")
+        assert download.value.suggested_filename == f"{console.world}-{file}.json"
+        assert len(json.loads(download.value.path().read_bytes())[member]) == count
+    for button, count in {"Cancel": 4, "Reset": 3}.items():
+        console.button("Reset").press("Enter")
+        dialog = console.page.get_by_role("dialog", name=f"Reset the world {console.world}?")
+        expect(dialog).to_contain_text("4 projects, 1 request, 0 faults")
+        dialog.get_by_role("button", name=button).press("Enter")
+        expect(dialog).to_have_count(0)
+        expect(console.button("Reset")).to_be_focused()
+        expect(console.project_rows).to_have_count(count)
+    expect(console.rows).to_have_count(0)

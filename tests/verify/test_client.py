@@ -1,0 +1,220 @@
+"""A request to a service ends in bounded time and memory, with its response or a sentence."""
+
+import socket
+import ssl
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from cli.verify import warnings_of
+from tests.conftest import needs
+from tests.verify.conftest import TOKEN
+from tests.wire import free_port
+from verify.client import HTTPClient, find_proxy, within
+from verify.exchange import PROJECTS, Exchange, message_of
+from verify.options import Options
+
+pytestmark = pytest.mark.process
+
+LIST = Exchange("GET", PROJECTS, (("Authorization", f"Bearer {TOKEN}"),))
+
+
+@contextmanager
+def sending(
+    start: bytes,
+    then: bytes = b"",
+    pause: float = 0,
+    received: list[bytes] | None = None,
+    tls: ssl.SSLContext | None = None,
+) -> Iterator[str]:
+    """The URL of a server that sends this, and then the other without end.
+
+    It appends the head of the request to `received`.
+    """
+
+    def serve() -> None:
+        with suppress(OSError):
+            sock, _ = listener.accept()
+            with tls.wrap_socket(sock, server_side=True) if tls else sock as sock:
+                head = sock.recv(65536)
+                if received is not None:
+                    received.append(head)
+                sock.sendall(start)
+                while then:
+                    sock.sendall(then)
+                    time.sleep(pause)
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=serve)
+        thread.start()
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+        thread.join()
+
+
+OK = b"HTTP/1.1 200 OK\r\n"
+EMPTY = OK + b"Content-Length: 2\r\n\r\n[]"
+CHUNKED = OK + b"Transfer-Encoding: chunked\r\n\r\n"
+A_LOT = b"a" * 99_999
+NO_END = "the response has no end"
+NO_HTTP = "the response is no HTTP"
+CUT_OFF = "the connection was cut off"
+TOO_LARGE = "its body is over 4 MiB"
+
+# What a server sends, and then without end, and what is said of it.
+RESPONSES = [
+    (EMPTY, b"", ""),
+    (b"HTTP/1.1 303 See Other\r\nLocation: http://127.0.0.1:1/\r\n\r\n", b"", ""),  # not followed
+    (b"", b"HTTP/1.1 100 Continue\r\n\r\n" * 99, NO_END),
+    (OK, b"X-A: b\r\n" * 999, "got more than 100 headers"),
+    (OK + b"X: ", A_LOT, NO_HTTP),
+    (b"", A_LOT, NO_HTTP),
+    (OK + b"\r\n", A_LOT, TOO_LARGE),
+    (CHUNKED + b"ffffffff\r\n", A_LOT, TOO_LARGE),
+    (CHUNKED, b"1;" + b"x" * 9999 + b"\r\na\r\n", NO_END),
+    (CHUNKED + b"0\r\n", b"X-A: b\r\n" * 999, NO_END),
+    (CHUNKED + b"-5\r\nabc\r\n0\r\n\r\n", b"", NO_HTTP),
+    (CHUNKED + b"zz\r\n{}\r\n", b"", CUT_OFF),
+    (OK + b"Content-Length: 99\r\n\r\n{}", b"", CUT_OFF),
+    (b"HTTP/1.1 103 Early Hints\r\n\r\n", b"", "there is no response after a 103"),
+    (b"", b"", f"{CUT_OFF} (http or https?)"),
+    (b"SSH-2.0-OpenSSH_9.2p1 Debian-2\r\n", b"", f"{NO_HTTP} (http or https?)"),
+]
+
+
+def test_a_response_ends_and_a_broken_one_is_a_sentence() -> None:
+    for start, then, failure in RESPONSES:
+        with sending(start, then) as url:
+            assert HTTPClient(url, None).send(LIST).failure == failure, start
+
+
+def test_a_request_ends_with_its_thread() -> None:
+    """However slowly something comes: the server has the end of the connection."""
+    threads = threading.active_count()
+    started = time.monotonic()
+    for start in (b"", OK, CHUNKED, OK + b"Content-Length: 9999\r\n\r\n"):
+        with sending(start, b" ", pause=0.01) as url:
+            assert HTTPClient(url, None, timeout=0.1).send(LIST).failure == "timed out"
+    assert threading.active_count() == threads
+    assert time.monotonic() - started < 10
+
+
+def test_a_host_that_cannot_be_reached_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    refused = HTTPClient(f"http://127.0.0.1:{free_port()}", None).send(LIST).failure
+    assert refused == "Connection refused"
+    assert HTTPClient("http://a..b", None).send(LIST).failure == "the host is no name"
+    is_over = threading.Event()
+
+    def resolve(*args: object, **more: object) -> None:
+        is_over.wait(5)
+        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+
+    monkeypatch.setattr(socket, "getaddrinfo", resolve)
+    client = HTTPClient("http://service.invalid", None, timeout=0.1)
+    assert client.send(LIST).failure == "timed out"
+    is_over.set()
+    assert client.send(LIST).failure == "Name or service not known"
+
+
+def test_a_mistake_in_the_thread_of_a_request_is_no_timeout() -> None:
+    with pytest.raises(ZeroDivisionError):
+        within(1.0, lambda: 1 / 0, otherwise=0.0)
+
+
+def test_a_number_that_no_double_has_is_no_json() -> None:
+    for text in (b"1e400", b"9" * 309, b"9" * 5000, b"NaN", b"[" * 10**5):
+        assert not Exchange("GET", PROJECTS, content=b"[%s]" % text).has_json, text
+    for text in (b"1e300", b"9" * 308, b'"%s"' % (b"9" * 5000)):
+        assert Exchange("GET", PROJECTS, content=b"[%s]" % text).has_json, text
+
+
+def test_a_field_that_comes_twice_is_one_list() -> None:
+    headers = message_of([("Cache-Control", "private"), ("cache-control", "no-store")])
+    assert Exchange("GET", PROJECTS, headers=headers).header("Cache-Control") == "private, no-store"
+
+
+# Proxies
+
+
+def set_proxies(patch: pytest.MonkeyPatch, **variables: str) -> None:
+    for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
+        patch.delenv(name, raising=False)
+        patch.delenv(name.upper(), raising=False)
+    for name, value in variables.items():
+        patch.setenv(name, value)
+
+
+def test_a_proxy_is_used_and_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    received: list[bytes] = []
+    with sending(EMPTY, received=received) as proxy:
+        with_user = proxy.replace("://", "://user:pass@")
+        set_proxies(monkeypatch, http_proxy=with_user, NO_PROXY="other.test")
+        assert HTTPClient("http://service.test", None).send(LIST).json == []
+    assert received[0].startswith(b"GET http://service.test/v1/projects HTTP/1.1\r\n")
+    assert b"Proxy-Authorization: Basic dXNlcjpwYXNz\r\n" in received[0]
+
+
+def test_a_proxy_of_https_is_asked_for_a_tunnel_and_gets_no_token(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    received: list[bytes] = []
+    with sending(b"HTTP/1.1 403 Forbidden\r\n\r\n", received=received) as proxy:
+        set_proxies(monkeypatch, HTTPS_PROXY=proxy.replace("://", "://user:pass@"))
+        failure = HTTPClient("https://service.test", None).send(LIST).failure
+    place = proxy.removeprefix("http://")
+    assert failure == f"Tunnel connection failed: 403 Forbidden (through the proxy {place})"
+    assert received[0].startswith(b"CONNECT service.test:443 HTTP/1.")
+    assert b"Proxy-Authorization: Basic dXNlcjpwYXNz\r\n" in received[0]
+    assert b"\nAuthorization" not in received[0]
+
+
+def test_which_hosts_need_which_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    set_proxies(monkeypatch, ALL_PROXY="a.example:1", NO_PROXY=".test")
+    found = find_proxy(urlsplit("https://service.example"))
+    assert found
+    assert found.netloc == "a.example:1"
+    for host in ("service.test:8443", "localhost:1", "127.0.0.1", "[::1]:1"):
+        assert find_proxy(urlsplit(f"https://{host}")) is None
+    set_proxies(monkeypatch, all_proxy="socks5://127.0.0.1:1")
+    with pytest.raises(ValueError, match="give the proxy as http://HOST:PORT"):
+        HTTPClient("https://service.test", None)
+
+
+# TLS
+
+
+def test_certificates_are_checked_and_the_wrong_scheme_is_named(tmp_path: Path) -> None:
+    needs("openssl")
+    words = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 9"
+    files = "-keyout key -out crt -subj /CN=x -addext subjectAltName=IP:127.0.0.1"
+    subprocess.run([*words.split(), *files.split()], cwd=tmp_path, check=True, capture_output=True)
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(tmp_path / "crt", tmp_path / "key")
+    for scheme, host, ca, failure in (
+        ("https", "127.0.0.1", tmp_path / "crt", ""),
+        ("https", "127.0.0.1", None, "certificate verify failed: self-signed certificate"),
+        ("https", "localhost", tmp_path / "crt", "certificate verify failed: Hostname mismatch"),
+        ("http", "127.0.0.1", None, f"{CUT_OFF} (http or https?)"),
+    ):
+        with sending(EMPTY, tls=tls) as url:
+            other = url.replace("http", scheme).replace("127.0.0.1", host)
+            response = HTTPClient(other, ca).send(LIST)
+        assert response.failure.startswith(failure)
+        assert (response.status == 200) == (failure == "")
+    with sending(EMPTY) as url:
+        found = HTTPClient(url.replace("http", "https"), None).send(LIST).failure
+    assert found == "no TLS: WRONG_VERSION_NUMBER (http or https?)"
+
+
+def test_a_token_in_clear_text_is_warned_of() -> None:
+    for host, is_warned_of in (
+        ("127.9.9.9", False), ("[::1]", False), ("a.localhost", False),
+        ("localhost.evil.example", True), ("127.0.0.1.evil.example", True),
+    ):  # fmt: skip
+        warnings = ["warning: http sends the token without encryption"] * is_warned_of
+        assert warnings_of(Options(url=f"http://{host}:1")) == warnings, host
