@@ -137,14 +137,6 @@ def test_a_given_deployment_is_followed_until_it_has_ended() -> None:
         assert (polled, statuses(service, "deployment")) == (5, [200, 200, 200])
 
 
-def test_a_given_deployment_that_was_not_read_is_a_finding() -> None:
-    failing = on("deployment", status=500)
-    for own_id, reason in (("d-none", "404"), ("d-2", "500")):
-        found = judged(Service(failing), deployment=own_id).findings
-        line = f"unseen: deployment: {own_id} was not read: {reason}"
-        assert line in [each.line for each in found]
-
-
 FAILING = {"x-1": 403, "x-2": 405, "x-3": 500}
 
 
