@@ -7,13 +7,9 @@ import runpy
 import signal
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
-from flask import Flask
 
-from profiles.profile import make_profile
-from stub.seed import sample_of
 from tests.conftest import ROOT, SAMPLE_SEED, TOKEN, Clock, client_of, make_stub, needs
 from tests.contract import CREATED
 from tests.docs.documents import (
@@ -27,11 +23,11 @@ from tests.docs.documents import (
 from tests.live import serving
 from tests.program import finished, process, run
 from tests.wire import call
-from web.times import parse_time
 
 pytestmark = pytest.mark.process
 
 URL = "http://127.0.0.1:8080"
+LIKE = "docs/like.md"
 PYTHON = r"\.venv/bin/python "
 CURLS = blocks_like("curl ")
 STARTS = blocks_like(rf"{PYTHON}app\.py (?!.* -- )")
@@ -54,7 +50,6 @@ ENDING = {
     text: [block.printed for block in AROUND if block.text == text]
     for text in dict.fromkeys(block.text for block in AROUND)
 }
-IS_QUICK = re.compile(r"-- sh \w+\.sh$", re.MULTILINE)
 TOOLS = {"-- sh ": "curl", "-- go ": "go", "-- node ": "node"}
 # It starts the program of this folder, with a Python first in the PATH of the command that has none
 # of the team's packages.
@@ -95,26 +90,22 @@ def test_every_command_is_run_by_a_test() -> None:
     assert [text for text in shown if not text.startswith(OTHERS)] == []
 
 
-def app_of(name: str) -> Flask:
-    """The app whose responses a document prints."""
-    if name != "docs/like.md":
-        ids = {"prj": "prj_5f2c9a4be1d07c36", "dpl": "dpl_8d1b6e90c2f7a453", "flt": "flt_1"}
-        return make_stub(seed=SAMPLE_SEED, clock=Clock(), new_id=lambda kind, *_: ids[kind])
-    service = make_profile(json.loads(FILES["service.json"]))
-    frozen = parse_time("2026-11-25T20:38:08.068Z")
-    return make_stub(seed=sample_of(service), like=service, ids_seed=7, freeze=frozen)
-
-
-@pytest.mark.parametrize("name", dict.fromkeys(block.document for block in CURLS))
-def test_every_curl_gets_the_response_that_is_printed(name: str) -> None:
+def assert_curls(document: str, url: str) -> None:
+    """Each command of a document gets the response that is printed."""
     needs("curl")
-    with serving(app_of(name)) as port:
-        own = f"http://127.0.0.1:{port}"
-        for block in CURLS:
-            if block.document == name:
-                done = execute(["sh", "-c", block.text.replace(URL, own)])
-                expected = f"{block.printed}\n" if block.printed else ""
-                assert done.stdout.replace(own, URL) == expected, block.text
+    for block in CURLS:
+        if block.document == document:
+            done = execute(["sh", "-c", block.text.replace(URL, url)])
+            expected = f"{block.printed}\n" if block.printed else ""
+            assert done.stdout.replace(url, URL) == expected, block.text
+
+
+@pytest.mark.parametrize("name", {block.document: 0 for block in CURLS if block.document != LIKE})
+def test_every_curl_gets_the_response_that_is_printed(name: str) -> None:
+    ids = {"prj": "prj_5f2c9a4be1d07c36", "dpl": "dpl_8d1b6e90c2f7a453", "flt": "flt_1"}
+    app = make_stub(seed=SAMPLE_SEED, clock=Clock(), new_id=lambda kind, *_: ids[kind])
+    with serving(app) as port:
+        assert_curls(name, f"http://127.0.0.1:{port}")
 
 
 @pytest.mark.parametrize(
@@ -123,10 +114,15 @@ def test_every_curl_gets_the_response_that_is_printed(name: str) -> None:
 def test_every_command_that_starts_the_program_does_so(
     start: str, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """The profile's program is the one that its page calls."""
     monkeypatch.chdir(folder)
-    arguments = start.split()[2:]
-    done = run(*arguments, "--port", "0", during=lambda url: call(url, "/_stub/health"))
-    assert done.result.status_code == 200
+
+    def use(url: str) -> None:
+        assert call(url, "/_stub/health").status_code == 200
+        if "--like " in start:
+            assert_curls(LIKE, url)
+
+    assert run(*start.split()[2:], "--port", "0", during=use).status == 0
 
 
 @pytest.mark.slow
@@ -142,10 +138,6 @@ def test_every_server_of_the_service_alone_serves_it(block: Block, folder: Path)
         assert call(url, "/_stub/health").status_code == 404
 
 
-def marked(command: str) -> Any:
-    return command if IS_QUICK.search(command) else pytest.param(command, marks=pytest.mark.slow)
-
-
 def as_printed(text: str) -> str:
     """An output with the port, the times and the client that the documents show."""
     text = re.sub(r"127\.0\.0\.1:\d+", "127.0.0.1:49152", text)
@@ -159,7 +151,13 @@ def assert_printed(printed: str, output: str) -> None:
     assert re.fullmatch(r"(?:.*\n)+".join(pieces), as_printed(output)), output
 
 
-@pytest.mark.parametrize("command", [marked(text) for text in ENDING])
+@pytest.mark.parametrize(
+    "command",
+    [
+        pytest.param(text, marks=() if "careless.sh" in text else pytest.mark.slow)
+        for text in ENDING
+    ],
+)
 def test_every_command_around_tests_passes_or_prints_the_findings_that_are_printed(
     command: str, folder: Path
 ) -> None:

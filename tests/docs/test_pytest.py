@@ -17,7 +17,7 @@ from tests.wire import call
 
 pytestmark = pytest.mark.process
 
-PLUGIN = ("-p", "deployment_stub")
+PLUGIN = ("-p", "no:faulthandler", "-p", "deployment_stub")
 (OF_THE_README,) = blocks_like("def test_the_client_lists_once", "python")
 (PRINTED,) = (block.text for block in BLOCKS if "- requests to the stub -" in block.text)
 TESTS = f"""
