@@ -56,7 +56,7 @@ def judged(stub):
     assert stub.coverage()["violations"] == []
 
 def test_torn_down(judged):
-    ask(judged, "/v2/projects")
+    ask(judged, "/v2/projects", b'"a long body: ' + 400 * b"x" + b'"')
 """
 SHOWN = {
     "test_a_created_project_is_listed": "#1 POST /v1/projects 422 invalid_body"
@@ -68,7 +68,8 @@ SHOWN = {
     + "".join(f"#{n + 1} GET /v1/deployments/{n} 404 deployment_not_found\n" for n in range(1, 20))
     + "#21 GET /v1/projects?page=1 503 injected_fault"
     " (fault flt_1; unpromised listProjects: query parameter page)\n",
-    "test_torn_down": "#1 GET /v2/projects 404 not_found (no operation: GET /v2/projects)\n",
+    "test_torn_down": "#1 POST /v2/projects 404 not_found (no operation: POST /v2/projects)\n"
+    f'   > "a long body: {386 * "x"} ...\n',
 }
 MARKED = """
 pytestmark = pytest.mark.stub(pace=0)
