@@ -31,7 +31,7 @@ def imported(code: str) -> set[str]:
     module = ast.parse(code)
     found = set()
     for statement in module.body:
-        if ast.unparse(statement).startswith("if __name__ =="):
+        if isinstance(statement, ast.If) and "__name__" in ast.unparse(statement.test):
             continue
         for node in ast.walk(statement):
             if isinstance(node, ast.Import):

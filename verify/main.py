@@ -162,7 +162,7 @@ def why_no_template(log: Log) -> str:
 
 def case_of(log: Log, seen: Observation) -> Case:
     """The comparison with the plain stub, and what else the parts are judged by."""
-    ours = expected_by_contract(sends_more(seen.way))
+    ours = expected(None, sends_more(seen.way))
     return Case(
         contract=Contract(json.loads(read_file("openapi.json"))),
         log=log,
@@ -174,13 +174,8 @@ def case_of(log: Log, seen: Observation) -> Case:
 
 
 @cache
-def expected_by_contract(sends_own_member: bool) -> Observation:
-    """What the script sees of the stub without a profile: the same for each log."""
-    return expected(None, sends_own_member)
-
-
 def expected(like: Profile | None, sends_own_member: bool) -> Observation:
-    """What the script sees of the stub."""
+    """What the script sees of the stub: the same for each log."""
     log = expected_log(like, sends_more=sends_own_member)
     read = [each.deployment_id for each in log.exchanges if each.purpose == DEPLOYMENT]
     return observe(log, find_way(log, Hints(deployment=read[0], profile=like)))

@@ -19,7 +19,8 @@ from cli.command import Command
 from stub import Options, create_stub
 from tests.cli.conftest import has_ended, script
 from tests.conftest import eventually
-from tests.program import CLIENT, finished, process, run
+from tests.program import CLIENT, finished, process, program, run
+from tests.wire import call
 
 pytestmark = pytest.mark.process
 
@@ -202,6 +203,16 @@ def test_the_streams_are_the_commands_own_and_no_file_has_the_encoding_of_the_lo
     assert json.loads(report.read_text("utf-8"))["exit_status"] == 7
 
 
+def test_it_serves_with_closed_streams() -> None:
+    with program() as (running, url):
+        running.stdout.close()
+        running.stderr.close()
+        for _ in range(3):
+            assert call(url, "/v1/projects").status_code == 200
+        running.terminate()
+        assert running.wait(20) == 0
+
+
 def test_it_starts_without_standard_streams(tmp_path: Path) -> None:
     seed = tmp_path / "seed.json"
     seed.write_text("{}")
@@ -225,10 +236,10 @@ IMPORTS = [
 ]
 
 
-@pytest.mark.parametrize(("program", "name", "code"), IMPORTS)
+@pytest.mark.parametrize(("words", "name", "code"), IMPORTS, ids=["callback", "import"])
 def test_ctrl_c_during_the_imports_ends_quietly(
-    tmp_path: Path, program: list[str], name: str, code: str
+    tmp_path: Path, words: list[str], name: str, code: str
 ) -> None:
     (tmp_path / f"{name}.py").write_text(code)
-    done = finished(*program, env={"PYTHONPATH": str(tmp_path)})
+    done = finished(*words, env={"PYTHONPATH": str(tmp_path)})
     assert (done.status, done.stderr) == (130, "")

@@ -49,6 +49,8 @@ class Function(Command):
         self.name = more["STUB_PROBE_RUN"]
         self.is_first = self.name not in self.limits
         self.limits[self.name] = limit
+        if output:
+            output.write(b"its output\n")
         return int(bool(self.client(self)))
 
     def send(self, path: str, token: str = TOKEN, **more: Any) -> TestResponse:
@@ -88,6 +90,7 @@ class Done:
         self.findings = re.findall(r"^finding: (.*?) \(first", self.stderr, re.MULTILINE)
 
 
+SHOWN = "  | its output\n"
 CLEAR = "no dependency was found with seed 7; others may find more\n"
 
 
@@ -168,10 +171,17 @@ CASES: list[tuple[Callable[[Function], object], dict[str, str], list[str], list[
         2,
     ),
     (
+        lambda run: run.name != "plain" or lists(run),
+        {"members": "not run"},
+        [],
+        ["probe: members: not run in 0.0 s (exit status 1)\n", SHOWN],
+        2,
+    ),
+    (
         lambda run: lists(run, run.name != "plain" and run.is_first),
         {"headers": "no finding"},
         [],
-        ["probe: headers: no finding: it passed when it was repeated\n", CLEAR],
+        ["probe: headers: no finding: it passed when it was repeated\n", CLEAR, SHOWN],
         0,
     ),
     # A page with the status of a success is rejected.
@@ -179,7 +189,7 @@ CASES: list[tuple[Callable[[Function], object], dict[str, str], list[str], list[
         lambda run: run.send("/v1/projects").mimetype == "text/html",
         {"cut-body": "passes", "wrong-body": "breaks"},
         [],
-        ["  cut-body  wrong-body\n", "  listProjects   gave up   gave up\n"],
+        ["  cut-body  wrong-body\n", "  listProjects   gave up   gave up\n", SHOWN],
         0,
     ),
     (
@@ -193,21 +203,25 @@ CASES: list[tuple[Callable[[Function], object], dict[str, str], list[str], list[
         breaks_without_request,
         {"members": "not run"},
         [],
-        ["probe: members again: not run in 0.0 s (exit status 1)\n"],
+        ["probe: members again: not run in 0.0 s (exit status 1)\n", SHOWN],
         2,
     ),
     (
         hangs,
         {"members": "hangs", "headers": "hangs"},
         ["members", "headers"],
-        ["probe: headers: hangs in 30.1 s, varied responses: 1\n", "all axes break the tests"],
+        [
+            "probe: headers: hangs in 30.1 s, varied responses: 1\n",
+            "all axes break the tests",
+            SHOWN,
+        ],
         1,
     ),
     (
         knows_all_members,
         {"members": "breaks"},
         ["members of Project", "members of Deployment"],
-        ["Project (first: a #2): ", "; varied in the worlds a, b, c, d, e and 2 more\n"],
+        ["Project (first: a #2): ", "; varied in the worlds a, b, c, d, e and 2 more\n", SHOWN],
         1,
     ),
     # One cause of two axes is one finding.
@@ -215,14 +229,14 @@ CASES: list[tuple[Callable[[Function], object], dict[str, str], list[str], list[
         reads_plain_times,
         {"times": "breaks", "times-odd": "no finding"},
         ["times of Deployment.created_at"],
-        ["probe: times-odd: no finding: times breaks in the same parts\n"],
+        ["probe: times-odd: no finding: times breaks in the same parts\n", SHOWN],
         1,
     ),
     (
         reads_times_with_a_t,
         {"times": "breaks", "times-odd": "breaks"},
         ["times of Deployment.created_at", "times-odd of Project.created_at"],
-        [],
+        [SHOWN],
         1,
     ),
 ]
@@ -236,6 +250,7 @@ def test_a_client_has_these_results() -> None:
         assert done.status == status
         assert [text for text in said if text not in done.stderr] == []
         assert (CLEAR in done.stderr) is (CLEAR in said)
+        assert (SHOWN in done.stderr) is (SHOWN in said)
         assert done.report["is_complete"]
 
 

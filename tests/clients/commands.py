@@ -23,11 +23,14 @@ ENVIRONMENT = environment(
 )
 
 
-def documented(start: str) -> list[str]:
-    """The command of docs/contract.md that starts like this."""
+def documented(start: str, *values: tuple[str, str]) -> list[str]:
+    """The command of docs/contract.md that starts like this; each pair replaces a part of it."""
     texts = [text for kind, text in blocks_of("docs/contract.md") if kind == "console"]
     lines = "\n".join(texts).splitlines()
     (command,) = (line[2:] for line in lines if line.startswith(f"$ {start}"))
+    for old, new in values:
+        assert old in command
+        command = command.replace(old, new)
     return shlex.split(command)
 
 

@@ -60,50 +60,42 @@ def test_a_client_compiles_and_lists_creates_polls_and_takes_errors(
             assert perform([*session, url], tmp_path) == SESSION
 
 
-def replaced(command: list[str], values: dict[str, str]) -> list[str]:
-    """The command with other values, each of which it must have."""
-    for old, new in values.items():
-        assert any(old in part for part in command)
-        command = [part.replace(old, new) for part in command]
-    return command
-
-
 def test_prism_takes_valid_traffic_and_rejects_other(tmp_path: Path) -> None:
     leave_out_the_stub(tmp_path)
     link_node_modules(tmp_path)
     port = str(free_port())
     between = f"http://127.0.0.1:{port}"
-    with program() as (_, url):
-        values = {"http://127.0.0.1:8080": url, "4010": port}
-        command = replaced(documented("npx prism proxy"), values)
-        with subprocess.Popen(
-            command,
+    with (
+        program() as (_, url),
+        subprocess.Popen(
+            documented("npx prism proxy", ("4010", port), ("http://127.0.0.1:8080", url)),
             cwd=tmp_path,
             env=ENVIRONMENT,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
             start_new_session=True,  # npx has a child
-        ) as process:
-            assert process.stdout
-            try:
-                assert any("is listening" in line for line in process.stdout)
-                assert call(between, "/v1/projects").status_code == 200
-                shop = b'{"name": "shop"}'
-                assert call(between, "/v1/projects", body=shop).status_code == CREATED
-                # Prism writes the headers of an error anew.
-                assert call(between, "/v1/projects", body=shop).json["code"] == "name_taken"
-                rejected = call(between, "/v1/projects", body=b'{"name": " "}')
-                assert (rejected.status_code, rejected.json["title"]) == (422, "Invalid request")
-            finally:
-                os.killpg(process.pid, signal.SIGKILL)
+        ) as process,
+    ):
+        assert process.stdout
+        try:
+            assert any("is listening" in line for line in process.stdout)
+            assert call(between, "/v1/projects").status_code == 200
+            shop = b'{"name": "shop"}'
+            assert call(between, "/v1/projects", body=shop).status_code == CREATED
+            # Prism writes the headers of an error anew.
+            assert call(between, "/v1/projects", body=shop).json["code"] == "name_taken"
+            rejected = call(between, "/v1/projects", body=b'{"name": " "}')
+            assert (rejected.status_code, rejected.json["title"]) == (422, "Invalid request")
+        finally:
+            os.killpg(process.pid, signal.SIGKILL)
 
 
 def test_schemathesis_holds_a_service_against_the_contract(tmp_path: Path) -> None:
     leave_out_the_stub(tmp_path)
     with program("--pace", "0") as (_, url):
-        values = {"https://service.example": url, "$TOKEN": TOKEN}
-        command = replaced(documented("schemathesis run"), values)
+        values = [("https://service.example", url), ("$TOKEN", TOKEN)]
+        command = documented("schemathesis run", *values)
         assert "No issues found" in perform([*command, "--max-examples", "2"], tmp_path)
 
 

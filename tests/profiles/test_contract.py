@@ -18,7 +18,7 @@ PROJECTS = "/v1/projects"
 FORMS = SERVICES | {
     name: make_profile(read(name)[0]["like"]) for name in SCENARIOS if name.startswith("own-")
 }
-CASES = [(name, ()) for name in FORMS] + [(name, AXES) for name in SERVICES]
+CASES = [(name, False) for name in FORMS] + [(name, True) for name in SERVICES]
 
 
 def responses(client: FlaskClient, service: Profile) -> list[TestResponse]:
@@ -42,16 +42,16 @@ def responses(client: FlaskClient, service: Profile) -> list[TestResponse]:
     ]
 
 
-@pytest.mark.parametrize(("name", "axes"), CASES)
+@pytest.mark.parametrize(("name", "is_greased"), CASES)
 @pytest.mark.xdist_group("openapi")  # one worker imports the validator
 def test_each_response_is_valid_against_the_contract_that_is_served(
-    name: str, axes: tuple[str, ...]
+    name: str, is_greased: bool
 ) -> None:
     from openapi_spec_validator import validate  # which takes half a second to import
 
-    client = client_of(like(FORMS[name], grease=axes, grease_seed=7))
+    client = client_of(like(FORMS[name], grease=AXES if is_greased else (), grease_seed=7))
     document: Any = client.get("/openapi.json").json
-    if not axes:
+    if not is_greased:
         validate(document)
     contract = Contract(document)
     for each in responses(client, FORMS[name]):

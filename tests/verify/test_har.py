@@ -185,7 +185,7 @@ def test_bodies_beside_the_file_are_read(tmp_path: Path) -> None:
     assert missing == "the file of its body is missing: ../har"
 
 
-UNREADABLE = [
+UNREADABLE: list[tuple[Entry, str]] = [
     ({"content": {"text": "%", "encoding": "base64"}}, "its body cannot be read: base64"),
     ({"content": {"text": "{}", "encoding": "rot13"}}, "its body cannot be read: rot13"),
     ({"content": {"text": "aGn/", "encoding": "base64"}, "headers": {"Content-Encoding": "br"}},
