@@ -23,7 +23,6 @@ from tests.wire import call
 pytestmark = pytest.mark.process
 
 TOKEN, HOST = "team-secret", "192.168.1.20"
-URL = "https://127.0.0.1:8443"
 CLIENTS = {
     "client.mjs": """
 const headers = { Authorization: "Bearer team-secret" };

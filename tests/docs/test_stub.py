@@ -4,9 +4,9 @@ import os
 import re
 import signal
 import socket
-from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 
@@ -44,12 +44,10 @@ def names(world: World) -> list[str]:
 
 
 @pytest.fixture
-def world(live_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
+def world(live_url: str, monkeypatch: pytest.MonkeyPatch) -> World:
     monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
-    main = World(live_url, "dev-token")
-    yield main.world("of-test-stub")
-    main.world("of-test-stub").reset()
+    return World(live_url, "dev-token").world(f"test-{uuid4()}")
 
 
 def test_a_reset_takes_a_document_or_the_path_of_one(world: World, tmp_path: Path) -> None:
@@ -93,7 +91,8 @@ def test_another_world_starts_anew_and_a_worker_has_its_own(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ask(world, "/v1/projects")
-    assert world.world("of-test-stub").requests() == []
+    _, _, name = world.token.partition(".")
+    assert world.world(name).requests() == []
     with pytest.raises(ValueError, match="1 to 64 of A-Z a-z 0-9 _ -, not 'job 42'"):
         world.world("job 42")
     monkeypatch.setenv("PYTEST_XDIST_WORKER", "gw1")
