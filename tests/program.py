@@ -9,7 +9,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import IO, Any, NamedTuple
+from typing import IO, Any, NamedTuple, TextIO
 
 from cli.main import main
 from stub import create_stub
@@ -74,6 +74,8 @@ def run(
     during: Callable[[str], Any] = lambda url: None,
     env: Mapping[str, str] | None = None,
     create_stub: Callable[..., Any] = create_stub,
+    stdout: TextIO | None = None,
+    stderr: TextIO | None = None,
 ) -> Outcome:
     """Run the program as a function, in this process, until it ends.
 
@@ -81,17 +83,20 @@ def run(
         assert done.result.json == {"projects": []}
 
     Once it listens, on a free port, `during` is called with its URL, in a thread; then SIGTERM ends
-    the program. A COMMAND is a real process, which ends the program; its output is capfd's.
+    the program. A COMMAND is a real process, which ends the program; its output is capfd's. With a
+    `stdout` of its own, the program is ended by nobody.
     """
-    stdout, stderr = Stdout(during), io.StringIO()
+    printed, said = Stdout(during), io.StringIO()
     environ = environment(env if "--" in args else {"STUB_PORT": "0", **(env or {})})
     with process_state():
-        status = main(create_stub, args, environ, stdout, stderr)
-        if stdout.thread:
-            stdout.thread.join()
-    if stdout.error:
-        raise stdout.error
-    return Outcome(status, stdout.getvalue(), stderr.getvalue(), stdout.result)
+        try:
+            status = main(create_stub, args, environ, stdout or printed, stderr or said)
+        finally:
+            if printed.thread:
+                printed.thread.join()
+    if printed.error:
+        raise printed.error
+    return Outcome(status, printed.getvalue(), said.getvalue(), printed.result)
 
 
 @contextmanager

@@ -1,6 +1,5 @@
 """Judges the log of a service: what it shows, how it differs, and what of that is a finding."""
 
-import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -9,9 +8,8 @@ from typing import Any
 from profiles.profile import Profile
 from stub import Contract
 from stub.timelines import matches
-from web.files import read_file
 
-from .compare import compare
+from .compare import Compared, compare
 from .drift import Drift, find_drift, unseen_parts
 from .exchange import Exchange, Log
 from .infer import Inferred, profile_of
@@ -31,6 +29,7 @@ from .parts import (
     purpose_of,
 )
 from .rules import rules_of, why_nothing
+from .script import own_contract
 from .spellings import Secrets, secrets_of
 from .values import scalars
 from .way import Hints, Way, find_way
@@ -162,15 +161,22 @@ def why_no_template(log: Log) -> str:
 
 def case_of(log: Log, seen: Observation) -> Case:
     """The comparison with the plain stub, and what else the parts are judged by."""
-    ours = expected(None, sends_more(seen.way))
+    ours, places = expected_by_contract(sends_more(seen.way))
     return Case(
-        contract=Contract(json.loads(read_file("openapi.json"))),
+        contract=own_contract(),
         log=log,
         seen=seen,
         compared=compare(ours, seen),
-        ours=compare(ours, ours),
+        ours=places,
         rules=rules_of(log, seen.way),
     )
+
+
+@cache
+def expected_by_contract(sends_own_member: bool) -> tuple[Observation, list[Compared]]:
+    """What the script sees of the plain stub, and all places that it could see."""
+    ours = expected(None, sends_own_member)
+    return ours, compare(ours, ours)
 
 
 @cache

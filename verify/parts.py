@@ -7,6 +7,7 @@ comparison with the stub says. Both may be not seen, or could not be checked, fo
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 from stub import Contract
@@ -149,6 +150,7 @@ def judge_parts(case: Case) -> Iterator[Part]:
             yield without_evidence(case, part, witnesses[place])
 
 
+@cache
 def parts_in(contract: Contract, place: str) -> dict[str, str]:
     """The parts at a pointer and below, behind `$ref` too, with their origins: fixed or chosen.
 

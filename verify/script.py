@@ -5,6 +5,7 @@ import secrets
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import cache
 from string import ascii_lowercase, digits
 from typing import Any
 from urllib.parse import quote
@@ -350,8 +351,14 @@ def known_statuses(like: Profile | None) -> tuple[set[str], set[str]]:
     if like and like.words:
         running = {*like.running}
         return running, {*like.words} - running
-    contract = Contract(json.loads(read_file("openapi.json")))
+    contract = own_contract()
     return {*contract.running}, {*contract.ends}
+
+
+@cache
+def own_contract() -> Contract:
+    """The contract of this program."""
+    return Contract(json.loads(read_file("openapi.json")))
 
 
 def pause_after(waited: float) -> float:

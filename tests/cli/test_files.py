@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from cli.reports import ReportFile
-from tests.contract import assert_problem
 from tests.program import not_started, run
 from tests.wire import call
 
@@ -37,22 +36,6 @@ def test_an_invalid_file_is_one_line_for_each_error_and_stays_as_it_is(file: Pat
         for line, reason in zip(lines, reasons, strict=True):
             assert line.startswith(f"error: {file}: {reason}")
         assert file.read_text() == content
-
-
-def test_what_is_read_is_what_the_program_starts_with(tmp_path: Path) -> None:
-    seed, states = tmp_path / "seed.json", tmp_path / "states.json"
-    seed.write_text(SEED)
-    states.write_text('{"ready": {"projects": [{"name": "b"}]}}')
-
-    def ask(url: str) -> None:
-        created = call(url, "/v1/projects", body=b'{"name": "b"}')
-        path = f"/v1/deployments/{created.json['latest_deployment_id']}"
-        assert call(url, path).json["status"] == "succeeded"
-        assert_problem(call(url, "/v1/projects", body=b'{"name": "c"}'), 507, "store_full")
-        assert call(url, "/_stub/pact", body=b'{"state": "ready"}').status_code == 200
-
-    options = ("--states", str(states), "--pace", "0", "--max-projects", "2")
-    run("--seed", str(seed), *options, during=ask)
 
 
 # In a folder with a named pipe and a link to it.

@@ -13,11 +13,9 @@ from typing import Any
 
 import pytest
 
-from cli.main import main
 from cli.stderr import background_stderr, say
-from stub import create_stub
 from tests.conftest import eventually
-from tests.program import environment, process_state, run
+from tests.program import run
 from tests.wire import call, port_of
 
 pytestmark = pytest.mark.process
@@ -87,8 +85,7 @@ def test_output_that_cannot_be_written_is_ignored() -> None:
                 signal.raise_signal(signal.SIGTERM)
             raise BrokenPipeError
 
-    with process_state():
-        assert main(create_stub, [], environment({"STUB_PORT": "0"}), Closed(), Closed()) == 0
+    assert run(stdout=Closed(), stderr=Closed()).status == 0
 
 
 def test_a_full_stdout_is_named() -> None:
@@ -96,17 +93,15 @@ def test_a_full_stdout_is_named() -> None:
         def write(self, text: str) -> int:
             raise OSError(errno.ENOSPC, "No space left on device")
 
-    stderr = io.StringIO()
-    with process_state():
-        assert main(create_stub, ["docs"], environment(), Full(), stderr) == 2
-    assert stderr.getvalue() == "error: stdout: No space left on device.\n"
+    done = run("docs", stdout=Full())
+    assert (done.status, done.stderr) == (2, "error: stdout: No space left on device.\n")
 
 
 def test_a_console_gets_what_its_encoding_has(tmp_path: Path) -> None:
     stdout = io.TextIOWrapper(io.BytesIO(), encoding="koi8-r")
-    with process_state(), (tmp_path / "err").open("w", encoding="koi8-r") as stderr:
-        assert main(create_stub, ["docs", "choices"], environment(), stdout, stderr) == 0
-        assert main(create_stub, ["--seed", "\xe9\udcff"], environment(), stdout, stderr) == 2
+    with (tmp_path / "err").open("w", encoding="koi8-r") as stderr:
+        assert run("docs", "choices", stdout=stdout).status == 0
+        assert run("--seed", "\xe9\udcff", stderr=stderr).status == 2
     stdout.flush()
     assert rb"\xa7" in stdout.buffer.getvalue()
     assert rb"error: \xe9\udcff: " in (tmp_path / "err").read_bytes()

@@ -79,9 +79,10 @@ class Done:
             probe = command.probe = Probe(
                 command, settings, log, new_app, clock=lambda: command.now, sleep=command.sleep
             )
-            served = probe.served
             command.status = probe.run()
-            parts = Parts(settings, log, served, command, probe, None, None, None)
+            parts = Parts(
+                settings, log, probe.served, command, probe, watch=None, report=None, keep=None
+            )
             self.status = conclude(parts, {})
         self.stderr = stderr.getvalue()
         self.report = document_of(probe)

@@ -11,10 +11,8 @@ from typing import Any
 
 import pytest
 
-from cli.main import main
-from stub import create_stub
 from tests.cli.conftest import script
-from tests.program import environment, process, process_state, run
+from tests.program import process, run
 from tests.wire import call
 
 pytestmark = pytest.mark.process
@@ -52,10 +50,7 @@ def test_a_signal_before_the_command_is_started_reaches_it() -> None:
                 signal.raise_signal(signal.SIGTERM)
             return super().write(text)
 
-    with process_state():
-        words = ["--", "sleep", "20"]
-        status = main(create_stub, words, environment(), io.StringIO(), Stderr())
-    assert status == 128 + signal.SIGTERM
+    assert run("--", "sleep", "20", stderr=Stderr()).status == 128 + signal.SIGTERM
 
 
 # Writes its URL, and the number of each signal that it gets; at a line exits with 10 plus

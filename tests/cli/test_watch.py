@@ -1,8 +1,8 @@
 """--watch reads the files of the start anew when they change."""
 
 import errno
-import io
 import json
+import threading
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -14,13 +14,12 @@ from werkzeug.test import Client, TestResponse
 
 from cli.apps import Served
 from cli.files import with_files
-from cli.main import main
 from cli.options import Settings
 from cli.watch import Watch, stamps_of
 from stub import Options, create_stub
 from stub.redaction import Redactor
 from tests.conftest import ROOT, TOKEN, eventually
-from tests.program import environment, process_state, run
+from tests.program import run
 from tests.wire import call
 
 PREVIOUS = "the previous files stay in use\n"
@@ -213,13 +212,14 @@ def test_a_change_while_a_file_is_read_for_the_start_is_read_later(seed: Path) -
 
 @pytest.mark.process
 def test_a_watch_that_fails_ends_the_program(seed: Path) -> None:
+    failed = threading.Event()
+
     def create(options: Options) -> Flask:
         if "first" not in seed.read_text():
+            failed.set()
             raise LookupError("a mistake")
         seed.write_text("{}")
         return create_stub(options)
 
-    words = ["--watch", "--seed", str(seed)]
-    environ = environment({"STUB_PORT": "0"})
-    with process_state(), pytest.raises(LookupError, match="a mistake"):
-        main(create, words, environ, io.StringIO(), io.StringIO())
+    with pytest.raises(LookupError, match="a mistake"):
+        run("--watch", "--seed", str(seed), create_stub=create, during=lambda url: failed.wait(20))

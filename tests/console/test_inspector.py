@@ -88,7 +88,9 @@ def test_a_deployment_with_any_id_opens_its_timeline(console: Console) -> None:
     for button, shown in SHOWN.items():
         console.button(button).press("Enter")
         expect(console.inspector.get_by_role("listitem")).to_have_text(shown)
+        expect(console.inspector.locator("[aria-current]")).to_have_count(1)
         console.send(f"/v1{path}")
+    expect(console.project_rows.first).to_have_attribute("aria-current", "true")
     expect(console.inspector).to_contain_text("Your client asked for it 2 times.")
     got = console.inspector.get_by_role("definition").filter(has_text="200 ")
     expect(got).to_have_text(["200 succeeded", "200 queued"])

@@ -20,7 +20,7 @@ def test_the_report_counts_the_dropped_entries_also_of_a_world_that_ended() -> N
 
 
 def test_an_entry_keeps_no_more_of_a_rejection_than_its_size_says() -> None:
-    members = {f"member-{number}": number for number in range(1000)}
+    members = {f"member-{number}": number for number in range(500)}
     stub = control_client_of(make_stub(strict=True, journal_bytes=400_000))
     assert_problem(stub.post("/v1/projects", json=members), 422, "invalid_body")
     tracemalloc.start()

@@ -229,7 +229,6 @@ DIFFERENCES = [
     read("no token needed", broken(BEARER), opens=".*"),
     read("any token taken", broken(BEARER), takes="Bearer "),
     write("POST is open", broken(BEARER), opens="POST", accepts={"name"}),
-    write("POST 503 without a token", unchecked(BEARER), to_post(503)),
     read("no token 302, and an unknown path 200", differs(UNAUTHORIZED, UNKNOWN),
          on("anonymous", status=302, headers=AWAY, raw=b""),
          on("unknown", status=200, body=put(id="7"))),

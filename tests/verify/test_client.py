@@ -16,7 +16,7 @@ from cli.verify import warnings_of
 from tests.conftest import needs
 from tests.verify.conftest import TOKEN
 from tests.wire import free_port
-from verify.client import HTTPClient, find_proxy, within
+from verify.client import HTTPClient, find_proxy
 from verify.exchange import PROJECTS, Exchange, message_of
 from verify.options import Options
 
@@ -119,11 +119,6 @@ def test_a_host_that_cannot_be_reached_is_a_sentence(monkeypatch: pytest.MonkeyP
     assert client.send(LIST).failure == "timed out"
     is_over.set()
     assert client.send(LIST).failure == "Name or service not known"
-
-
-def test_a_mistake_in_the_thread_of_a_request_is_no_timeout() -> None:
-    with pytest.raises(ZeroDivisionError):
-        within(1.0, lambda: 1 / 0, otherwise=0.0)
 
 
 def test_a_number_that_no_double_has_is_no_json() -> None:
