@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from tests.conftest import NODE_MODULES, needs
-from tests.docs.documents import blocks_of
+from tests.docs.documents import lines_of
 from tests.program import environment
 
 HERE = Path(__file__).parent
@@ -25,9 +25,8 @@ ENVIRONMENT = environment(
 
 def documented(start: str, *values: tuple[str, str]) -> list[str]:
     """The command of docs/contract.md that starts like this; each pair replaces a part of it."""
-    texts = [text for kind, text in blocks_of("docs/contract.md") if kind == "console"]
-    lines = "\n".join(texts).splitlines()
-    (command,) = (line[2:] for line in lines if line.startswith(f"$ {start}"))
+    commands = lines_of("docs/contract.md")
+    (command,) = (each for each in commands if each.startswith(start))
     for old, new in values:
         assert old in command
         command = command.replace(old, new)

@@ -43,11 +43,6 @@ BLOCKS = [block for name in TEXTS for block in read_blocks(name)]
 FILES = {block.file: block.text for block in BLOCKS if block.file}
 
 
-def blocks_of(name: str) -> list[tuple[str, str]]:
-    """The language and the text of each code block."""
-    return [(block.language, block.text) for block in BLOCKS if block.document == name]
-
-
 def blocks_like(pattern: str, language: str = "sh") -> list[Block]:
     """The blocks that are no files, and begin like this."""
     own = [block for block in BLOCKS if block.language == language and not block.file]
@@ -56,7 +51,7 @@ def blocks_like(pattern: str, language: str = "sh") -> list[Block]:
 
 def lines_of(name: str) -> list[str]:
     """The commands of the sessions that a document shows."""
-    sessions = [text for kind, text in blocks_of(name) if kind == "console"]
+    sessions = [block.text for block in blocks_like("", "console") if block.document == name]
     text = "\n".join(sessions).replace("\\\n", " ")
     return re.findall(r"^\$ (.*)$", text, re.MULTILINE)
 

@@ -100,7 +100,7 @@ def assert_curls(document: str, url: str) -> None:
             assert done.stdout.replace(url, URL) == expected, block.text
 
 
-@pytest.mark.parametrize("name", {block.document: 0 for block in CURLS if block.document != LIKE})
+@pytest.mark.parametrize("name", sorted({block.document for block in CURLS} - {LIKE}))
 def test_every_curl_gets_the_response_that_is_printed(name: str) -> None:
     ids = {"prj": "prj_5f2c9a4be1d07c36", "dpl": "dpl_8d1b6e90c2f7a453", "flt": "flt_1"}
     app = make_stub(seed=SAMPLE_SEED, clock=Clock(), new_id=lambda kind, *_: ids[kind])
@@ -139,7 +139,7 @@ def test_every_server_of_the_service_alone_serves_it(block: Block, folder: Path)
 
 
 def as_printed(text: str) -> str:
-    """An output with the port, the times and the client that the documents show."""
+    """An output with the port and the times that the documents show."""
     text = re.sub(r"127\.0\.0\.1:\d+", "127.0.0.1:49152", text)
     text = re.sub(r"\d+\.\d ms", "0.4 ms", re.sub(r"in \d+\.\d s", "in 0.2 s", text))
     return re.sub(r"after \d\.\d\d s", "after 0.00 s", text)
@@ -163,8 +163,8 @@ def test_every_command_around_tests_passes_or_prints_the_findings_that_are_print
 ) -> None:
     needs(*(tool for word, tool in TOOLS.items() if word in command))
     path = os.pathsep.join([f"{folder}/bin", f"{sys.prefix}/bin", os.environ["PATH"]])
-    words = ["sh", "-c", command]
-    done = execute(words, folder, PATH=path, PYTEST_DISABLE_PLUGIN_AUTOLOAD="1")
+    alone = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    done = execute(["sh", "-c", command], folder, PATH=path, **alone)
     findings = [text for text in ENDING[command] if "finding: " in text]
     for printed in findings:
         assert_printed(printed, done.stderr)

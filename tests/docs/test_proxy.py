@@ -23,6 +23,8 @@ from tests.wire import call
 pytestmark = pytest.mark.process
 
 TOKEN, HOST = "team-secret", "192.168.1.20"
+COMMANDS = lines_of("docs/https.md")
+(NGINX,) = (command for command in COMMANDS if command.startswith("nginx "))
 CLIENTS = {
     "client.mjs": """
 const headers = { Authorization: "Bearer team-secret" };
@@ -45,7 +47,8 @@ def start_nginx(stack: ExitStack, folder: Path, configuration: str) -> int:
     text = re.sub(r"listen (127\.0\.0\.1:)?\d+", f"listen 127.0.0.1:{port}", configuration)
     (folder / "nginx.conf").write_text(text, "utf-8")
     started = subprocess.Popen(
-        ["nginx", "-p", str(folder), "-e", "stderr", "-c", "nginx.conf", "-g", "daemon off;"],
+        ["sh", "-c", f"exec {NGINX}"],
+        cwd=folder,
         # It takes over a socket that listens.
         env={"PATH": f"{os.environ['PATH']}:/usr/sbin", "NGINX": f"{listener.fileno()};"},
         pass_fds=[listener.fileno()],
@@ -76,7 +79,7 @@ class Site(NamedTuple):
 
 
 def commands(*starts: str) -> list[str]:
-    return [command for command in lines_of("docs/https.md") if command.startswith(starts)]
+    return [command for command in COMMANDS if command.startswith(starts)]
 
 
 @pytest.fixture(scope="module")

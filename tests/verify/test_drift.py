@@ -200,10 +200,12 @@ def test_a_run_that_sees_less_finds_no_drift() -> None:
 
 def test_a_profile_of_a_person_is_compared_where_it_says_something() -> None:
     errors = {"default": {"body": {"error": "{error.code}", "text": "{error.detail}"}}}
-    _, found = compare(make_profile({"observed_at": "2026-11-26", "errors": errors}), (), "read")
+    created = {"body": {"id": "{project.id}", "name": "{project.name}"}}  # with any 2xx
+    document = {"observed_at": "2026-11-26", "create": created, "errors": errors}
+    _, found = compare(make_profile(document), (on("created", status=200),))
     line = "/errors/not_found/body: members error, text in the profile, none of them there"
     assert line in found
-    assert all(line.startswith("/errors/") for line in found)
+    assert all(each.startswith("/errors/") for each in found)
 
 
 # An example of before, one of now, and whether they may be of one form.
