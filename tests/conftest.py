@@ -4,6 +4,7 @@ import gc
 import itertools
 import json
 import os
+import resource
 import shutil
 import signal
 import socket
@@ -12,6 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -236,3 +238,14 @@ def eventually(check: Callable[[], bool]) -> None:
     deadline = time.monotonic() + 10
     while not check():
         assert time.monotonic() < deadline
+
+
+@contextmanager
+def limited(kind: int, most: int) -> Iterator[None]:
+    """Give this process a limit of its own, as `resource.RLIMIT_FSIZE`."""
+    soft, hard = resource.getrlimit(kind)
+    resource.setrlimit(kind, (most, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(kind, (soft, hard))

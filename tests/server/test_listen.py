@@ -3,13 +3,12 @@
 import os
 import resource
 import socket
-from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 
 import pytest
 
 from server import ListenError, connection_limit, create_server
-from tests.conftest import needs
+from tests.conftest import limited, needs
 from tests.live import running, serving
 from tests.server.conftest import Echo
 from tests.wire import Connection, get
@@ -58,29 +57,20 @@ def test_localhost_is_both_loopbacks_or_none(echo: Echo) -> None:
             create_server(echo, "localhost", port)
 
 
-@pytest.fixture
-def limit_files() -> Iterator[Callable[[int], None]]:
-    """Sets how many files the process may open."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    yield lambda most: resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
-    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+def test_the_limit_of_connections_is_what_open_files_allow(echo: Echo) -> None:
+    for files, connections in ((20, 10), (64, 48), (4096, 1030)):
+        with limited(resource.RLIMIT_NOFILE, files):
+            assert connection_limit() == connections
+    with limited(resource.RLIMIT_NOFILE, 1024), running(echo) as server:
+        assert server.listeners[0].adj.connection_limit == connection_limit() == 1008
 
 
-def test_the_limit_of_connections_is_what_open_files_allow(
-    echo: Echo, limit_files: Callable[[int], None]
-) -> None:
-    for files, connections in ((20, 10), (64, 48), (4096, 1030), (1024, 1008)):
-        limit_files(files)
-        assert connection_limit() == connections
-    with running(echo) as server:
-        assert server.listeners[0].adj.connection_limit == 1008
-
-
-def test_a_connection_may_have_a_high_descriptor(
-    echo: Echo, limit_files: Callable[[int], None]
-) -> None:
-    limit_files(4096)
-    with serving(echo, threads=1) as port, ExitStack() as stack:
+def test_a_connection_may_have_a_high_descriptor(echo: Echo) -> None:
+    with (
+        limited(resource.RLIMIT_NOFILE, 4096),
+        serving(echo, threads=1) as port,
+        ExitStack() as stack,
+    ):
         for _ in range(1100):
             stack.callback(os.close, os.dup(0))
         with Connection(port) as client:
