@@ -42,6 +42,7 @@ def test_the_command_has_its_words_and_its_variables(capfd: Capture) -> None:
     url = done.stderr.splitlines()[0].removeprefix("listening on ")
     found, variables = json.loads(capfd.readouterr().out)
     assert found == words
+    assert not url.endswith(":8080")  # but a free port
     shown = [variables[name] for name in ("STUB_URL", "STUB_TOKEN", "OTHER", "TWICE")]
     assert shown == [url, "one-token", "kept", "2 one-token.job"]
     assert url.endswith(f":{variables['FROM_LIST']}")
@@ -52,7 +53,7 @@ def test_the_command_has_its_words_and_its_variables(capfd: Capture) -> None:
     assert (variables["STUB_URL"], variables["E"]) == ("x", "")
 
 
-def test_a_port_that_is_given_is_used_and_else_a_free_one() -> None:
+def test_a_port_that_is_given_is_used() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
         done = run("--", "true", env={"STUB_PORT": port})

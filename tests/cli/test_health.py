@@ -13,7 +13,11 @@ from tests.wire import free_port, port_of
 pytestmark = pytest.mark.process
 
 HOSTS = [("127.0.0.1", "127.0.0.1"), ("127.0.0.1", "localhost"), ("0.0.0.0", "0.0.0.0")]
-HOSTS += [("::", "::")] if socket.has_dualstack_ipv6() else []
+HOSTS += [("::", "::"), ("::1", "::1")] if socket.has_dualstack_ipv6() else []
+
+
+# What is not the host of a program that listens on 127.0.0.1.
+NOT_ITS = ("127.0.0.2", "no-such-host.invalid")
 
 
 def is_ready(done: Outcome) -> bool:
@@ -42,7 +46,7 @@ def test_its_port_is_that_of_the_program_and_no_proxy_is_used(
     monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{free_port()}")
     port = {"STUB_PORT": str(port_of(live_url))}
     assert is_ready(run("health", env=port))
-    for words in (["--port", str(free_port())], ["--host", "no-such-host.invalid"]):
+    for words in (["--port", str(free_port())], *(["--host", each] for each in NOT_ITS)):
         assert not is_ready(run("health", *words, env=port))
 
 

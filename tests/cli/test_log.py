@@ -198,6 +198,7 @@ def test_a_command_that_does_not_call_the_interface_is_warned_of() -> None:
     warning = "warning: no request to /v1: does the command use STUB_URL, or --env NAME={url}?"
     hint = f"{warning} HTTP_PROXY is set: set NO_PROXY and no_proxy to 127.0.0.1,localhost\n"
     assert hint in run("--", "true", env={"HTTP_PROXY": "http://a"}).stderr
+    assert warning in run("--", *script("call('/_stub/state'); call('/projects')")).stderr
     for words in (["no-such-command"], script("call('/v1/nothing')")):
         assert warning not in run("--", *words).stderr
     for env, named in PROXIES:

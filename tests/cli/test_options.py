@@ -17,7 +17,7 @@ pytestmark = pytest.mark.process
 
 EMPTY = b'{"projects": []}'
 EFFECTS: list[tuple[list[str], dict[str, str], str, bytes]] = [
-    (["--empty"], {"STUB_VERSION": "1.0.0", "FLASK_DEBUG": "1"}, "/v1/projects", EMPTY),
+    ([], {"STUB_EMPTY": "1", "STUB_VERSION": "1", "FLASK_DEBUG": "1"}, "/v1/projects", EMPTY),
     (["--strict"], {}, "/v1/projects?a=1", b"unknown_query"),
     (["--token", "one"], {}, "/v1/projects", b"token_invalid"),
     ([], {"STUB_MAX_PROJECTS": "", "STUB_TOKEN": ""}, "/v1/projects", b"website"),

@@ -32,11 +32,23 @@ def end():
 """
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGQUIT])
-def test_a_signal_reaches_the_command_once_unless_nohup_ignores_it(number: int) -> None:
-    previous = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+# What is done with a SIGHUP when the program starts, the signals that it gets, and the one that
+# reaches the command: nohup lets it ignore SIGHUP.
+SIGNALS = [
+    (signal.SIG_DFL, [signal.SIGHUP], signal.SIGHUP),
+    (signal.SIG_IGN, [signal.SIGHUP, signal.SIGTERM], signal.SIGTERM),
+    (signal.SIG_IGN, [signal.SIGHUP, signal.SIGQUIT], signal.SIGQUIT),
+]
+
+
+@pytest.mark.parametrize(("hangup", "sent", "number"), SIGNALS)
+def test_a_signal_reaches_the_command_once_unless_nohup_ignores_it(
+    hangup: signal.Handlers, sent: list[int], number: int
+) -> None:
+    sends = "\n".join(f"send({int(each)})" for each in sent)
+    previous = signal.signal(signal.SIGHUP, hangup)
     try:
-        done = run("--", *script(f"{BLOCKS}\nsend(signal.SIGHUP)\nsend({int(number)})\nend()"))
+        done = run("--", *script(f"{BLOCKS}\n{sends}\nend()"))
     finally:
         signal.signal(signal.SIGHUP, previous)
     assert done.status == number

@@ -222,10 +222,16 @@ def test_verify_prints_what_is_printed_and_takes_the_known_differences(tmp_path:
     with serving(app) as port:
         words, env = ("verify", f"http://127.0.0.1:{port}", "--pause=0"), {"VERIFY_TOKEN": TOKEN}
         done = run(*words, env=env)
-        again = run(*words, "--fail-on=differs", f"--known={file}", env=env)
+        files = (f"--known={file}", f"--report={tmp_path}/report")
+        again = run(*words, "--fail-on=differs", *files, env=env)
     assert_printed(printed.text, done.stdout)
     assert (done.status, again.status) == (0, 0)
     assert again.stdout.count("matches no finding") == 1
+    (shown,) = (json.loads(block.text) for block in blocks_like(r'\{\s+"url"', "json"))
+    report = json.loads((tmp_path / "report").read_text("utf-8"))
+    assert report.keys() == shown.keys()
+    for name in ("parts", "probes"):
+        assert report[name][0].keys() == shown[name][0].keys()
 
 
 def test_a_store_on_sqlite_keeps_its_records(

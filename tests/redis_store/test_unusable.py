@@ -46,6 +46,7 @@ UNUSABLE = [
     ("http://u:secret@{here}", "'--store': the URL is invalid: give redis://"),
     ("redis://someone:secret@{nowhere}/0", "the store at redis://{nowhere}/0 cannot be used"),
     ("redis://someone:secret%2F%23%40@{here}/0", "invalid username-password pair"),
+    ("redis://limited:x@{here}/0", "no permissions"),
     ("redis://{here}/99", "DB index is out of range"),
     ("rediss://{here}?ssl_ca_certs={file}", "no certificate"),
 ]
@@ -57,6 +58,9 @@ def test_the_program_does_not_start_and_says_why_without_a_secret(
 ) -> None:
     file = tmp_path / "secret"
     file.write_text("secret")
+    redis.client.acl_setuser(
+        "limited", enabled=True, nopass=True, keys=["other"], commands=["+@all"]
+    )
     places = {"here": f"127.0.0.1:{redis.port}", "nowhere": f"127.0.0.1:{free_port()}"}
     shown = not_started("--store", url.format(**places, file=quote(str(file))))
     assert words.format(**places) in shown

@@ -2,6 +2,7 @@
 
 import os
 import resource
+import socket
 from contextlib import ExitStack
 
 import pytest
@@ -46,6 +47,14 @@ def test_the_error_for_an_address_that_cannot_be_used_is_one_line(echo: Echo) ->
     for host in ("no.such.host.invalid", "192.0.2.1", "a..b", "*"):
         with pytest.raises(ListenError, match=r"^(cannot listen on|no address is known for) .*$"):
             create_server(echo, host, 0)
+
+
+def test_localhost_is_both_loopbacks_or_none(echo: Echo) -> None:
+    needs("IPv6")
+    with socket.create_server(("::1", 0), family=socket.AF_INET6) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(ListenError, match=f"^cannot listen on localhost, port {port}: "):
+            create_server(echo, "localhost", port)
 
 
 def test_the_limit_of_connections_is_what_open_files_allow(echo: Echo) -> None:
