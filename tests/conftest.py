@@ -233,6 +233,19 @@ def in_parallel(jobs: Sequence[Callable[[], Any]]) -> list[Any]:
         return [*pool.map(work, jobs)]
 
 
+def pause() -> None:
+    """Let other threads go on: the window between two steps is wide."""
+    time.sleep(0.001)
+
+
+class SlowText(str):
+    """A text whose look-up takes a while."""
+
+    def __hash__(self) -> int:
+        pause()
+        return super().__hash__()
+
+
 def eventually(check: Callable[[], bool]) -> None:
     """Check repeatedly until it is so."""
     deadline = time.monotonic() + 10

@@ -3,7 +3,6 @@
 The windows between two steps are widened by ids whose hash takes a while.
 """
 
-import time
 from collections import Counter
 from collections.abc import Callable
 from functools import partial
@@ -14,16 +13,8 @@ from records import Deployment, Project, Stage
 from store import NameTaken, StoreFull
 from stub.ids import MakeId
 from stub.store import AT_START, Records, StubStore
-from tests.conftest import START, Clock, counting_ids, in_parallel
+from tests.conftest import START, Clock, SlowText, counting_ids, in_parallel
 from tests.stores import FAILED, MakeStore
-
-
-class SlowId(str):
-    """Its hashing waits, and threads switch: the window between two steps of a method is wide."""
-
-    def __hash__(self) -> int:
-        time.sleep(0.001)
-        return super().__hash__()
 
 
 def create(store: StubStore, name: str) -> Project:
@@ -45,7 +36,7 @@ def race_resets_with_creates(store: StubStore) -> None:
 
         def reset(later: int = steps) -> None:
             for _ in range(later):  # of a create that is under way
-                hash(SlowId())
+                hash(SlowText())
             store.reset(Records())
 
         _, *made = in_parallel([reset, *(partial(create, store, name) for name in "ab")])
@@ -63,7 +54,7 @@ def race_resets_with_reads(store: StubStore) -> None:
     records = [Records((), (Deployment("d", None, AT_START, (Stage(status),)),)) for status in "ab"]
     store.reset(records[0])
     before = store.get_deployment("d")
-    read = partial(store.get_deployment, SlowId("d"))
+    read = partial(store.get_deployment, SlowText("d"))
     _, *found = in_parallel([partial(store.reset, records[1]), *4 * [read]])
     assert {*found} <= {before, store.get_deployment("d")}
 
@@ -75,7 +66,7 @@ def race_removals_with_exports(store: StubStore) -> None:
         store.put_deployment(None, FAILED)
 
     def export() -> Records:
-        hash(SlowId())  # until the removal is under way
+        hash(SlowText())  # until the removal is under way
         return store.records()
 
     *exported, _ = in_parallel([*4 * [export], store.remove_projects])
@@ -85,13 +76,13 @@ def race_removals_with_exports(store: StubStore) -> None:
 
 
 def race_to_put_one_deployment(store: StubStore) -> None:
-    put = partial(store.put_deployment, SlowId("d"), FAILED)
+    put = partial(store.put_deployment, SlowText("d"), FAILED)
     assert sum(is_new for _, is_new in in_parallel(8 * [put])) == 1
 
 
 def race_to_add_projects(store: StubStore) -> None:
     def add(number: str) -> None:
-        store.add(Records((Project(SlowId(number), "one name", START, f"d{number}", "{}"),)))
+        store.add(Records((Project(SlowText(number), "one name", START, f"d{number}", "{}"),)))
 
     in_parallel([partial(add, number) for number in "abcdefgh"])
     assert len(store.list_projects()) == 1
@@ -114,5 +105,5 @@ def test_every_method_of_a_store_is_atomic(
     race: Callable[[StubStore], None], make_store: MakeStore
 ) -> None:
     next_id = counting_ids()
-    slow_ids: MakeId = lambda *of: SlowId(next_id(*of))  # noqa: E731
+    slow_ids: MakeId = lambda *of: SlowText(next_id(*of))  # noqa: E731
     race(make_store(clock=Clock(step=1), ids=slow_ids, max_projects=8))

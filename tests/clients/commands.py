@@ -2,25 +2,21 @@
 
 import os
 import shlex
-import subprocess
 import sys
 from pathlib import Path
 
 from tests.conftest import NODE_MODULES, needs
-from tests.docs.documents import lines_of
-from tests.program import environment
+from tests.docs.documents import execute, lines_of
 
 HERE = Path(__file__).parent
 TOOLS = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-ENVIRONMENT = environment(
-    {
-        "PATH": TOOLS,
-        "JAVA_TOOL_OPTIONS": "-XX:-UsePerfData",  # it would leave a file in the temporary folder
-        "PYTHONWARNINGS": "default",
-        "REDOCLY_SUPPRESS_UPDATE_NOTICE": "true",
-        "REDOCLY_TELEMETRY": "off",
-    }
-)
+VARIABLES = {
+    "PATH": TOOLS,
+    "JAVA_TOOL_OPTIONS": "-XX:-UsePerfData",  # it would leave a file in the temporary folder
+    "PYTHONWARNINGS": "default",
+    "REDOCLY_SUPPRESS_UPDATE_NOTICE": "true",
+    "REDOCLY_TELEMETRY": "off",
+}
 
 
 def documented(start: str, *values: tuple[str, str]) -> list[str]:
@@ -46,8 +42,6 @@ def perform(command: list[str], folder: Path) -> str:
     if command[0] == "npx" and not (folder / "node_modules").exists():
         link_node_modules(folder)
     needs(command[0])
-    done = subprocess.run(
-        command, cwd=folder, env=ENVIRONMENT, capture_output=True, text=True, timeout=240
-    )
+    done = execute(command, folder, **VARIABLES)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout

@@ -12,11 +12,11 @@ import pytest
 
 from profiles.contract import observed
 from profiles.profile import make_profile
-from tests.clients.commands import ENVIRONMENT, HERE, documented, link_node_modules, perform
+from tests.clients.commands import HERE, VARIABLES, documented, link_node_modules, perform
 from tests.conftest import ROOT, TOKEN
 from tests.contract import CREATED, V1
 from tests.docs.documents import leave_out_the_stub
-from tests.program import program
+from tests.program import environment, program
 from tests.services import DOCUMENTS, FOLDER
 from tests.wire import call, free_port
 
@@ -70,7 +70,7 @@ def test_prism_takes_valid_traffic_and_rejects_other(tmp_path: Path) -> None:
         subprocess.Popen(
             documented("npx prism proxy", ("4010", port), ("http://127.0.0.1:8080", url)),
             cwd=tmp_path,
-            env=ENVIRONMENT,
+            env=environment(VARIABLES),
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,

@@ -45,17 +45,6 @@ def test_a_delayed_request_is_carried_out_first(clock: Clock) -> None:
     assert waits == [(0.5, ["a"]), (30, ["a"])]
 
 
-def test_a_delay_and_a_stall_end_when_the_client_closes() -> None:
-    slept: list[float] = []
-    stub = control_client_of(make_stub(sleep=slept.append))
-    for effect in ("delay", "stall"):
-        slept.clear()
-        add(stub, **{effect: 30})
-        stub.get("/v1/projects", environ_overrides={"server.is_open": lambda: len(slept) < 3})
-        assert len(slept) == 3
-        assert sum(slept) < 1
-
-
 @pytest.mark.process
 def test_a_response_without_a_body_ends_where_the_next_begins(
     live_url: str, own_token: str

@@ -6,7 +6,6 @@ about.
 """
 
 import threading
-import time
 from datetime import datetime
 from functools import partial
 
@@ -21,7 +20,16 @@ from stub.ids import Ids
 from stub.journal import Journal, JournalMemory
 from stub.rejections import Rejections
 from stub.tokens import WorldName
-from tests.conftest import START, client_of, control_client_of, in_parallel, make_stub, names
+from tests.conftest import (
+    START,
+    SlowText,
+    client_of,
+    control_client_of,
+    in_parallel,
+    make_stub,
+    names,
+    pause,
+)
 from tests.stub.conftest import entries, race, verdict_of, worlds_of
 from web.problems import InvalidBody
 
@@ -29,21 +37,9 @@ MANY = 8  # threads
 MAIN = WorldName()
 
 
-def pause() -> None:
-    time.sleep(0.001)
-
-
 def slow_clock() -> datetime:
     pause()
     return START
-
-
-class SlowText(str):
-    """A text whose look-up takes a while."""
-
-    def __hash__(self) -> int:
-        pause()
-        return super().__hash__()
 
 
 class SlowNumber(int):

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from tests.verify.conftest import TOKEN as TOKEN
 from verify.exchange import Exchange, Log, message_of
 from verify.infer import Inferred, profile_of
 from verify.observation import Observation
@@ -17,7 +18,6 @@ from verify.spellings import secrets_of
 from verify.way import Hints, find_way
 
 BASE = "https://api.acme.example"
-TOKEN = "tok-9f27/Kc+abc~x.y=="
 START = datetime(2026, 11, 25, 20, 38, 8, tzinfo=UTC)
 NAME = "stub-verify-5f2c9a4b"
 

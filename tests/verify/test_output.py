@@ -5,13 +5,12 @@ import re
 import resource
 import signal
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.conftest import limited
 from tests.contract import CREATED
 from tests.program import process, run
 from tests.verify import differences as parts
@@ -277,22 +276,11 @@ def test_a_reader_that_goes_away_loses_no_file(tmp_path: Path) -> None:
     assert len([*tmp_path.iterdir()]) == 2
 
 
-@contextmanager
-def without_files() -> Iterator[None]:
-    """Nothing can be written to a file."""
-    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (0, limits[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-
-
 @with_process
 def test_files_that_cannot_be_written_are_named_and_the_result_is_told(tmp_path: Path) -> None:
     report, profile = tmp_path / "report", tmp_path / "profile"
     files = ("--report", str(report), "--save", str(profile))
-    with listening(Service()) as url, without_files():
+    with listening(Service()) as url, limited(resource.RLIMIT_FSIZE, 0):
         done = run("verify", "--write", *QUICK, *files, url, env={"VERIFY_TOKEN": TOKEN})
     errors = [f"error: {file}: File too large." for file in (report, profile)]
     assert (done.status, done.stderr.splitlines()) == (2, errors)

@@ -156,30 +156,24 @@ def test_a_service_that_does_not_respond_is_told() -> None:
 # The command
 
 SUITE = """
-from urllib.error import HTTPError
-from urllib.request import Request, urlopen
-
 import pytest
+from tests.wire import call
 
-def call(stub, path, body=None, **fields):
-    headers = {**stub.headers, "Content-Type": "application/json", **fields}
-    try:
-        urlopen(Request(stub.url + path, body, headers)).close()
-    except HTTPError as error:
-        error.close()
+def ask(stub, path, body=b""):
+    call(stub.url, path, body=body, token=stub.token)
 
 def test_a_creation(stub):
-    call(stub, "/v1/projects")
-    call(stub, "/v1/projects", b'{"name": "my shop", "plan": "pro"}')
+    ask(stub, "/v1/projects")
+    ask(stub, "/v1/projects", b'{"name": "my shop", "plan": "pro"}')
     for _ in range(3):
-        call(stub, "/v1/deployments/d-4")
-        call(stub, "/v1/projects")
+        ask(stub, "/v1/deployments/d-4")
+        ask(stub, "/v1/projects")
     assert [each["status"] for each in stub.requests()] == [200, 201] + 6 * [200]
 
 def test_errors(stub):
     assert stub.requests() == []
-    call(stub, "/v1/deployments/none")
-    call(stub, "/v1/projects", Authorization="Bearer wrong-token-5")
+    ask(stub, "/v1/deployments/none")
+    call(stub.url, "/v1/projects", token="wrong-token-5")
     pytest.exit("as another runner may end", 3)
 """
 
@@ -196,7 +190,7 @@ def test_a_suite_with_the_fixture_gives_the_verdicts_and_the_profile_of_a_sessio
     assert known
     service = Service(*changes, on_projects(put(sent=TOKEN)))
     words = ("-m", "pytest", "-q", "-p", "no:cacheprovider", str(tmp_path))
-    env = {"VERIFY_TOKEN": TOKEN, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    env = {"VERIFY_TOKEN": TOKEN, "PYTHONPATH": str(ROOT), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     saved = tmp_path / "profile.json"
     done = verify(service, "--save", str(saved), "--", sys.executable, *words, env=env)
     assert done.status == 3  # that of the command
