@@ -13,6 +13,7 @@ from tests.verify import differences as parts
 from tests.verify.conftest import TOKEN, Response, Service, judged, listening, verdict_of, verify
 from tests.verify.differences import first, on, on_listed, put, without
 from verify.exchange import Exchange
+from verify.kinds import REJECTED
 from verify.main import left_behind
 from verify.privacy import Privacy
 from verify.report import text_of_result
@@ -101,6 +102,8 @@ def test_a_creation_that_is_415_is_sent_once_more_as_the_list_is() -> None:
     types = [each.sent_field("Content-Type") for each in posts(service)]
     assert types == ["application/json", TEXT, "application/json", "application/json"]
     assert verdict_of(parts.BODY, result) == ("differs", "")
+    rejected, *_ = [each for each in result.log.exchanges if each.is_creation]
+    assert (rejected.status, rejected.purpose) == (415, REJECTED)
 
 
 def test_an_id_is_one_segment_of_the_path() -> None:

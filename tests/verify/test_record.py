@@ -66,6 +66,8 @@ def test_a_request_and_its_response_are_passed_on() -> None:
     assert proxy.service.requests[1].body == BODY.encode()
     assert proxy.call("POST", PROJECTS, "x" * ((4 << 20) + 1)).status_code == 413
     assert len(proxy.service.requests) == 2
+    proxy = Proxy(on("unknown", headers={"Content-Length": "7"}))
+    assert proxy.call("HEAD", PROJECTS).headers["Content-Length"] == "7"
 
 
 def test_the_log_has_what_was_passed_on() -> None:
