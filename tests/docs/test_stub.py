@@ -3,7 +3,6 @@
 import os
 import re
 import signal
-import socket
 from importlib import import_module
 from pathlib import Path
 from uuid import uuid4
@@ -15,7 +14,7 @@ from deployment_stub import Stub, StubError, World
 from deployment_stub.pytest_options import ROWS
 from tests.conftest import ROOT
 from tests.program import environment, process
-from tests.wire import Reply, call, port_of
+from tests.wire import Connection, Reply, call, port_of
 
 pytestmark = pytest.mark.process
 
@@ -110,10 +109,10 @@ def test_it_serves_until_it_is_closed_which_raises_what_fail_on_finds(tmp_path: 
     assert names(stub) == []
     ask(stub, "/v2")
     finding = r"ended: its status is 1\n[\s\S]*finding: violations: no operation: GET /v2 "
-    with socket.create_connection(("127.0.0.1", port_of(stub.url)), timeout=30) as connection:
+    with Connection(port_of(stub.url)) as connection:
         with pytest.raises(StubError, match=finding):
             stub.close()
-        assert connection.recv(1) == b""
+        assert connection.closed()
     with pytest.raises(StubError, match=f"the stub at {stub.url} does not respond: "):
         stub.freeze()
     with pytest.raises(ZeroDivisionError), Stub(environ=environ) as stub:
@@ -144,9 +143,9 @@ def test_what_cannot_start_says_why() -> None:
 def test_it_does_without_pytest_and_ends_with_a_process_that_is_killed() -> None:
     with process("-c", KILLED, env=PROGRAM, stdin=-1) as started:
         url = started.stdout.readline().strip()
-        with socket.create_connection(("127.0.0.1", port_of(url)), timeout=30) as connection:
+        with Connection(port_of(url)) as connection:
             os.kill(started.pid, signal.SIGKILL)
-            assert connection.recv(1) == b""
+            assert connection.closed()
 
 
 def test_the_plugin_takes_its_options_and_the_program_has_them_all() -> None:

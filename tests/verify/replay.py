@@ -6,8 +6,7 @@ from typing import Any
 from flask.testing import FlaskClient
 
 from profiles.profile import Profile, make_profile
-from stub.seed import sample_of
-from tests.conftest import TOKEN, Clock, make_stub
+from tests.profiles.conftest import client_of, like
 from verify.exchange import DEPLOYMENTS, Exchange, Log
 from verify.way import Way
 
@@ -16,21 +15,19 @@ Answer = tuple[int, Any]  # the status, and the shape of the body
 
 def differences(document: Any, log: Log, way: Way) -> list[str]:
     """Each request of a log for which the stub has another status, or a body of another shape."""
-    like = make_profile(document)
-    app = make_stub(like=like, seed=sample_of(like), clock=Clock())
-    client = app.test_client()
-    client.environ_base["HTTP_AUTHORIZATION"] = f"Bearer {TOKEN}"
+    profile = make_profile(document)
+    client = client_of(like(profile))
     found = []
     for exchange in log.exchanges:
         body = exchange.json if exchange.content else None
         expected = exchange.status, shape_of(body)
-        seen = answer(client, like, way, exchange)
+        seen = answer(client, profile, way, exchange)
         if seen != expected:
             found.append(f"{exchange.purpose}: {expected} became {seen}")
     return found
 
 
-def answer(client: FlaskClient, like: Profile, way: Way, exchange: Exchange) -> Answer:
+def answer(client: FlaskClient, profile: Profile, way: Way, exchange: Exchange) -> Answer:
     """The response of the stub to the same request, in the same status of the deployment."""
     own_id = deployment_id(client, way.created_name)
     word = way.status_of(exchange) if exchange in way.followed else ""
@@ -43,15 +40,14 @@ def answer(client: FlaskClient, like: Profile, way: Way, exchange: Exchange) -> 
     if exchange.purpose.endswith("with a wrong token"):
         headers["Authorization"] = "Bearer wrong"
     elif exchange.purpose.endswith("without a token"):
-        client.environ_base.pop("HTTP_AUTHORIZATION", None)
+        headers["Authorization"] = ""
     response = client.open(
         target,
         method=exchange.method,
         data=exchange.body or None,
-        content_type=like.request_type if exchange.body else None,
+        content_type=profile.request_type if exchange.body else None,
         headers=headers,
     )
-    client.environ_base["HTTP_AUTHORIZATION"] = f"Bearer {TOKEN}"
     body = response.get_json(force=True) if response.data else None
     return response.status_code, shape_of(body)
 
