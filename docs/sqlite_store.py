@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from threading import Lock
+from weakref import finalize
 
 from flask import Flask
 
@@ -32,6 +33,7 @@ class SqliteStore:
         self.connection = sqlite3.connect(
             path, detect_types=sqlite3.PARSE_DECLTYPES, check_same_thread=False
         )
+        finalize(self, self.connection.close)
         with self.transaction() as run:
             run(f"CREATE TABLE IF NOT EXISTS {PROJECTS}")
             run(f"CREATE TABLE IF NOT EXISTS {DEPLOYMENTS}")
