@@ -248,12 +248,28 @@ def test_a_copy_takes_the_place_of_the_fixtures_and_has_the_options(
     assert "copy: --pace=7" in done.stdout.str()
 
 
-def test_a_fixture_of_a_plugin_of_the_team_wins(team: pytest.Pytester) -> None:
+def test_a_fixture_of_a_plugin_of_the_team_wins_and_no_program_starts(
+    team: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("STUB_PROGRAM", "no.pyz")
     team.makepyfile(
         own="import pytest\n@pytest.fixture\ndef stub(): return 'own'",
         test_own="def test_own(stub): assert stub == 'own'",
     )
     team.runpytest_inprocess("-p", "own", *PLUGIN).assert_outcomes(passed=1)
+
+
+TYPED = """
+from deployment_stub import Stub, World
+
+def test_typed(stub: World, stub_program: Stub) -> None:
+    numbers: list[int] = [each["number"] for each in stub.requests()]
+    wrong: int = stub.requests()
+
+def start() -> World:
+    with Stub(seed="seed.json", outcome=["failed"], pace=0, sed="") as stub:
+        return stub.world(stub.token)
+"""
 
 
 @pytest.mark.slow
@@ -276,4 +292,7 @@ def test_an_installation_has_the_command_and_the_plugin(tmp_path: Path) -> None:
     done = execute(words, tmp_path, STUB=str(ROOT), **alone, PYTHONWARNINGS="default")
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.count("2 passed") == 2
-    assert (packages / "deployment_stub" / "py.typed").exists()
+    (tmp_path / "typed.py").write_text(TYPED, "utf-8")
+    mypy = [".venv/bin/python", "-m", "mypy", "--strict", "--config-file=", "typed.py"]
+    found = execute(mypy, tmp_path).stdout
+    assert re.findall(r"error: .* \[(.*)\]", found) == ["assignment", "call-arg"], found
