@@ -6,6 +6,7 @@ about.
 """
 
 import threading
+import time
 from datetime import datetime
 from functools import partial
 
@@ -49,7 +50,8 @@ class SlowNumber(int):
 
     def __eq__(self, other: object) -> bool:
         is_it = super().__eq__(other)
-        pause()
+        if is_it:
+            time.sleep(0.1)  # in which the other threads come here, each with a whole request
         return is_it
 
     def __le__(self, other: int) -> bool:
