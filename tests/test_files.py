@@ -1,7 +1,9 @@
 """What is read of a file that an option names: see also tests/cli/test_files.py."""
 
 import os
+from contextlib import suppress
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
@@ -21,6 +23,21 @@ def test_a_pipe_of_a_shell_is_read_to_its_end(name: str) -> None:
         pipe.write("text")
         pipe.close()
         assert content_of(Path(name.format(reading))) == b"text"
+
+
+def test_a_pipe_without_an_end_is_read_to_the_bound() -> None:
+    reading, writing = os.pipe()
+
+    def write() -> None:
+        with suppress(BrokenPipeError), os.fdopen(writing, "wb", buffering=0) as pipe:
+            while True:
+                pipe.write(1024 * 1024 * b" ")
+
+    writer = Thread(target=write)
+    writer.start()
+    with os.fdopen(reading), pytest.raises(OSError, match="over 64 MiB"):
+        content_of(Path(f"/dev/fd/{reading}"))
+    writer.join()
 
 
 def test_what_may_have_no_end_or_no_writer_is_no_file(tmp_path: Path) -> None:

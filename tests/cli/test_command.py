@@ -47,7 +47,7 @@ def test_the_command_has_its_words_and_its_variables(capfd: Capture) -> None:
     assert shown == [url, "one-token", "kept", "2 one-token.job"]
     assert url.endswith(f":{variables['FROM_LIST']}")
     options = ["--env", 'JSON={"url": "{url}/v1", "a": {}}', "--env", "STUB_URL=x", "--env", "E="]
-    run(*options, "--", sys.executable, "-c", SHOWS)
+    run(*options, "--", sys.executable, "-c", SHOWS, env={"E": "of the caller"})
     _, variables = json.loads(capfd.readouterr().out)
     assert json.loads(variables["JSON"])["url"].endswith("/v1")
     assert (variables["STUB_URL"], variables["E"]) == ("x", "")

@@ -17,9 +17,11 @@ from tests.wire import call
 pytestmark = pytest.mark.process
 
 SEED = '{"projects": [{"name": "of the seed"}]}'
+DEEP = '{"projects": [{"name": "a", "deep": %s}]}'
 INVALID: list[tuple[str, str, list[str]]] = [
     ("--seed", '{"projects":\n [}', ["line 2, column 3: Expecting value"]),
     ("--seed", '{"x\\nerror: \\u001b": 1}', ["/x\\nerror: \\u001b: is not a known member"]),
+    ("--seed", DEEP % (32 * "[" + 32 * "]"), [f"/projects/0/deep{31 * '/0'}: More levels"]),
     ("--keep", "{", ["line 1, column 2: "]),
     ("--states", '{"a": {"projects": [{}]}, "b": 1}', ["/a/projects/0/name: is req", "/b: must"]),
 ]
@@ -39,6 +41,11 @@ def test_an_invalid_file_is_one_line_for_each_error_and_stays_as_it_is(file: Pat
         assert file.read_text() == content
 
 
+def test_a_state_may_have_as_many_levels_as_a_project(file: Path) -> None:
+    file.write_text(f'{{"ready": {DEEP % (31 * "[" + 31 * "]")}}}')
+    assert run("--states", str(file)).status == 0
+
+
 # In a folder with a named pipe and a link to it.
 UNUSABLE = [
     ("--seed", "", "Is a directory"),
@@ -46,6 +53,7 @@ UNUSABLE = [
     ("--log", "", "Is a directory"),
     ("--log", "fifo", "neither a regular file nor a pipe of a shell"),
     ("--log", "/dev/stdout", "the output of this program"),
+    ("--log", "no/x", "No such file or directory"),
     ("--report", "link", "not a file of its own"),
     ("--report", "no/x", "No such file or directory"),
     ("--report", "/dev/stdout", "not a file of its own"),

@@ -222,7 +222,12 @@ CASES: list[tuple[Callable[[Function], object], dict[str, str], list[str], list[
         knows_all_members,
         {"members": "breaks"},
         ["members of Project", "members of Deployment"],
-        ["Project (first: a #2): ", "; varied in the worlds a, b, c, d, e and 2 more\n", SHOWN],
+        [
+            "Project (first: a #2): ",
+            "; chosen: ",
+            "; varied in the worlds a, b, c, d, e and 2 more\n",
+            SHOWN,
+        ],
         1,
     ),
     # One cause of two axes is one finding.
@@ -367,7 +372,9 @@ def test_each_run_is_a_process_that_is_ended_with_all_that_it_started(tmp_path: 
     assert "finding: depends: members of Project (first: #1)" in done.stderr
     assert re.search(r"\n  listProjects   closed after \d\.\d s\n", done.stderr)
     assert "x *** input:  .\n" in done.stderr
-    (axis,) = json.loads(report.read_text("utf-8"))["probe"]["axes"]
+    probe = json.loads(report.read_text("utf-8"))["probe"]
+    (failure,), (axis,) = probe["failures"], probe["axes"]
+    assert failure["operations"]["listProjects"]["closed_after"] > 0
     assert len(axis["output"]) == 16 * 1024
     assert axis["output"].endswith("x *** input:  .\n")
     pids = (tmp_path / "pids").read_text().split()

@@ -43,6 +43,12 @@ def test_a_thread_that_cannot_be_started_is_not_counted(echo: Echo) -> None:
             threading.stack_size(previous)
 
 
+def test_an_end_waits_for_no_thread_that_is_being_started(echo: Echo) -> None:
+    """The main thread starts one when a signal comes."""
+    with running(echo) as server, server.threads_lock, ThreadPoolExecutor(1) as pool:
+        pool.submit(server.stop).result(10)
+
+
 def until_it_drains(port: int, stop: Callable[[], None]) -> None:
     """Stop the server, and wait until it drains, which closes an idle connection."""
     with Connection(port) as idle:

@@ -107,7 +107,7 @@ def test_requests_that_the_server_rejects_are_rejected_too(app: Flask) -> None:
     for status, code in ((400, "malformed_request"), (431, "headers_too_large")):
         for reason in ("Why.", "Other."):
             target = "/v1/dev-token?access_token=s"
-            count("GET", target, "x.test", status, code, reason)
+            count("GET", target, "dev-token.test", status, code, reason)
     assert report(app)["rejected_by_the_server"] == [
         {"status": 400, "code": "malformed_request", "count": 2},
         {"status": 431, "code": "headers_too_large", "count": 2},
@@ -116,6 +116,6 @@ def test_requests_that_the_server_rejects_are_rejected_too(app: Flask) -> None:
     assert (finding["what"], finding["count"]) == ("before the app 400 malformed_request", 2)
     assert finding["first"] == {
         "world": None, "number": None, "method": "GET", "path": "/v1/***",
-        "query": "access_token=***", "headers": {"Host": "x.test"}, "body": "", "status": 400,
+        "query": "access_token=***", "headers": {"Host": "***.test"}, "body": "", "status": 400,
         "code": "malformed_request", "reason": "Why.",
     }  # fmt: skip
