@@ -45,8 +45,11 @@ def test_a_thread_that_cannot_be_started_is_not_counted(echo: Echo) -> None:
 
 def test_an_end_waits_for_no_thread_that_is_being_started(echo: Echo) -> None:
     """The main thread starts one when a signal comes."""
-    with running(echo) as server, server.threads_lock, ThreadPoolExecutor(1) as pool:
-        pool.submit(server.stop).result(10)
+    with running(echo) as server, server.threads_lock:
+        stopping = threading.Thread(target=server.stop, daemon=True)
+        stopping.start()
+        stopping.join(10)
+        assert not stopping.is_alive()
 
 
 def until_it_drains(port: int, stop: Callable[[], None]) -> None:
