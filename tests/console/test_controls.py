@@ -50,6 +50,10 @@ def test_a_project_is_created_and_its_status_is_sent_when_it_is_chosen(console: 
     expect(status).to_have_value("building")
     expect(status).to_be_focused()
     assert [body for body in sent if body] == ['{"status":"building"}']
+    console.page.route("**/_stub/deployments/*", lambda route: route.abort(), times=1)
+    status.select_option("failed")
+    expect(console.projects.get_by_role("alert")).to_contain_text("did not respond")
+    expect(status).to_have_value("building")
 
 
 def test_a_stub_that_is_like_a_service_has_its_form_and_words(page: "Page") -> None:
@@ -104,15 +108,20 @@ def test_clock_and_grease_are_switched_and_the_head_shows_what_is_on(console: Co
 
 FAULT = {
     "Status": "503",
+    "Times": "2",
     "Path": "/v1/deployments/*",
     "Delay (s)": "0.01",
+    "Retry after (s)": "7",
+    "Cut (bytes)": "3",
     "Headers (one a line)": "X-A: 1:2\n\nLink:",
     "Body": "<p>\n",
+    "Content type": "text/html",
 }
 SHOWN_FAULTS = [
-    "any method /v1/deployments/* status 503, headers X-A Link, body text/plain, delay 0.01 s"
-    " 1 left✕",
-    "listProjects drop before the operation 1 left✕",
+    "any method /v1/deployments/* status 503, headers X-A Link, body text/html,"
+    " retry after 7 s, delay 0.01 s, cut after 3 bytes 2 left✕",
+    "listProjects stall 0.01 s, drop before the operation 1 left✕",
+    "any method any path status 503 all✕",
 ]
 
 
@@ -124,13 +133,16 @@ def test_faults_are_added_shown_and_removed(console: Console) -> None:
     console.press("Add fault")
     expect(console.announced).to_have_text("Fault added")
     console.field("Operation").select_option("listProjects")
+    console.field("Stall (s)").fill("0.01")
     console.field("Drop").select_option("before the operation")
     console.press("Add fault")
+    expect(listed).to_have_count(2)
+    console.send("/_stub/faults", body=b'{"status": 503, "times": null}')
     expect(listed).to_have_text(SHOWN_FAULTS)
-    first, _ = console.send("/_stub/faults").json["faults"]
+    first, *_ = console.send("/_stub/faults").json["faults"]
     assert (first["headers"], first["body"]) == ({"X-A": "1:2", "Link": ""}, "<p>\n")
     console.press(f"Remove {first['id']}")
-    expect(listed).to_have_count(1)
+    expect(listed).to_have_count(2)
     expect(console.button("Clear faults")).to_be_focused()
     console.press("Clear faults")
     expect(listed).to_have_count(0)
@@ -138,17 +150,22 @@ def test_faults_are_added_shown_and_removed(console: Console) -> None:
 
 def test_a_world_is_saved_as_files_and_reset_after_a_question(console: Console) -> None:
     console.send("/v1/projects", body=b'{"name": "shop"}')
-    for file, member, count in (("state", "projects", 4), ("journal", "requests", 1)):
+    field = console.field("Name")
+    field.fill("website")
+    console.press("Create project")
+    expect(field).to_have_attribute("aria-invalid", "true")
+    for file, member, count in (("state", "projects", 4), ("journal", "requests", 2)):
         with console.page.expect_download() as download:
             console.press(f"Export {file}")
         assert download.value.suggested_filename == f"{console.world}-{file}.json"
         assert len(json.loads(download.value.path().read_bytes())[member]) == count
-    for button, count in {"Cancel": 4, "Reset": 3}.items():
+    for button, count, rejected in (("Cancel", 4, "website"), ("Reset", 3, "")):
         console.button("Reset").press("Enter")
         dialog = console.page.get_by_role("dialog", name=f"Reset the world {console.world}?")
-        expect(dialog).to_contain_text("4 projects, 1 request, 0 faults")
+        expect(dialog).to_contain_text("4 projects, 2 requests, 0 faults")
         dialog.get_by_role("button", name=button).press("Enter")
         expect(dialog).to_have_count(0)
         expect(console.button("Reset")).to_be_focused()
         expect(console.project_rows).to_have_count(count)
+        expect(field).to_have_value(rejected)
     expect(console.rows).to_have_count(0)

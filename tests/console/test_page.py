@@ -55,6 +55,14 @@ def test_a_token_typed_or_of_the_fragment_is_kept_by_the_tab_alone(
     other.close()
 
 
+def test_an_empty_field_is_the_default_token_after_a_rejected_one(console: Console) -> None:
+    console.field("Token").fill("wrong")
+    console.press("Connect")
+    expect(console.alert).to_contain_text("The token is rejected.")
+    console.press("Connect")
+    expect(console.status).to_have_text("Connected")
+
+
 def test_worlds_are_those_of_the_tenant_listed_chosen_and_apart(console_of_teams: Console) -> None:
     console, page = console_of_teams, console_of_teams.page
     call(console.url, "/v1/projects", token="two.job-2")
@@ -70,9 +78,13 @@ def test_worlds_are_those_of_the_tenant_listed_chosen_and_apart(console_of_teams
     expect(world).to_have_value("job-5")
     expect(console.project_rows).to_contain_text("of-5")
     expect(page.get_by_role("button", name="Remove the filter")).to_have_count(0)
+    used: set[str | None] = set()
+    page.on("request", lambda each: used.add(each.headers.get("authorization")))
+    world.press_sequentially("-more")
     world.fill("main")
     world.press("Enter")
     expect(console.project_rows).to_contain_text("of-main")
+    assert used <= {f"Bearer {SECRET}.job-5", f"Bearer {SECRET}"}  # no world of each letter
     expect(world).to_have_value("")
     world.fill("new")
     world.press("Enter")
