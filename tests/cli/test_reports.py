@@ -142,6 +142,7 @@ def test_verify_has_a_test_case_for_each_part_and_each_other_finding(tmp_path: P
     first, *_ = [cases[name].find("failure") for name in failed if name.startswith("#/")]
     assert first.get("message").startswith("broken: #/")
     assert "> GET /v1/deployments/" in first.text
+    assert TOKEN not in file.read_text("utf-8")
     assert any(each.find("skipped") is not None for each in cases.values())
     findings = [each for each in done.stdout.splitlines() if each.startswith("finding: ")]
     errors = [each for each in done.stdout.splitlines() if each.startswith("::error ")]

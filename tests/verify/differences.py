@@ -220,6 +220,7 @@ DIFFERENCES = [
           on("created", body=without("name", "stubverify"))),
     write("name in capitals", differs(NAME), on_projects(put(name=str.upper))),
     write("POST 404", broken(POST), on("created", status=404)),
+    write("POST 405", broken(POST), on("created", status=405)),
     write("POST 501", NO_POST, on("created", status=501)),
     write("POST 415", differs(BODY), on("created", status=415)),
     write("POST 422", differs(INPUT, ERRORS), on("created", status=422)),

@@ -47,6 +47,15 @@ def test_each_request_is_safe_or_a_post_alone_and_its_token_in_one_header() -> N
         assert TOKEN not in f"{each.target} {others} {each.body!r}"
 
 
+@pytest.mark.process
+def test_the_program_pauses_and_waits_as_its_options_say() -> None:
+    times = []
+    service = Service(lambda *_: times.append(time.monotonic()))
+    verify(service, "--write", "--pause", "0.03", "--wait", "5")
+    assert min(after - before for before, after in pairwise(times)) >= 0.03
+    assert service.deployments["d-4"]["status"] == "succeeded"
+
+
 def test_one_project_is_created_with_another_name_each_time() -> None:
     names = set()
     for _ in range(2):

@@ -353,6 +353,15 @@ def test_a_recording_needs_no_token_and_one_without_bodies_replaces_nothing(tmp_
     assert profile.read_text() == "previous"
 
 
+@pytest.mark.process
+def test_a_recorded_token_is_not_printed(tmp_path: Path) -> None:
+    leak = on("list", status=206, headers={"X-Sent": TOKEN})
+    (tmp_path / "har").write_bytes(har_of(record(Service(leak))))
+    done = verify("", "--har", f"{tmp_path}/har", env={})
+    assert "    < X-Sent: ***\n" in done.stdout
+    assert TOKEN not in done.stdout
+
+
 def test_a_file_that_cannot_be_used_is_a_sentence(tmp_path: Path) -> None:
     entries = record(Service())
     elsewhere = json.loads(json.dumps(entries).replace(URL, f"{URL}/api"))

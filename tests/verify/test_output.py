@@ -162,6 +162,19 @@ def test_a_run_tells_its_findings_and_what_it_left_behind(tmp_path: Path) -> Non
     assert json.loads((tmp_path / "profile").read_text())["create"]
 
 
+@with_process
+def test_a_run_compares_with_a_profile_and_sends_a_given_body(tmp_path: Path) -> None:
+    inferred = judged(Service(), "write", saves=True).inferred
+    assert inferred
+    (tmp_path / "profile").write_text(json.dumps(inferred.document))
+    (tmp_path / "body").write_text('{"name": "{name}", "plan": "pro"}')
+    service = Service(on_projects(without("created_at")))
+    files = ("--like", f"{tmp_path}/profile", "--body", f"{tmp_path}/body")
+    done = verify(service, "--write", *files)
+    assert "\nfinding: drift: /create/body/created_at: " in done.stdout
+    assert [each.get("plan") for each in service.projects] == [None, None, None, "pro"]
+
+
 WILD = "\x1b[2J\x07\x9b31m\u202e\u2028\ud800"
 
 
@@ -215,7 +228,7 @@ WRONG = [
     ("--har", "x", "--ca", "y"), (URL, "--fail-on", "kept"), (URL, "--deployment", ""),
     (URL, "--write", "--save", "x", "--known", "x"), (URL, "--known", "x", "--report", "x"),
     (URL, "--known", "/no/such"), (URL, "--report", "/no/such/x"), (URL, "--ca", "/no/such.pem"),
-    (URL, "--ca", __file__), (URL, "--ca", "/dev/null"),
+    (URL, "--ca", __file__), (URL, "--ca", "/dev/null"), (URL, "--write", "--save", __file__),
 ]  # fmt: skip
 
 

@@ -61,6 +61,7 @@ MASKED = {
     f'{{"note": "{JWT}"}}': '{"note": "***"}',
     f"see {JWE} there": "see *** there",
     "whsec_CxZcE2pTzGQcQ5grVTbM": "***",
+    "a ghp_16C7e42F292c6912E7710c838347Ae17 b": "a *** b",
     "curl -H 'Authorization: Bearer cchx8bd0q7zzm4k1x'": "curl -H 'Authorization: Bearer ***'",
     "-----BEGIN PRIVATE KEY-----\nMIIE\n-----END PRIVATE KEY-----": "***-----END PRIVATE KEY-----",
     "https://user:pw@host/path": "https://***@host/path",
