@@ -5,6 +5,7 @@ The windows between two steps are widened by ids whose hash takes a while.
 
 from collections import Counter
 from collections.abc import Callable
+from datetime import UTC, datetime
 from functools import partial
 
 import pytest
@@ -13,7 +14,7 @@ from records import Deployment, Project, Stage
 from store import NameTaken, StoreFull
 from stub.ids import MakeId
 from stub.store import AT_START, Records, StubStore
-from tests.conftest import START, Clock, SlowText, counting_ids, in_parallel
+from tests.conftest import START, Clock, SlowText, counting_ids, in_parallel, pause
 from tests.stores import FAILED, MakeStore
 
 
@@ -28,6 +29,23 @@ def race_for_one_name_and_the_last_place(store: StubStore) -> None:
     found = Counter(map(type, results))
     assert found[Project] == 1
     assert found[NameTaken] + found[StoreFull] == 7
+
+
+class SlowTime(datetime):
+    """A time whose place among others takes a while to find."""
+
+    def __lt__(self, other: datetime) -> bool:  # type: ignore[override]
+        pause()
+        return super().__lt__(other)
+
+
+def race_lists_with_creates(store: StubStore) -> None:
+    """A list that is under way hides no project that is created meanwhile."""
+    at = SlowTime.fromtimestamp(START.timestamp(), UTC)
+    listed = [Project(name, name, at, f"d{name}", "{}") for name in "tuvwxyz"]
+    store.add(Records(tuple(listed)))
+    in_parallel([store.list_projects, partial(create, store, "a")])
+    assert len(store.list_projects()) == 8
 
 
 def race_resets_with_creates(store: StubStore) -> None:
@@ -90,6 +108,7 @@ def race_to_add_projects(store: StubStore) -> None:
 
 RACES = [
     (race_for_one_name_and_the_last_place, "memory"),
+    (race_lists_with_creates, "memory"),
     (race_resets_with_creates, "memory"),
     (race_resets_with_reads, "memory"),
     (race_removals_with_exports, "memory"),
