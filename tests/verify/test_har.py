@@ -282,7 +282,7 @@ def test_of_several_pages_one_counts_and_what_is_left_out_is_told() -> None:
 
 SECRETS = [
     TOKEN, "wrong-token-5", "cookie-7f3a9", "cookie-8b1c2", "q7f3a9c2e1", "c0de-4711", "p4ssw0rd",
-    "48 29 13", "7713", "ak-998877", "db-5511",
+    "48 29 13", "7713", "ak-998877", "db-5511", "field-6613",
 ]  # fmt: skip
 SENT = '{"name": "a", "code": "c0de-4711", "password": "p4ssw0rd", "otp": "48 29 13", "pin": 7713}'
 VARIABLES = [{"key": "DB_PASSWORD", "value": "db-5511"}, {"key": "REGION", "value": "eu-1101"}]
@@ -293,6 +293,7 @@ def test_tokens_leak_and_other_secrets_are_masked(tmp_path: Path) -> None:
     entries = record(Service())
     entries[1]["request"]["url"] += "?api_key=q7f3a9c2e1&next_token=sample-1-x"
     entries[1]["request"]["postData"]["text"] = SENT
+    entries[1]["request"]["headers"] += named({"X-Api-Key": "field-6613"})
     entries[3]["response"]["content"]["text"] = json.dumps({**ANSWERED, "variables": VARIABLES})
     log = read(tmp_path, entries)
     secrets = secrets_of(log)
