@@ -66,9 +66,6 @@ RICH = (
     on_errors(lambda body: {"error": {"code": body["code"], "message": "It is so.", "at": 1}}),
 )  # fmt: skip
 BARE = (on("list", body=lambda body: body["projects"]),)
-ENVELOPES = (
-    inside("data", "created"), inside("data", "deployment"), on("list", body=put(page=1)),
-)  # fmt: skip
 IN_ANOTHER_ZONE = put(created_at=lambda at: f"{at[:-1]}+01:00")
 
 # The service of before, what is added to it, and where that is found.
