@@ -13,7 +13,7 @@ RUN --mount=type=secret,id=pip,target=/etc/pip.conf \
 FROM python:3.13-slim
 LABEL org.opencontainers.image.title="A stub of the Project and Deployment Service" \
       org.opencontainers.image.description="For development and tests of clients; not for production" \
-      org.opencontainers.image.version="2.0.0"
+      org.opencontainers.image.version="3.0.0"
 COPY --from=build /program /program
 ENV PYTHONPATH=/program
 # It starts, and warns that `true` sends no request. A start writes the bytecode of Python's own

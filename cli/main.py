@@ -22,7 +22,7 @@ from .run import run
 from .stderr import background_stderr, say, say_error
 from .verify import verify
 
-VERSION = "2.0.0"
+VERSION = "3.0.0"
 # The program sets two of these for its command; the fixture of pytest reads the third.
 OTHER_VARIABLES = ("STUB_URL", "STUB_PROBE_RUN", "STUB_PROGRAM")
 
