@@ -1,4 +1,4 @@
-"""The app that is served: how it is made, and what replaces it; and the store of --store."""
+"""The app that is served: how it is made; and the store of --store."""
 
 import sys
 from collections.abc import Callable, Iterable
@@ -23,7 +23,7 @@ BETWEEN_RUNS = b"""{"type": "about:blank", "title": "Service Unavailable", "stat
 
 
 class Served:
-    """The app that is served now. --watch and --probe replace it.
+    """The app that is served now. --probe replaces it.
 
     Between two runs of --probe there is none: then each request is rejected, and counted as late.
     """

@@ -1,4 +1,4 @@
-"""The files and the store that the settings name: read at the start, and again by --watch."""
+"""The files and the store that the settings name: read at the start."""
 
 import os
 import stat
@@ -72,13 +72,6 @@ def check_outcomes(settings: Settings, like: Profile | None) -> None:
     for _, word in settings.options.outcomes:
         for wrong in check(word, "Status", statuses):
             raise invalid("outcome", f"{word!r} {wrong.detail}.")
-
-
-def watched(settings: Settings) -> list[Path]:
-    """The files with which all worlds begin anew: not over a store, which keeps its records."""
-    if settings.store:
-        return []
-    return [each for each in (settings.seed, settings.states, settings.like) if each]
 
 
 # Tokens

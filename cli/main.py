@@ -14,7 +14,6 @@ from flask import Flask
 import server
 
 from .documents import show_document
-from .files import watched
 from .github import guarded_output
 from .health import health
 from .options import OPTIONS, ROWS, Settings, Start, invalid, is_link, settings_of
@@ -129,7 +128,6 @@ def contradictions(
     """
     is_command = words and words[0].strip()
     grease = settings.options.grease
-    is_fixed = not settings.token_file and not watched(settings)  # --watch has no file
     files = [settings.seed, settings.keep, settings.states, settings.like, settings.token_file]
     files += [settings.report, settings.log]
     paths = [os.path.realpath(file) for file in files if file]
@@ -138,22 +136,12 @@ def contradictions(
         "--probe: give a command after --.": settings.probe and not is_command,
         "--env: give a command after --.": settings.env and not is_command,
         "give a command after --.": words is not None and not is_command,
-        "--watch: leave out the command.": settings.watch and words,
-        "--watch follows, with --store, a --token-file alone: give one, or leave out --store.": (
-            settings.watch and is_fixed and settings.store
-        ),
-        "--watch: give a --seed, a --like, --states or a --token-file.": (
-            settings.watch and is_fixed
-        ),
         "--empty and --seed exclude each other: give one.": settings.empty and settings.seed,
         "--probe varies the responses by itself: leave out --grease and --store.": (
             settings.probe and (grease or settings.store)
         ),
         "--store keeps the records by itself: leave out --keep.": settings.keep and settings.store,
         "--probe begins each run anew: leave out --keep.": settings.keep and settings.probe,
-        "--watch begins all worlds anew: leave out --keep.": (
-            settings.keep and settings.watch and watched(settings)
-        ),
         "--probe needs a POSIX system.": settings.probe and not hasattr(os, "killpg"),
         f"two options name the same file: {', '.join(paths)}.": len({*paths}) < len(paths),
     }

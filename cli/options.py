@@ -48,7 +48,6 @@ class Settings:
     probe: tuple[str, ...] = ()
     states: Path | None = None
     like: Path | None = None
-    watch: bool = False
     fail_on: Sequence[str] = ()
     allow: Sequence[str] = ()
     report: Path | None = None
@@ -324,7 +323,6 @@ ROWS: dict[str, dict[str, Row]] = {
         ),
         "states": file("JSON file of Pact provider states: a seed document for each name."),
         "like": file("Profile of a service: respond with its bodies (docs like)."),
-        "watch": flag("Read --seed, --states, --like and --token-file anew when they change."),
         "fail_on": several(FAIL_ON, stub.parse_kinds),
         "allow": several(
             "Finding to ignore, or a shell pattern; one to a line", parse_lines, LINES

@@ -1,4 +1,4 @@
-"""A run of the program: the app, the server, a command or a watch beside it, and the end."""
+"""A run of the program: the app, the server, a command beside it, and the end."""
 
 import json
 import sys
@@ -26,7 +26,6 @@ from .probe import Probe
 from .probe_report import document_of, findings_of, summary
 from .reports import Case, Failure, ReportFile, junit_xml
 from .stderr import say
-from .watch import Watch, stamps_of
 
 
 @dataclass(frozen=True)
@@ -38,7 +37,6 @@ class Parts:
     served: Served
     command: Command | None
     probe: Probe | None  # of the command
-    watch: Watch | None
     report: ReportFile | None
     keep: ReportFile | None
 
@@ -49,20 +47,17 @@ def run(start: Start, given: Settings) -> int:
     Raises `click.ClickException` and `OSError` for files that cannot be used, and what `serve`
     raises.
     """
-    stamps = stamps_of(given)
     report = ReportFile(given.report) if given.report else None
     keep = ReportFile(given.keep, is_kept=True) if given.keep else None
     settings = with_files(given)
     with closing(Log(settings, has_command=bool(start.words))) as log:
         new_app = partial(make_app, start.create_stub, log)
         command = Command(start.words, start.environ) if start.words else None
-        probe = watch = None
+        probe = None
         if command and settings.probe:
             probe = Probe(command, settings, log, partial(new_app, settings))
         served = probe.served if probe else Served(new_app(settings))
-        if settings.watch:
-            watch = Watch(served, given, stamps, new_app, log.redactor)
-        parts = Parts(settings, log, served, command, probe, watch, report, keep)
+        parts = Parts(settings, log, served, command, probe, report, keep)
         serve(parts)
     return conclude(parts, start.environ)
 
@@ -73,8 +68,7 @@ def run(start: Start, given: Settings) -> int:
 def serve(parts: Parts) -> None:
     """Serve the app, and end what runs beside it.
 
-    Raises `server.ListenError`, `click.ClickException` if the server fails, and the exception that
-    has ended a watch.
+    Raises `server.ListenError`, and `click.ClickException` if the server fails.
     """
     settings = parts.settings
     options = server.ServerOptions(
@@ -94,10 +88,6 @@ def serve(parts: Parts) -> None:
     finally:
         if parts.command:
             parts.command.end()
-        if parts.watch:
-            parts.watch.end()
-    if parts.watch and parts.watch.failure:
-        raise parts.watch.failure
 
 
 def begin(parts: Parts, port: int, stop: Callable[[], None]) -> None:
@@ -120,8 +110,6 @@ def begin(parts: Parts, port: int, stop: Callable[[], None]) -> None:
         command.environ.update(settings.environment(url, port))
         runner = parts.probe or command
         command.start(runner.run, stop)
-    if parts.watch:
-        parts.watch.start(stop)
 
 
 def note_rejected(parts: Parts, rejected: server.RejectedRequest) -> None:

@@ -80,9 +80,7 @@ class Done:
                 command, settings, log, new_app, clock=lambda: command.now, sleep=command.sleep
             )
             command.status = probe.run()
-            parts = Parts(
-                settings, log, probe.served, command, probe, watch=None, report=None, keep=None
-            )
+            parts = Parts(settings, log, probe.served, command, probe, report=None, keep=None)
             self.status = conclude(parts, {})
         self.stderr = stderr.getvalue()
         self.report = document_of(probe)
