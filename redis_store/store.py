@@ -80,9 +80,6 @@ class RedisStore:
     def create_project(self, name: str, sent: str) -> Project:
         return self.change(lambda store, _: store.create_project(name, sent))
 
-    def restore(self, records: Records) -> None:
-        self.change(lambda store, _: store.restore(records))
-
     def add(self, records: Records) -> None:
         self.change(lambda store, _: store.add(records))
 

@@ -12,8 +12,7 @@ from web.strict_json import read_json
 from web.validation import error_at, require_valid, under
 
 from . import rules
-from .seed import Seed, SeedProject, check_seed, id_to_text, seed_project
-from .store import StubStore
+from .seed import Seed, check_seed, id_to_text, seed_project
 from .world import Common, World
 
 Values = dict[str, str]
@@ -23,7 +22,7 @@ Check = Callable[[Common, Params], Iterable[FieldError]]
 
 
 def read_change() -> tuple[str, Params, bool]:
-    """The state of a provider-state change, its params, and whether it is a teardown.
+    """Read the state of a provider-state change, its params, and whether it is a teardown.
 
     The verifier sends a JSON body, or everything in the query and then no body. A param that is
     null is not given. Where there is nothing to set up, the state is empty.
@@ -57,40 +56,15 @@ def find_state(common: Common, name: str, params: Params) -> Change:
     raise Problem(404, "not_found", detail)
 
 
-def set_up(name: str, params: Params, change: Change, world: World) -> Values:
-    before = world.store.records()
-    values = change(world)
-    world.set_ups.append((name, params, before))
-    return values
-
-
-def take_back(name: str, params: Params, world: World) -> None:
-    """Bring back the records of before the latest set-up of this state with these params, if there
-    was one. What came after it goes, too: a verifier tears the states of an interaction down in the
-    order in which it has set them up. What was set up before it stays.
-    """
-    own = [before for *state, before in world.set_ups if state == [name, params]]
-    if own:
-        world.store.restore(own[-1])
-        world.set_ups.clear()
-
-
 def add_seed(seed: Seed, world: World) -> Values:
-    """Add the records of a seed that are not in the store, and leave those that are.
-
-    Raises `InvalidBody` if the store has others of the same ids: the state would not be set up.
-    """
+    """Add the records of a seed, but for those whose name or id is in the store."""
     store = world.store
     existing = {project.name: project.id for project in store.list_projects()}
     new = [project for project in seed.projects if project.name not in existing]
     # A deployment is of the project that has the name.
     owners = {project.id: existing.get(project.name, project.id) for project in seed.projects}
     owners[None] = None
-    deployments = []
-    for each in seed.deployments:
-        owner = owners[each.project_id]
-        deployments.append(each._replace(project_id=owner))
-    require_valid(find_others(new, deployments, store))
+    deployments = [each._replace(project_id=owners[each.project_id]) for each in seed.deployments]
     missing = Seed(tuple(new), tuple(deployments))
     store.add(world.records_of(missing))
     # Of all that is in the store now; the last one wins.
@@ -104,24 +78,6 @@ def add_seed(seed: Seed, world: World) -> Values:
         if deployment:
             values |= deployment_values(deployment, world)
     return values
-
-
-def find_others(
-    projects: Iterable[SeedProject], deployments: Iterable[Deployment], store: StubStore
-) -> Iterator[FieldError]:
-    names = {project.id: project.name for project in store.list_projects()}
-    for project in projects:
-        if project.id in names:
-            other = names[project.id]
-            reason = f"its project {project.name} has the id {project.id}, as has {other} here"
-            yield FieldError("/state", reason)
-    for each in deployments:
-        found = store.get_deployment(each.id)
-        if found is None:
-            continue
-        if found.project_id != each.project_id or found.timeline != each.timeline:
-            reason = f"its deployment {each.id} exists with another project or other statuses"
-            yield FieldError("/state", f"{reason}: use a teardown, or reset the world")
 
 
 def no_projects(params: Params, world: World) -> Values:

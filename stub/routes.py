@@ -22,7 +22,7 @@ from .clock import MAX_ADVANCE
 from .findings import CHOICES, parse_kinds
 from .grease.axes import check_grease
 from .journal import read_filters
-from .pact import find_state, read_change, set_up, take_back
+from .pact import find_state, read_change
 from .paths import is_control_path
 from .seed import SEED_DEPTH, id_to_text, make_seed, write_seed
 from .store import UnknownProject
@@ -158,14 +158,11 @@ def clear_requests() -> Response:
 
 def change_state() -> ResponseReturnValue:
     state, params, is_teardown = read_change()
-    if not state:
+    if not state or is_teardown:
         return json_response({})
     try:
-        if is_teardown:
-            take_back(state, params, open_world())
-            return json_response({})
         change = find_state(common(), state, params)
-        return json_response(set_up(state, params, change, open_world()))
+        return json_response(change(open_world()))
     except (StoreFull, TooManyWorlds):  # no 5xx, which the verifier would repeat for two minutes
         reason = "needs more records or worlds than there is room for"
         raise InvalidBody([FieldError("", reason)]) from None

@@ -77,9 +77,6 @@ class StubStore(RecordStore, Protocol):
         programs share resets the setting of the clock.
         """
 
-    def restore(self, records: Records) -> None:
-        """Replace all records by those that `records()` returned before; the clock goes on."""
-
     def add(self, records: Records) -> None:
         """Add the records whose id and name are not in use, all or none. Raises `StoreFull`."""
 
@@ -170,10 +167,6 @@ class WorldStore(MemoryStore):
         with self._lock:
             self._started = truncate_to_milliseconds(self.now())
             self._take(self._initial if records is None else records)
-
-    def restore(self, records: Records) -> None:
-        with self._lock:
-            self._take(records)
 
     def add(self, records: Records) -> None:
         with self._lock:

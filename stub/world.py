@@ -1,7 +1,6 @@
 """A world, which a reset replaces whole: a store, a clock, ids, faults, a journal, a coverage."""
 
 import json
-from collections import deque
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -27,8 +26,6 @@ from .seed import Seed
 from .store import NewStore, Records, StubStore, WorldStore
 from .timelines import timelines_of
 from .tokens import WorldName, read_token
-
-MAX_SET_UPS = 20  # provider states that a teardown can take back
 
 
 class Common:
@@ -92,8 +89,6 @@ class World:
         self._coverages = (self._coverage, common.coverage)
         self.journal = Journal(memory, self._count, options.max_entries)
         self.faults = Faults(options.max_faults)
-        # The latest provider states that were set up, their params, and the records of before.
-        self.set_ups: deque[tuple[str, dict[str, Any], Records]] = deque(maxlen=MAX_SET_UPS)
         self.grease = Switch(common.grease)
         self.ids = common.ids.of_world(str(name), self.grease)
         self.store, self.clock = common.open_store(str(name), self.ids)
