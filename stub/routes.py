@@ -83,8 +83,8 @@ def show_contract() -> ResponseReturnValue:
 def reset() -> Response:
     seed = None
     if request.get_data():
-        text, document = read_json(common().options.max_seed_bytes, SEED_DEPTH)
-        seed = make_seed(text, document, common().like)
+        _, document = read_json(common().options.max_seed_bytes, SEED_DEPTH)
+        seed = make_seed(document, common().like)
     all_worlds().reset(g.store.name, seed)
     return no_content()
 

@@ -27,11 +27,6 @@ from web.times import parse_time
 from web.validation import error_at, require_valid, under
 
 from . import rules
-from .documents import (
-    texts_of_items,
-    texts_of_members,
-    without_members,
-)
 from .ids import MakeId, unused_id
 from .store import AT_START, Records
 from .timelines import TimelineFor, rest_of_timeline
@@ -43,7 +38,7 @@ GIVEN = ("id", "created_at")
 
 
 class SeedProject(NamedTuple):
-    """A project of a seed; `sent` is its JSON text without what a service gives."""
+    """A project of a seed; `sent` is JSON text: its members without what a service gives."""
 
     id: str | None
     name: str
@@ -88,53 +83,49 @@ NOTHING = Seed()
 # Reading
 
 
-def make_seed(text: str, document: Any, like: Profile | None = None) -> Seed:
-    """The seed of a JSON text and of the value in it, or `InvalidBody` with all its errors.
+def make_seed(document: Any, like: Profile | None = None) -> Seed:
+    """Return the seed of a JSON value. Raises `InvalidBody` with all its errors.
 
     With a profile it may have the statuses and the ids of the service.
     """
     ids_to_texts(document, like)
     require_valid(check_seed(document, like))
-    return seed_of_valid(document, text)
+    return read_valid(document)
 
 
 def read_sample() -> Seed:
     """A few projects, and one deployment pinned in each status under a fixed id."""
-    text, document = parse_json(read_file("stub/sample.json"), SEED_DEPTH)
-    return make_seed(text, document)
+    _, document = parse_json(read_file("stub/sample.json"), SEED_DEPTH)
+    return make_seed(document)
 
 
 def read_seed(path: Path, like: Profile | None = None) -> Seed:
     """The seed of a file, or `ValueError`: a line for each reason, with the file and the place."""
     with explained(path):
-        text, document = parse_json(content_of(path), SEED_DEPTH)
-        return make_seed(text, document, like)
+        _, document = parse_json(content_of(path), SEED_DEPTH)
+        return make_seed(document, like)
 
 
 def read_states(path: Path, like: Profile | None = None) -> dict[str, Seed]:
     """The provider states of a file, a seed document for each name; `ValueError` as for a seed."""
     with explained(path):
-        text, documents = parse_json(content_of(path), SEED_DEPTH + 1)
+        _, documents = parse_json(content_of(path), SEED_DEPTH + 1)
         require_valid(errors_of(documents, {"type": "object"}))
         require_valid(check_states(documents, like))
-        texts = texts_of_members(text)
-        return {name: seed_of_valid(documents[name], texts[name]) for name in documents}
+        return {name: read_valid(document) for name, document in documents.items()}
 
 
-def seed_of_valid(document: dict[str, Any], text: str) -> Seed:
-    """The seed of a document without errors, and of its text, of which the projects are kept."""
-    members = texts_of_members(text)
-    array = members.get("projects", "[]")
-    texts = [without_members(each, GIVEN) for each in texts_of_items(array)]
-    projects = map(seed_project, document.get("projects", ()), texts)
+def read_valid(document: dict[str, Any]) -> Seed:
+    """Return the seed of a document without errors."""
+    projects = map(seed_project, document.get("projects", ()))
     deployments = map(read_deployment, document.get("deployments", ()))
     return Seed(tuple(projects), tuple(deployments))
 
 
-def seed_project(document: dict[str, Any], sent: str = "") -> SeedProject:
-    """The project of a document without errors; `sent` is its text, if it should stay as it is."""
+def seed_project(document: dict[str, Any]) -> SeedProject:
+    """Return the project of a document without errors."""
     created_at = parse_time(document.get("created_at"))
-    sent = sent or json.dumps(without_given(document))
+    sent = json.dumps(without_given(document), ensure_ascii=False)
     return SeedProject(document.get("id"), document["name"], created_at, sent)
 
 

@@ -2,7 +2,6 @@
 
 import gc
 import itertools
-import json
 import os
 import resource
 import shutil
@@ -95,7 +94,7 @@ def needs(*names: str) -> None:
 
 
 def seed_of(document: Any) -> Seed:
-    return make_seed(json.dumps(document), document)
+    return make_seed(document)
 
 
 def make_stub(**options: Any) -> Flask:

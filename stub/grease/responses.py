@@ -11,8 +11,8 @@ from web.routing import CREATED
 from web.schemas import is_of_type
 
 from ..contract import Contract, Operation
-from ..documents import MARK, read
 from .axes import AXES, ID_AXES, Grease, Pair, Parts
+from .numbers import MARK, read
 from .variants import (
     add_members,
     draw_media_type,

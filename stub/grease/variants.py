@@ -10,7 +10,7 @@ from zlib import crc32
 
 from web.times import TIME, parse_time, spell_time
 
-from ..documents import unquote_numbers
+from .numbers import unquote_numbers
 
 LETTERS = string.ascii_lowercase
 UNRESERVED = string.ascii_letters + string.digits + "-._~"  # RFC 3986 §2.3

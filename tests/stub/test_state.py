@@ -1,11 +1,9 @@
 """GET /_stub/state: a reset with it brings back what there was."""
 
 import json
-from pathlib import Path
 
 from flask.testing import FlaskClient
 
-from stub.seed import read_states
 from tests.conftest import Clock, control_client_of, counting_ids, make_stub
 
 ODD_PROJECTS = [
@@ -67,14 +65,6 @@ def test_a_deployment_has_the_status_it_had_and_will_have(stub: FlaskClient, clo
         seen.append(statuses(other)["moving"])
         other.post("/_stub/clock", json={"advance": 6.5})
     assert seen == 3 * ["s2"] + 5 * ["s3"] + ["end"]
-
-
-def test_a_state_of_pact_keeps_the_text_of_its_projects(tmp_path: Path) -> None:
-    file = tmp_path / "states.json"
-    file.write_text('{"empty": {}, "\\u0061": {"projects": [{"id": "a", "n":1.10 ,"name":"x"}]}}')
-    client = control_client_of(make_stub(states=read_states(file)))
-    client.post("/_stub/pact", json={"state": "a"})
-    assert client.get("/v1/projects").text.endswith(', "n":1.10 ,"name":"x"}]}\n')
 
 
 def test_a_project_of_a_seed_has_at_most_64_kib_without_spaces_in_utf_8() -> None:
