@@ -25,5 +25,5 @@ WORKDIR /work
 USER 10001:10001
 EXPOSE 8080
 STOPSIGNAL SIGTERM
-HEALTHCHECK --interval=5s --timeout=10s CMD ["python3", "-m", "deployment_stub", "health"]
+HEALTHCHECK --interval=5s --timeout=5s CMD ["python3", "-c", "import os, http.client as h; c = h.HTTPConnection(os.environ['STUB_HOST'], os.environ.get('STUB_PORT') or 8080); c.request('GET', '/_stub/ready'); raise SystemExit(c.getresponse().status != 200)"]
 ENTRYPOINT ["python3", "-m", "deployment_stub"]

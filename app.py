@@ -2,12 +2,6 @@
 
 import os
 import sys
-
-if __name__ == "__main__":
-    from cli.startup import end_at_signals
-
-    end_at_signals()
-
 from collections.abc import Callable
 
 from flask import Blueprint, Flask, Request, current_app, g, request

@@ -12,10 +12,8 @@ from typing import IO
 
 import server
 
-from .stderr import say_error
+from .stderr import say, say_error
 
-# The server's, and that of Ctrl-\, at which this process would end at once.
-SIGNALS = [*server.STOP_SIGNALS, *(each for each in signal.Signals if each.name == "SIGQUIT")]
 KILL = getattr(signal, "SIGKILL", signal.SIGTERM)
 REPEAT_WINDOW = 0.2  # seconds; `timeout` sends its signal twice, to the process and to its group
 COULD_NOT_RUN = 126
@@ -47,19 +45,26 @@ class Command:
 
     def forward_signals(self) -> None:
         """From now on signals are for the command, also before it is started."""
-        for each in SIGNALS:
+        if hasattr(signal, "SIGCHLD"):  # with a parent that ignores it, every status would be 0
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        for each in server.STOP_SIGNALS:
             if signal.getsignal(each) is not signal.SIG_IGN:  # as `nohup` has set it
                 signal.signal(each, self._forward)
 
     def start(self, work: Callable[[], int], then: Callable[[], None]) -> None:
         """In a thread note the status that `work` returns, which runs the command; call `then`.
 
-        An exception in `work` leaves the status as it is, a failure.
+        A run that a signal cut short is a failure, also if the command ended with 0 then. An
+        exception in `work` leaves the status as it is, a failure.
         """
 
         def run_all() -> None:
             try:
-                self.status = work()
+                status = work()
+                if status == 0 and self.signal is not None:
+                    say(f"warning: {signal.Signals(self.signal).name} cut the run short\n")
+                    status = 128 + self.signal
+                self.status = status
             except OSError as error:
                 say_error(f"a run of the command failed: {error.strerror or error}.")
             finally:
@@ -98,8 +103,6 @@ class Command:
         timer.daemon = True
         if limit is not None:
             timer.start()
-        if os.getpid() == 1:  # of a container
-            reap_others(process.pid)
         code = process.wait()
         timer.cancel()
         return code if code >= 0 else 128 - code
@@ -147,13 +150,6 @@ class Command:
                 self._process.send_signal(number)
             else:
                 os.killpg(self._process.pid, number)
-
-
-def reap_others(pid: int) -> None:
-    """Until this child has ended, reap the others: PID 1 gets those whose parents have ended."""
-    with suppress(ChildProcessError):  # the main thread has seen the end of this one
-        while (ended := os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOWAIT)) and ended.si_pid != pid:
-            os.waitpid(ended.si_pid, 0)
 
 
 def has_terminal() -> bool:

@@ -65,7 +65,7 @@ class Log:
         status = response.status_code
         if not self._has_readers and status < 400:
             return response
-        # The console has many files and asks each second, a health check every 5 seconds.
+        # The console has many files and asks each second, that of the image every 5 seconds.
         if path == stub.POLL_PATH or (status == 200 and path.startswith(UNLOGGED)):
             return response
         line = line_of(response, self.redactor)

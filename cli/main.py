@@ -15,7 +15,6 @@ import server
 
 from .documents import show_document
 from .github import guarded_output
-from .health import health
 from .options import OPTIONS, ROWS, Settings, Start, invalid, is_link, settings_of
 from .run import run
 from .stderr import background_stderr, say, say_error
@@ -55,7 +54,7 @@ class Program(click.Group):
     params=[*OPTIONS.values()],
     subcommand_metavar="[-- COMMAND [ARG]...]",
     invoke_without_command=True,
-    commands=[show_document, verify, health],
+    commands=[show_document, verify],
     context_settings={
         "max_content_width": 100,
         "show_default": True,

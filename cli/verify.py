@@ -21,7 +21,6 @@ from verify.options import KINDS, Options, contradictions
 from .github import add_to_summary, annotate
 from .options import Number, Start, file, flag, option, several
 from .reports import Case, Failure, ReportFile, junit_xml
-from .startup import restore_interrupt
 from .stderr import say_error
 
 if TYPE_CHECKING:
@@ -134,7 +133,6 @@ def verify_service(start: Start, options: Options) -> int:
     asked: list[Exchange] = []  # what was sent until now, also after Ctrl-C
     say = sayer([token])
     handler = signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C
-    restore_interrupt()
     try:
         say([f"verify {options.source} ({options.level})", *warnings_of(options)])
         log, status = get_log(run, client, asked, say)

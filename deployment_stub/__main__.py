@@ -7,9 +7,6 @@ import sys
 def main() -> int:
     # The modules find each other here; an environment may have others with their names.
     sys.path.insert(0, os.path.dirname(__file__))  # noqa: PTH120  # which may be in a zip file
-    from cli.startup import end_at_signals
-
-    end_at_signals()
     from cli.main import main
     from stub import create_stub
 

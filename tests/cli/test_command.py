@@ -19,7 +19,7 @@ from cli.command import Command
 from stub import Options, create_stub
 from tests.cli.conftest import has_ended, script
 from tests.conftest import eventually
-from tests.program import CLIENT, finished, process, program, run
+from tests.program import CLIENT, process, program, run
 from tests.wire import call
 
 pytestmark = pytest.mark.process
@@ -83,31 +83,18 @@ def test_a_run_with_a_limit_is_ended_with_its_group() -> None:
     eventually(partial(has_ended, pid.strip()))
 
 
-# The process is PID 1 of a container: what others leave becomes its own (PR_SET_CHILD_SUBREAPER).
-AS_PID_1 = """
-import ctypes, os, sys
-from cli.command import Command
-
-ctypes.CDLL(None).prctl(36, 1)
-os.getpid = lambda: 1
-sys.exit(Command(sys.argv[1:], os.environ).run())
-"""
-# Leaves ten processes, and waits until they are gone: a zombie would be there.
-LEAVES = """
-import os, subprocess, sys, time
-words = ["sh", "-c", "true & echo $!"]
-left = [int(subprocess.check_output(words)) for _ in range(10)]
-latest = time.monotonic() + 10
-while left and time.monotonic() < latest:
-    left = [pid for pid in left if os.path.exists(f"/proc/{pid}")]
-sys.exit(7 + len(left))
-"""
-
-
-def test_pid_1_reaps_what_others_left_and_has_the_status_of_its_command() -> None:
-    done = finished("-c", AS_PID_1, sys.executable, "-S", "-c", LEAVES)
-    assert done.status == 7, done.stderr
-    assert "Traceback" not in done.stderr
+def test_a_parent_that_ignores_the_end_of_its_children_makes_no_failure_a_success(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "report.xml"
+    previous = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    try:
+        for options in ((), ("--probe", "ids"), ("--report", str(file))):
+            assert run(*options, "--", "sh", "-c", "exit 3").status == 3
+            signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    finally:
+        signal.signal(signal.SIGCHLD, previous)
+    assert "the command has ended with status 3" in file.read_text("utf-8")
 
 
 # What fails beside the command
@@ -221,26 +208,3 @@ def test_it_starts_without_standard_streams(tmp_path: Path) -> None:
     words = [sys.executable, "app.py", "--seed", str(seed), "--", "sh", "-c", "exit 7"]
     with process("-c", closed, *words) as running:
         assert running.wait(20) == 7
-
-
-# A callback of an import, whose exceptions Python prints and ignores.
-IN_CALLBACK = """
-import os, signal, weakref
-class Lock: pass
-lock = Lock()
-reference = weakref.ref(lock, lambda _: os.kill(os.getpid(), signal.SIGINT))
-del lock
-"""
-IMPORTS = [
-    (["app.py"], "waitress", IN_CALLBACK),
-    (["-m", "deployment_stub"], "flask", "import os, signal; os.kill(os.getpid(), signal.SIGINT)"),
-]
-
-
-@pytest.mark.parametrize(("words", "name", "code"), IMPORTS, ids=["callback", "import"])
-def test_ctrl_c_during_the_imports_ends_quietly(
-    tmp_path: Path, words: list[str], name: str, code: str
-) -> None:
-    (tmp_path / f"{name}.py").write_text(code)
-    done = finished(*words, env={"PYTHONPATH": str(tmp_path)})
-    assert (done.status, done.stderr) == (130, "")

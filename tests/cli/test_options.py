@@ -89,7 +89,7 @@ def test_the_help_has_its_titles_and_the_defaults_are_those_of_the_fields() -> N
 
 INVALID: list[tuple[list[str], str]] = [
     (["--report", "x", "verify", "x"], "takes no command, and its options after its name: "),
-    (["--port", "1", "health", "--", "ls"], "its options after its name: remove --port, --."),
+    (["--port", "1", "docs", "--", "ls"], "its options after its name: remove --port, --."),
     (["--quiet", "npm", "test"], "put -- before the command: -- npm ... (to start the stub alone"),
     (["verfy", "http://a"], "put -- before the command: -- verfy ... (did you mean verify?)"),
     (["--pace", "nan"], "is not a valid number."),

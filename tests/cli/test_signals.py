@@ -20,7 +20,7 @@ pytestmark = pytest.mark.process
 # A COMMAND that sends signals to the program at once, which has just started it. Its own ones are
 # blocked until it counts them.
 BLOCKS = """
-signals = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+signals = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 signal.pthread_sigmask(signal.SIG_BLOCK, signals)
 def send(number):
   os.kill(os.getppid(), number)
@@ -37,7 +37,7 @@ def end():
 SIGNALS = [
     (signal.SIG_DFL, [signal.SIGHUP], signal.SIGHUP),
     (signal.SIG_IGN, [signal.SIGHUP, signal.SIGTERM], signal.SIGTERM),
-    (signal.SIG_IGN, [signal.SIGHUP, signal.SIGQUIT], signal.SIGQUIT),
+    (signal.SIG_IGN, [signal.SIGHUP, signal.SIGINT], signal.SIGINT),
 ]
 
 
@@ -53,6 +53,15 @@ def test_a_signal_reaches_the_command_once_unless_nohup_ignores_it(
         signal.signal(signal.SIGHUP, previous)
     assert done.status == number
     assert "coverage: " in done.stderr
+
+
+def test_a_command_that_ends_with_0_at_a_signal_was_cut_short() -> None:
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        ends = f"signal.signal({int(number)}, lambda *_: sys.exit(0))"
+        sends = f"os.kill(os.getppid(), {int(number)})"
+        done = run("--", *script(f"call('/v1/projects')\n{ends}\n{sends}\nsignal.pause()"))
+        assert done.status == 128 + number
+        assert f"warning: {number.name} cut the run short\n" in done.stderr
 
 
 def test_a_signal_before_the_command_is_started_reaches_it() -> None:
