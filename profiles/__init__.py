@@ -2,5 +2,5 @@
 
 `profile` reads the document, `check` finds what is wrong in it. `markers`, `ids` and `times` say
 what may vary. `bodies` fills a body, `service` gives the responses to requests, `request` reads a
-creation, and `contract` says in OpenAPI what the responses are.
+creation, and `contract` says in OpenAPI what the responses are. `openapi` reads a contract.
 """

@@ -8,7 +8,6 @@ from web.times import parse_time
 from .app import create_stub
 from .clock import MAX_ADVANCE
 from .console import POLL_PATH
-from .contract import Contract
 from .cors import check_origins, cors_headers
 from .faults import MAX_DELAY
 from .findings import CHOICES, Finding, finding_of, parse_kinds

@@ -6,9 +6,9 @@ from math import inf
 from threading import Lock
 from typing import Any
 
+from profiles.openapi import Contract
 from web.routing import OPERATIONS
 
-from .contract import Contract
 from .entry import Recorded
 from .findings import Finding, FirstRequest, finding_of
 from .grease.axes import AXES

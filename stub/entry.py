@@ -4,9 +4,10 @@ from collections.abc import Collection, Iterable, Iterator
 from datetime import datetime
 from typing import Any, NamedTuple
 
+from profiles.openapi import Operation
 from records import timestamp
 
-from .contract import Operation, object_in
+from .contract import object_in
 from .faults import Fault
 from .findings import FirstRequest, request_name
 from .paths import shown_path

@@ -6,9 +6,9 @@ from typing import NamedTuple
 from flask import Request, current_app
 from flask.typing import ResponseReturnValue
 
+from profiles.openapi import Contract, Operation
 from web.problems import FieldError, Problem, respond
 
-from .contract import Contract, Operation
 from .failures import Attempt, Failures
 from .faults import Fault, Faults
 from .tokens import WorldName

@@ -2,17 +2,12 @@
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from fnmatch import fnmatchcase
 
 from records import STATUSES, Deployment, Stage, Timeline, timeline_of
+from web.patterns import matches
 
 TimelineFor = Callable[[str], Timeline]
 """Returns the timeline of a deployment that POST queues, for the name of its project."""
-
-
-def matches(pattern: str, text: str) -> bool:
-    """Whether the text is the pattern itself, or the shell pattern matches it."""
-    return pattern == text or fnmatchcase(text, pattern)
 
 
 def timelines_of(

@@ -4,10 +4,11 @@ from collections.abc import Collection, Iterable
 from dataclasses import asdict
 from typing import Any
 
+from web.patterns import matches
+
 from .coverage import missed
 from .faults import unused_findings
 from .findings import KINDS, Finding
-from .timelines import matches
 from .world import Common, World
 from .worlds import Worlds
 

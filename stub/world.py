@@ -7,12 +7,12 @@ from typing import Any
 from uuid import uuid4
 
 from profiles.ids import Form
+from profiles.openapi import Contract
 from profiles.service import LikeStore, Responses
 from records import STATUSES
 from store import MAX_PROJECTS, Clock, NewId, Store
 
 from .clock import Setting, WorldClock
-from .contract import Contract
 from .coverage import Coverage
 from .entry import Entry, Recorded
 from .faults import Fault, Faults

@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
+from profiles.openapi import Contract
 from profiles.profile import Profile
-from stub import Contract
-from stub.timelines import matches
+from web.patterns import matches
 
 from .compare import Compared, compare
 from .drift import Drift, find_drift, unseen_parts

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
-from stub import Contract
+from profiles.openapi import Contract
 from stub.contract import object_in
 from web.documents import path_of
 from web.routing import CREATED

@@ -18,7 +18,8 @@ from flask import Flask, Response, request
 from flask.typing import ResponseReturnValue
 from werkzeug.datastructures import Headers
 
-from stub.contract import Operation, object_in
+from profiles.openapi import Operation
+from stub.contract import object_in
 from stub.entry import ENTRY_SIZE, MAX_KEPT, Applied, Entry
 from stub.journal import Journal, JournalMemory, read_filters
 from stub.redaction import Redactor

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from stub import Contract
+from profiles.openapi import Contract
 from stub.redaction import Redactor, cut, printable
 
 from .exchange import Exchange

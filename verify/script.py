@@ -11,8 +11,8 @@ from typing import Any
 from urllib.parse import quote
 
 from profiles.markers import DEFAULT_REQUEST, NAME
+from profiles.openapi import Contract
 from profiles.profile import Profile
-from stub import Contract
 from web.files import read_file
 
 from .client import Client

@@ -9,10 +9,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any, NamedTuple
 
+from profiles.openapi import Contract
 from web.problems import FieldError
 from web.validation import error_at
-
-from ..contract import Contract
 
 
 class Axis(NamedTuple):

@@ -7,10 +7,10 @@ from urllib.parse import unquote
 
 from flask import Request, Response
 
+from profiles.openapi import Contract, Operation
 from web.routing import CREATED
 from web.schemas import is_of_type
 
-from ..contract import Contract, Operation
 from .axes import AXES, ID_AXES, Grease, Pair, Parts
 from .numbers import MARK, read
 from .variants import (

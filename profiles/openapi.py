@@ -1,0 +1,159 @@
+"""Reads openapi.json: its operations, found by request, and its parts, found by pointer."""
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from flask import Request
+
+from web.documents import names_around, path_of
+
+from .contract import ELSEWHERE
+
+PROBLEM = {"$ref": "#/components/schemas/Problem"}
+
+
+@dataclass(frozen=True, eq=False)
+class Operation:
+    """An operation of the contract."""
+
+    id: str
+    responses: dict[str, dict[str, Any]]  # status to response, without `$ref`
+    names: dict[str, Any]  # in the body of its requests, as of `names_around`
+
+
+class Contract:
+    """The operations of an OpenAPI document, found by request.
+
+    `names` are those in the request of a profile.
+    """
+
+    def __init__(self, document: dict[str, Any], names: dict[str, Any] | None = None) -> None:
+        self._document = document
+        self._names = names
+        components = document["components"]
+        challenge = components["headers"]["WWW-Authenticate"]
+        self.schemas: dict[str, dict[str, Any]] = components["schemas"]
+        self.challenge: str = challenge["example"]
+        self.elsewhere = elsewhere_of(document)  # by status
+        self._by_route: dict[tuple[str, str], Operation] = {}
+        for path, item in document["paths"].items():
+            self._read_path(path, item)
+        self.operations = list(self._by_route.values())
+        self.operation_ids = [operation.id for operation in self.operations]
+        statuses, running = statuses_of(document)
+        self.statuses = statuses
+        self.running = running
+        self.ends = [status for status in statuses if status not in running]
+        self.is_observed = "x-statuses" in document  # whether it is that of a profile
+
+    def operation(self, request: Request) -> Operation | None:
+        """The operation that a request is for, if any; HEAD counts as GET."""
+        rule = request.url_rule
+        if rule is None:
+            return None
+        method = "GET" if request.method == "HEAD" else request.method
+        return self._by_route.get((method, route_of(rule.rule)))
+
+    def problem(self, operation: Operation | None, status: int) -> tuple[str, list[dict[str, str]]]:
+        """The code of the problem that is declared for a status, and the errors of its example.
+
+        For a status that is not declared the code is `injected_fault`; also for 503, since the
+        code of the contract is for a store that cannot be used.
+        """
+        response = self._declared(operation, str(status))
+        is_of_store = status == 503 and not self.is_observed
+        if response is None or is_of_store:
+            return "injected_fault", []
+        code = codes_of(response)[0]
+        for content in response.get("content", {}).values():
+            if content["schema"] == PROBLEM and code in content["examples"]:
+                problem = content["examples"][code]["value"]
+                return code, problem.get("errors", [])
+        return code, []
+
+    def _declared(self, operation: Operation | None, status: str) -> dict[str, Any] | None:
+        """The response of an operation, or of none, with this status."""
+        response = self.elsewhere.get(status)
+        if operation is None:
+            return response
+        # Any operation may have the status of a method that its path does not have.
+        may_be_any = response is not None and rejects_method(response)
+        return operation.responses.get(status, response if may_be_any else None)
+
+    def _read_path(self, path: str, item: dict[str, Any]) -> None:
+        for method, operation in item.items():
+            if method != "x-origin":
+                route = (method.upper(), route_of(path))
+                self._by_route[route] = self._read_operation(operation)
+
+    def _read_operation(self, operation: dict[str, Any]) -> Operation:
+        responses = {}
+        for status, response in operation["responses"].items():
+            responses[status] = self.resolve(response)
+        names: dict[str, Any] = {}
+        body = operation.get("requestBody", {"content": {}})
+        for content in body["content"].values():
+            schema = self.resolve(content["schema"])
+            names = self._names or names_around(schema["properties"], ())
+        return Operation(operation["operationId"], responses, names)
+
+    def resolve(self, part: dict[str, Any]) -> dict[str, Any]:
+        """The part itself, or what its `$ref` names."""
+        if "$ref" in part:
+            _, part = self.find(part["$ref"])
+        return part
+
+    def find(self, pointer: str) -> tuple[str, Any]:
+        """The JSON pointer after each `$ref` was followed, and what is there."""
+        node: Any = self._document
+        for name in path_of(pointer):
+            node = node[int(name)] if isinstance(node, list) else node[name]
+        if "$ref" in node:
+            return self.find(node["$ref"])
+        return pointer, node
+
+    def name(self, part: dict[str, Any], place: str) -> str:
+        """The name of what a `$ref` names; of another part, its place."""
+        if "$ref" in part:
+            *_, place = path_of(part["$ref"])
+        return place
+
+
+@cache
+def route_of(path: str) -> str:
+    """A path with `{}` for each parameter, which OpenAPI and Flask write differently."""
+    return re.sub(r"\{[^}]*\}|<[^>]*>", "{}", path)
+
+
+def codes_of(response: dict[str, Any]) -> list[str]:
+    """The codes of the errors that a response of a contract has."""
+    if "x-codes" in response:  # of a profile, whose errors may have no body
+        own: list[str] = response["x-codes"]
+        return own
+    (content,) = response["content"].values()
+    return [*content["examples"]]
+
+
+def rejects_method(response: dict[str, Any]) -> bool:
+    return "method_not_allowed" in codes_of(response)
+
+
+def elsewhere_of(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """The responses of no operation, by status."""
+    if "x-elsewhere" in document:
+        own: dict[str, dict[str, Any]] = document["x-elsewhere"]
+        return own
+    responses = document["components"]["responses"]
+    return {status: responses[name] for status, name in ELSEWHERE.items()}
+
+
+def statuses_of(document: dict[str, Any]) -> tuple[list[str], list[str]]:
+    """The known statuses of a contract, and those of a deployment that still runs."""
+    if "x-statuses" in document:
+        statuses = document["x-statuses"]
+        return statuses["known"], statuses["running"]
+    deployment = document["components"]["schemas"]["Deployment"]
+    status = deployment["properties"]["status"]
+    return status["examples"], status["x-running"]
