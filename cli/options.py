@@ -4,7 +4,6 @@ import math
 import random
 import re
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from datetime import datetime
 from functools import partial
@@ -156,16 +155,6 @@ def parse_lines(texts: Sequence[str]) -> tuple[str, ...]:
     return tuple(line for text in texts for line in LINES.items(text))
 
 
-def parse_delay(text: str) -> tuple[float, float]:
-    first, _, last = text.partition("-")
-    with suppress(ValueError):
-        least = float(first)
-        most = float(last) if "-" in text else least
-        if 0 <= least <= most <= stub.MAX_DELAY:
-            return least, most
-    raise ValueError(f"give seconds from 0 to {stub.MAX_DELAY}, or two such as 0.2-1.5")
-
-
 def parse_outcomes(texts: Sequence[str]) -> tuple[tuple[str, str], ...]:
     """Each pattern of names with its status; a status alone is for all other names."""
     named = []
@@ -268,6 +257,7 @@ def file(text: str) -> Any:
 MAX_STORED = 1000  # projects of a world with --store, where each change writes the whole world
 SEED = Integer(0, stub.MAX_SEED)
 SECONDS = Number(0, 10**9)
+DELAY = Number(0, 30)
 TICK = Number(0, stub.MAX_ADVANCE.total_seconds())
 RANDOM = partial(random.randrange, 2**32)
 FAIL_ON = f"Exit with 1 if one of these is found: {', '.join(stub.CHOICES)}"
@@ -287,9 +277,7 @@ ROWS: dict[str, dict[str, Row]] = {
         "seed": file("JSON file to start from, not the sample."),
         "keep": file("JSON file to start from once it is there, and to write at the end."),
         "cors_origin": several("Origin whose pages may call, or *", stub.check_origins),
-        "delay": option(
-            "Seconds by which responses are late, or LEAST-MOST.", parse_delay, default="0"
-        ),
+        "delay": option("Seconds by which responses are late.", DELAY, default=0.0),
         "quiet": flag(
             "Of the requests, print failed ones to /_stub, and the last 20 if the run fails."
         ),
@@ -383,8 +371,6 @@ def settings_of(values: Mapping[str, Any]) -> Settings:
             own[name] = value
         else:
             others[field_of(name)] = value
-    ids_seed = others["ids_seed"]
-    others["delay_seed"] = others["grease_seed"] if ids_seed is None else ids_seed
     return Settings(stub.Options(**others), **own)
 
 

@@ -132,9 +132,6 @@ def notes(settings: Settings, port: int) -> Iterator[str]:
         axes = ",".join(options.grease)
         seed = options.grease_seed
         yield f'responses vary on purpose: --grease "{axes}" --grease-seed {seed}'
-    least, most = options.delay
-    if least != most:
-        yield f"delays are random: --delay {least}-{most} --ids-seed {options.delay_seed}"
     if options.like:
         for warning in options.like.warnings:
             yield f"warning: {settings.like}: {warning}"

@@ -10,7 +10,7 @@ FIXTURES = f"{__package__}.docs.fixtures.stub_fixture"
 # What the fixture file has as `Options`, with the type of the option in an ini file.
 ROWS = {
     "cors_origin": ("linelist", "origin whose pages may call; repeatable"),
-    "delay": ("string", "seconds by which responses are late, or LEAST-MOST"),
+    "delay": ("string", "seconds by which responses are late"),
     "empty": ("bool", "start without the sample"),
     "freeze": ("string", "RFC 3339 time at which all clocks stand still"),
     "ids_seed": ("string", "seed of the ids"),

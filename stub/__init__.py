@@ -9,7 +9,6 @@ from .app import create_stub
 from .clock import MAX_ADVANCE
 from .console import POLL_PATH
 from .cors import check_origins, cors_headers
-from .faults import MAX_DELAY
 from .findings import CHOICES, Finding, finding_of, parse_kinds
 from .grease.axes import AXES, MAX_SEED, TIER_1, parse_axes
 from .options import Options

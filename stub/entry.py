@@ -201,9 +201,11 @@ def mask_body(kept: bytes, redactor: Redactor) -> str:
 
 
 def mask_fields(fields: Iterable[tuple[str, str]], redactor: Redactor) -> dict[str, str]:
-    """Header fields with secrets masked."""
-    found = {}
+    """Header fields with secrets masked; the values of one name are joined."""
+    found: dict[str, str] = {}
     for name, value in fields:
         masked = redactor.host(value) if name in HOSTS else redactor.url(value)
-        found[redactor.text(name)] = redactor.secret(name, masked)
+        shown = redactor.text(name)
+        masked = redactor.secret(name, masked)
+        found[shown] = f"{found[shown]}, {masked}" if shown in found else masked
     return found

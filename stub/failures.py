@@ -69,11 +69,11 @@ class Failures:
 
     def __post_init__(self) -> None:
         faults = {
-            UNAVAILABLE: Fault(UNAVAILABLE, status=503, retry_after=RETRY_AFTER),
+            UNAVAILABLE: Fault(UNAVAILABLE, status=503, headers={"Retry-After": str(RETRY_AFTER)}),
             LOST: Fault(LOST, drop=True, performed=True),
             CUT: Fault(CUT, cut=CUT_AFTER),
             WRONG_BODY: Fault(WRONG_BODY, status=200, body=PAGE, content_type="text/html"),
-            STALLED: Fault(STALLED, stall=self.stall),
+            STALLED: Fault(STALLED, delay=self.stall),
         }
         self._fault = faults.get(self.name)
         # Of the plain run.

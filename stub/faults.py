@@ -19,7 +19,6 @@ from .connection import Connection
 from .findings import Finding, FirstRequest, finding_of
 from .redaction import Redactor
 
-MAX_DELAY = 30  # seconds
 WITHOUT_BODY = (204, 304)  # statuses (RFC 9110 §6.4.1)
 PAUSE = 0.05  # seconds between two looks whether the client has closed
 
@@ -29,10 +28,10 @@ class Fault:
     """What happens to the next `times` requests that match (None: to all).
 
     `operation` is an id of the contract, `path` a shell pattern, whose `*` matches `/` too.
-    `headers` stand in place of those that the response has, and `body` of the problem document.
-    `delay` and `stall` are in seconds, and end when the client closes. `cut` is the number of bytes
-    of the body that are sent. `drop` sends none at all; the operation is performed if that is
-    `performed`.
+    `headers`, such as `{"Set-Cookie": ["a=1", "b=2"]}`, stand in place of those of the response,
+    and `body` of the problem document. `delay` is in seconds, and ends when the client is gone.
+    `cut` is the number of bytes of the body that are sent. `drop` sends none at all; the operation
+    is performed if that is `performed`.
     """
 
     id: str
@@ -42,10 +41,8 @@ class Fault:
     body: str | None = None
     content_type: str | None = None
     status: int | None = None
-    headers: dict[str, str] | None = None
-    retry_after: int | None = None
+    headers: dict[str, str | list[str]] | None = None
     delay: float | None = None
-    stall: float | None = None
     cut: int | None = None
     drop: bool | None = None
     performed: bool | None = None
@@ -84,8 +81,6 @@ class Fault:
         The connection ends then. A dropped response has the status 0, unless the operation was
         performed.
         """
-        if self.retry_after is not None:
-            response.headers["Retry-After"] = str(self.retry_after)
         response.headers.update(self.headers or {})
         if self.cut is not None:
             body = response.get_data()
@@ -107,7 +102,7 @@ class Fault:
             effects.append(f"status {self.status}")
         if self.headers:
             effects.append(f"headers {' '.join(self.headers)}")
-        for name in ("delay", "stall", "cut"):
+        for name in ("delay", "cut"):
             value = getattr(self, name)
             if value is not None:
                 effects.append(f"{name} {value}")

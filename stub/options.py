@@ -39,8 +39,7 @@ class Options:
     ids_seed: int | None = None
     freeze: datetime | None = None  # the time at which the clocks stand still
     tick: float = 0.0  # by which a read of a deployment advances the clock of its world
-    delay: tuple[float, float] = (0, 0)  # the least and the most of each response
-    delay_seed: int = 0
+    delay: float = 0.0  # of each response
     journal_bytes: int = 64 * 1024 * 1024  # of memory, for the entries of all worlds
     max_entries: int = MAX_ENTRIES  # of the journal of a world
     max_worlds: int = 1000  # of a tenant, beside its main one

@@ -4,7 +4,6 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from itertools import islice
-from random import Random
 from typing import Any
 
 from flask import Request, Response, g, request
@@ -79,7 +78,6 @@ class Steps:
         self.sleep = sleep
         self.common = worlds.common
         self.options = worlds.common.options
-        self.delays = Random(self.options.delay_seed)
 
     def enter(self) -> ResponseReturnValue | None:
         """Open the world of the request, and decide what a fault or `Prefer` does to it; respond,
@@ -146,7 +144,7 @@ class Steps:
         status = response.status_code
         if not received.environ["PATH_INFO"].startswith(OPERATIONS):
             return Applied(status)
-        delay = self.delays.uniform(*self.options.delay)
+        delay = self.options.delay
         axes = self._vary(response, received, world, outcome, fault)
         if fault:
             fault.change(response, Connection(received.environ))
@@ -234,8 +232,6 @@ class Steps:
     def _wait(self, received: Request, applied: Applied) -> float | None:
         """Delay the response. Return after how many seconds the client had closed, if it had."""
         seconds = applied.delay
-        if applied.fault:
-            seconds += applied.fault.stall or 0.0
         if not seconds:
             return None
         connection = Connection(received.environ)

@@ -7,7 +7,7 @@ import { Term } from "./words.js";
 import { announce, state } from "./state.js";
 
 const DEFAULTS = { times: "1", delay: "0", path: "any" };
-const LABELS = { headers: "Headers (one a line)", content_type: "Content type", delay: "Delay (s)", retry_after: "Retry after (s)", stall: "Stall (s)", cut: "Cut (bytes)" };
+const LABELS = { headers: "Headers (one a line)", content_type: "Content type", delay: "Delay (s)", cut: "Cut (bytes)" };
 const LONG = new Set(["headers", "body"]);
 const TEXTS = new Set(["path", "content_type"]);
 const DROPS = { "": "no", before: "before the operation", after: "after the operation" };
@@ -50,8 +50,8 @@ export function Faults() {
     <form id="fault" novalidate autocomplete="off" onSubmit=${onSubmit} onInput=${forget}>
       <div class="fields">${["status", "times", "operation"].map(field)}</div>
       <details>
-        <summary>Path, delay, stall, drop, headers, body and more</summary>
-        <div class="fields">${["path", "delay", "retry_after", "stall", "cut", "drop", "headers", "body", "content_type"].map(field)}</div>
+        <summary>Path, delay, drop, headers, body and more</summary>
+        <div class="fields">${["path", "delay", "cut", "drop", "headers", "body", "content_type"].map(field)}</div>
       </details>
       <div class="bar">
         <button>Add fault</button>
@@ -72,13 +72,16 @@ export function Faults() {
     )} />`}`;
 }
 
-/** The fields of a text that has one a line, such as "Retry-After: 5". */
+/** The fields of a text that has one a line, such as "Retry-After: 5"; a list for those of one name. */
 function fieldsOf(text) {
-  const lines = text.split("\n").filter((line) => line.trim());
-  return Object.fromEntries(lines.map((line) => {
-    const [name, ...value] = line.split(":");
-    return [name.trim(), value.join(":").trim()];
-  }));
+  const fields = {};
+  for (const line of text.split("\n").filter((each) => each.trim())) {
+    const [start, ...rest] = line.split(":");
+    const name = start.trim();
+    const value = rest.join(":").trim();
+    fields[name] = Object.hasOwn(fields, name) ? [fields[name], value].flat() : value;
+  }
+  return fields;
 }
 
 function describe(fault) {
@@ -87,9 +90,7 @@ function describe(fault) {
   if (fault.status !== undefined) effects.push(`status ${fault.status}`);
   if (fault.headers) effects.push(`headers ${Object.keys(fault.headers).join(" ")}`);
   if (fault.body !== undefined) effects.push(`body ${fault.content_type ?? "text/plain"}`);
-  if (fault.retry_after !== undefined) effects.push(`retry after ${fault.retry_after} s`);
   if (fault.delay !== undefined) effects.push(`delay ${fault.delay} s`);
-  if (fault.stall !== undefined) effects.push(`stall ${fault.stall} s`);
   if (fault.drop) effects.push(`drop ${fault.performed ? DROPS.after : DROPS.before}`);
   if (fault.cut !== undefined) effects.push(`cut after ${fault.cut} bytes`);
   const left = fault.remaining === null ? "all" : `${fault.remaining} left`;

@@ -4,7 +4,7 @@ import { credential } from "./session.js";
 
 const SAFE = { cache: "no-store", credentials: "omit", redirect: "error", referrerPolicy: "no-referrer" };
 const MAX_TEXT = 300; // characters that are shown of a body of another form
-const TIMEOUT = 40_000; // milliseconds; a fault may delay a response by 30 seconds
+const TIMEOUT = 40_000; // milliseconds; `--delay` makes a response up to 30 seconds late
 
 /** Send a request with the token. Rejects if the server is gone. */
 export function send(method, path, document, options = {}) {
@@ -22,7 +22,7 @@ export function send(method, path, document, options = {}) {
 /** The document of a response to a GET, or null. */
 export const read = (path) => send("GET", path).then((response) => (response.ok ? response.json() : null)).catch(() => null);
 
-/** An error of a body as a sentence: "Retry after must be …" for `/retry_after`. */
+/** An error of a body as a sentence: "Content type must be …" for `/content_type`. */
 const sentenceOf = ({ pointer, detail }) =>
   `${pointer.slice(1).replace(/[/_]/g, " ") || "it"} ${detail}.`.replace(/^./u, (first) => first.toUpperCase());
 

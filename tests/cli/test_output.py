@@ -55,7 +55,6 @@ def test_an_open_address_is_printed_for_this_machine_and_for_others(
 # Options, and what the start says of them. An empty text is for nothing.
 NOTES = [
     (["--grease", "ids@projects", "--grease-seed", "7"], '--grease "ids@projects" --grease-seed 7'),
-    (["--delay", "0.001-0.002", "--ids-seed", "7"], "random: --delay 0.001-0.002 --ids-seed 7"),
     (["--delay", "0.001"], ""),
     (["--token", "test-12"], "warning: a token of less than 8 characters is masked in the log"),
     (["--token", "test-123"], ""),
@@ -72,9 +71,8 @@ def test_what_is_unusual_is_said_at_the_start() -> None:
 
 
 def test_what_is_random_has_another_seed_in_each_run() -> None:
-    options = ("--grease", "ids", "--delay", "0.001-0.002")
+    options = ("--grease", "ids")
     seeds = re.findall(r"-seed (\d+)\n", run(*options).stderr + run(*options).stderr)
-    assert len(seeds) == 4
     assert len({*seeds}) == 2
 
 

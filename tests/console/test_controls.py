@@ -111,16 +111,15 @@ FAULT = {
     "Times": "2",
     "Path": "/v1/deployments/*",
     "Delay (s)": "0.01",
-    "Retry after (s)": "7",
     "Cut (bytes)": "3",
-    "Headers (one a line)": "X-A: 1:2\n\nLink:",
+    "Headers (one a line)": "X-A: 1:2\n\nLink:\nX-A: 3",
     "Body": "<p>\n",
     "Content type": "text/html",
 }
 SHOWN_FAULTS = [
     "any method /v1/deployments/* status 503, headers X-A Link, body text/html,"
-    " retry after 7 s, delay 0.01 s, cut after 3 bytes 2 left✕",
-    "listProjects stall 0.01 s, drop before the operation 1 left✕",
+    " delay 0.01 s, cut after 3 bytes 2 left✕",
+    "listProjects delay 0.02 s, drop before the operation 1 left✕",
     "any method any path status 503 all✕",
 ]
 
@@ -133,14 +132,14 @@ def test_faults_are_added_shown_and_removed(console: Console) -> None:
     console.press("Add fault")
     expect(console.announced).to_have_text("Fault added")
     console.field("Operation").select_option("listProjects")
-    console.field("Stall (s)").fill("0.01")
+    console.field("Delay (s)").fill("0.02")
     console.field("Drop").select_option("before the operation")
     console.press("Add fault")
     expect(listed).to_have_count(2)
     console.send("/_stub/faults", body=b'{"status": 503, "times": null}')
     expect(listed).to_have_text(SHOWN_FAULTS)
     first, *_ = console.send("/_stub/faults").json["faults"]
-    assert (first["headers"], first["body"]) == ({"X-A": "1:2", "Link": ""}, "<p>\n")
+    assert (first["headers"], first["body"]) == ({"X-A": ["1:2", "3"], "Link": ""}, "<p>\n")
     console.press(f"Remove {first['id']}")
     expect(listed).to_have_count(2)
     expect(console.button("Clear faults")).to_be_focused()

@@ -201,7 +201,7 @@ def test_the_demo_goes_on_until_it_is_ended_or_says_what_is_wrong() -> None:
         assert (done.status, done.stdout) == (1, "")
         reason = r"/v1/projects responded with 401: set STUB_TOKEN to the token of .*\n"
         assert re.fullmatch(reason, done.stderr), done.stderr
-        again = b'{"status": 503, "retry_after": 0}'
+        again = b'{"status": 503, "headers": {"Retry-After": "0"}}'
         call(url, "/_stub/faults", body=again, token=f"{TOKEN}.1")
         env = {"STUB_TOKEN": f"{TOKEN}.1", "PYTHONUNBUFFERED": "1"}
         with process("docs/demo.py", url, env=env) as started:

@@ -84,11 +84,11 @@ def test_requests_that_wait_hold_up_no_others_and_end_when_their_clients_close()
     with running(make_stub(), threads=1) as server, ExitStack() as stack:
         port = server.effective_port
         url = f"http://127.0.0.1:{port}"
-        call(url, "/_stub/faults", body=b'{"stall": 0.1}')
+        call(url, "/_stub/faults", body=b'{"delay": 0.1}')
         started = time.monotonic()
         assert call(url, "/v1/projects").status_code == 200
         assert time.monotonic() - started >= 0.1
-        call(url, "/_stub/faults", body=b'{"stall": 300, "times": 20}')
+        call(url, "/_stub/faults", body=b'{"delay": 300, "times": 20}')
         for _ in range(20):
             client = stack.enter_context(Connection(port))
             client.send(get("/v1/projects", "Host: localhost", "Authorization: Bearer dev-token"))

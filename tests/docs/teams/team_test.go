@@ -48,7 +48,7 @@ func TestOperations(t *testing.T) {
 	}
 	call(t, s, "GET", "/v1/projects", "")
 	call(t, s, "GET", "/v1/projects", "")
-	s.Fault(stub.Fault{Method: "GET", Path: "/v1/*", Status: 429, RetryAfter: stub.Ptr(0), Headers: map[string]string{"X-RateLimit-Remaining": "0"}})
+	s.Fault(stub.Fault{Method: "GET", Path: "/v1/*", Status: 429, Headers: http.Header{"Retry-After": {"0"}, "Set-Cookie": {"a=1", "b=2"}}})
 	if status := call(t, s, "GET", "/v1/projects", ""); status != 429 {
 		t.Fatal(status)
 	}
