@@ -53,8 +53,7 @@ class Run:
     """A run that has ended, and its output, masked.
 
     `uncalled` are the operations that only the plain run called. What follows a run of an axis that
-    breaks: `again` is its repetition, `alone` are the runs with one part each, and `cause` is
-    another axis that breaks for the same reason.
+    breaks: `again` is its repetition, and `alone` are the runs with one part each.
     """
 
     name: str
@@ -70,7 +69,6 @@ class Run:
     failures: Failures = field(default_factory=Failures)  # that its operations met
     again: "Run | None" = None
     alone: dict[str, "Run"] = field(default_factory=dict)
-    cause: str = ""
 
     @property
     def end(self) -> str:
@@ -96,8 +94,6 @@ class Run:
             found = self.again.result
             is_known = found.word in (NOT_RUN, NO_FINDING)
             return found if is_known else Result(NO_FINDING, ONCE)
-        if self.cause:
-            return Result(NO_FINDING, f"{self.cause} breaks in the same parts")
         return Result(self.end)
 
     @property
@@ -216,7 +212,6 @@ class Probe:
         self.axes.append(axis)  # which has what is known for certain
         if axis.breaks:
             self._narrow(axis)
-            self._find_cause(axis)
         show_reason(axis)
 
     def _narrow(self, axis: Run) -> None:
@@ -241,16 +236,6 @@ class Probe:
                 axis.alone[part] = self._vary(axis.name, word, [word])
                 found = found or axis.alone[part].breaks
         return found
-
-    def _find_cause(self, axis: Run) -> None:
-        """Find the parts that break along the axis that implies this one: it has the cause."""
-        for other in self.axes:
-            if other.name == stub.AXES[axis.name].implied_by:
-                implied = [part for part in axis.broken_parts if part in other.broken_parts]
-                for part in implied:
-                    axis.alone[part].cause = other.name
-                if implied and not axis.broken_parts:
-                    axis.cause = other.name
 
     def _vary(self, axis: str, name: str, words: Sequence[str], label: str = "") -> Run:
         """Run the command with an axis, or with parts of it, such as `members@Project`."""

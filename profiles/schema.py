@@ -22,7 +22,7 @@ TYPES: dict[type, Schema] = {
     float: NUMBER,
 }
 PROSE = {"type": "string", "x-grease": ["error-text"]}
-TIME = {"type": "string", "format": "date-time", "x-grease": ["times", "times-odd"]}
+TIME = {"type": "string", "format": "date-time", "x-grease": ["times"]}
 OF_MARKERS: dict[str, Schema] = {
     "count": INTEGER,
     "error.status": INTEGER,
@@ -156,7 +156,7 @@ class Schemas:
         if self.like.has_integers(kind):
             return STRING if form else INTEGER
         if self.like.has_opaque_ids(kind):
-            return STRING | {"x-grease": ["ids", "ids-encoded"], "x-part": kind}
+            return STRING | {"x-grease": ["ids"], "x-part": kind}
         return STRING
 
     def status(self) -> Schema:

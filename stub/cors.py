@@ -1,7 +1,6 @@
 """CORS (Fetch standard §3.2), for browser clients served from elsewhere.
 
-An origin that is named may send credentials, and may be a page of the internet that calls a
-machine of a private network. Neither is allowed for `*` (§3.2.5, Private Network Access §3.1.1).
+An origin that is named may send credentials, which are not allowed for `*` (§3.2.5).
 """
 
 import re
@@ -76,7 +75,6 @@ class Cors:
     def respond_to_preflight(self) -> Response | None:
         if not self.allows_preflight(request):
             return None
-        origin = request.origin
         # Any method, so that the page gets the 405 or the 404 of the path.
         response = no_content()
         asked = request.headers
@@ -85,8 +83,6 @@ class Cors:
             "Access-Control-Allow-Headers": asked.get("Access-Control-Request-Headers", ""),
             "Access-Control-Max-Age": str(MAX_AGE),
         }
-        if is_named(origin, self._origins) and "Access-Control-Request-Private-Network" in asked:
-            allowed["Access-Control-Allow-Private-Network"] = "true"
         response.headers.update(allowed)
         return response
 

@@ -9,8 +9,8 @@ from threading import Lock
 from profiles.ids import Form, base_of
 from store import MAX_TRIES, NewId, StoreFull
 
-from .grease.axes import ID_AXES, Grease, Pair, Switch
-from .grease.variants import vary_id
+from .grease.axes import Switch
+from .grease.variants import draw_id, source_of
 
 MakeId = Callable[[str, str, int], str]
 """Makes an id: of a prefix, `prj` or `dpl`; of what an id may be made from, the name of the project
@@ -50,7 +50,7 @@ class Ids:
         self._lock = Lock()
         self._numbers: dict[str, int] = {}
         self._names: dict[str, str] = {}  # of projects, by the ids that were made
-        self._pairs: dict[str, tuple[Pair, ...]] = {}  # of the ids that grease varied
+        self._varied: dict[str, str] = {}  # the part of each id that grease varied
 
     def of_world(self, world: str, grease: Switch) -> "Ids":
         """The ids of a world, which begins with these."""
@@ -63,21 +63,14 @@ class Ids:
             self.count += 1
             made = self._plain_id(prefix, part, base, attempt)
             grease = self.grease.current
-            if grease.parts:
-                made = self._vary(made, part, grease)
+            if grease.varies("ids", part):
+                made = draw_id(source_of(grease.seed, "ids", key_of(self.count)))
+                self._varied.setdefault(made, part)
+                self.are_varied = True
             if part == "projects":
                 self._names[made] = base
             self._numbers.setdefault(made, self.count)  # a deployment may have its project's id
             return made
-
-    def _vary(self, made: str, part: str, grease: Grease) -> str:
-        pairs = tuple([(axis, part) for axis in ID_AXES if grease.varies(axis, part)])
-        if not pairs:
-            return made
-        varied = vary_id(dict(pairs), grease.seed, key_of(self.count), made)
-        self._pairs.setdefault(varied, pairs)
-        self.are_varied = True
-        return varied
 
     def _plain_id(self, prefix: str, part: str, base: str, attempt: int) -> str:
         source = None
@@ -103,10 +96,10 @@ class Ids:
             return key_of(self._numbers[text])
         return self.start.key(text) if self.start else text
 
-    def pairs_of(self, text: str) -> tuple[Pair, ...]:
+    def find_varied_part(self, text: str) -> str | None:
         if text in self._numbers or not self.start:
-            return self._pairs.get(text, ())
-        return self.start.pairs_of(text)
+            return self._varied.get(text)
+        return self.start.find_varied_part(text)
 
 
 def key_of(number: int) -> str:

@@ -16,13 +16,11 @@ from web.validation import error_at
 
 class Axis(NamedTuple):
     """Its tier, which is 1 for what any server may vary; and the advice: what a client does about
-    it, and why nobody promised what it varies. Where it breaks a client, the cause may be that of
-    the axis by which it is implied.
+    it, and why nobody promised what it varies.
     """
 
     tier: int
     advice: str
-    implied_by: str | None = None
 
 
 AXES = {
@@ -47,19 +45,8 @@ AXES = {
         2, "decide by the status and `code`; the texts are for people (RFC 9457 §3.1)"
     ),
     "media-type": Axis(2, "compare a media type without its case and parameters (RFC 9110 §8.3.1)"),
-    "times-odd": Axis(
-        2,
-        "use a parser that reads all of RFC 3339 §5.6, or decide to depend on it",
-        implied_by="times",
-    ),
-    "ids-encoded": Axis(
-        2,
-        "take any id, and percent-encode each that becomes part of a path",
-        implied_by="ids",
-    ),
 }
 TIER_1 = tuple(name for name, axis in AXES.items() if axis.tier == 1)
-ID_AXES = ("ids", "ids-encoded")
 MAX_SEED = 2**63
 
 Pair = tuple[str, str]  # an axis, and a part of the contract that it varies

@@ -11,7 +11,7 @@ from profiles.openapi import Contract, Operation
 from web.routing import CREATED
 from web.schemas import is_of_type
 
-from .axes import AXES, ID_AXES, Grease, Pair, Parts
+from .axes import AXES, Grease, Pair, Parts
 from .numbers import MARK, read
 from .variants import (
     add_members,
@@ -33,8 +33,8 @@ class Ids(Protocol):
     def key(self, text: str) -> str:
         """The key of an id. Any other text is its own key."""
 
-    def pairs_of(self, text: str) -> tuple[Pair, ...]:
-        """The axes that varied an id, with its part; none for any other text."""
+    def find_varied_part(self, text: str) -> str | None:
+        """The part of an id that grease varied, such as `projects`; None for any other text."""
 
 
 def vary(
@@ -114,8 +114,7 @@ class Variation:
         body = read(response.get_data(as_text=True))
         varied = self.value(body, schema, part, key)
         source = self.source("json-text", part, key)
-        axes = {axis for axis, _ in self.applied}
-        if axes.difference(ID_AXES):
+        if any(axis != "ids" for axis, _ in self.applied):
             response.set_data(write(varied, source))
 
     def value(self, value: Any, schema: Schema, place: str, key: str) -> Any:
@@ -137,11 +136,12 @@ class Variation:
         return value
 
     def text(self, value: str, schema: Schema, part: str, key: str) -> str:
-        self.applied.update(self.ids.pairs_of(value))
+        varied_part = self.ids.find_varied_part(value)
+        if varied_part:
+            self.applied.add(("ids", varied_part))
         if schema.get("format") == "date-time":
             source = self.source("times", part, key)
-            odd_source = self.source("times-odd", part, key)
-            return draw_time(value, source, odd_source)
+            return draw_time(value, source) if source else value
         if source := self.source("error-text", part, key):
             words = draw_words(source)
             return " ".join(words).capitalize()

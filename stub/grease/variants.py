@@ -3,7 +3,7 @@
 import json
 import re
 import string
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from random import Random
 from typing import Any, TypeVar
 from zlib import crc32
@@ -14,16 +14,11 @@ from .numbers import unquote_numbers
 
 LETTERS = string.ascii_lowercase
 UNRESERVED = string.ascii_letters + string.digits + "-._~"  # RFC 3986 §2.3
-# What of a path segment must be percent-encoded (RFC 3986 §2.1): one of each kind.
-ENCODED = (("/",), ("%", "%41", "%2F"), (" ",), ("\u00e9", "\u00df", "\u6f22", "\U0001f600"))
 LENGTHS = (16, 36, 64, 255)
-MAX_LENGTH = max(LENGTHS)
-PREFIX = 4  # characters of an id that name the kind of its record
 
-# Every parser takes the offsets of `times`. The grammar allows those of `times-odd` as well
-# (RFC 3339 §5.6), but Go, Java, Python 3.11 and zod reject some of them.
+# Offsets that every parser takes. RFC 3339 §5.6 allows more, which Go, Java, Python 3.11 or zod
+# reject.
 OFFSETS = ("+00:00", "+01:00", "-05:00", "+05:30", "-03:30", "+12:45", "+14:00", "-14:00")
-ODD_OFFSETS = ("z", "+23:59", "-23:59", "+14:01", "-18:30")
 DIGITS = (0, 4, 5, 6, 7, 8, 9)  # of a second; the service itself has three
 
 PARAMETERS = (";charset=utf-8", '; charset="UTF-8"', "; v=1")
@@ -85,44 +80,22 @@ def add_members(source: Random, members: dict[str, Any]) -> None:
         members.setdefault(name, source.choice(EXTRA_VALUES))
 
 
-def draw_time(text: str, source: Random | None, odd_source: Random | None) -> str:
-    """A time as `times` spells it, or `times-odd` in place of its offset and letters.
-
-    Neither spells it as it is. Without draws, and if it is none, it stays.
-    """
+def draw_time(text: str, source: Random) -> str:
+    """Spell a time in another way. A text that is no time stays."""
     match = TIME.fullmatch(text)
     moment = parse_time(text)
-    if match is None or moment is None or not (source or odd_source):
+    if match is None or moment is None:
         return text
     _, fraction, own_offset = match.groups(default="")
-    digits = len(fraction)
-    offset = own_offset
-    separator = text[10]
-    if source:
-        possible = DIGITS if moment.microsecond == 0 else DIGITS[1:]
-        digits = draw_other(source, possible, digits)
-        offset = draw_other(source, OFFSETS, own_offset)
-    if odd_source:
-        offset = draw_other(odd_source, ODD_OFFSETS, own_offset)
-        separator = "t"
-    return spell_time(moment, digits, offset, separator)
+    possible = DIGITS if moment.microsecond == 0 else DIGITS[1:]
+    digits = draw_other(source, possible, len(fraction))
+    offset = draw_other(source, OFFSETS, own_offset)
+    return spell_time(moment, digits, offset, separator=text[10])
 
 
 def draw_other(source: Random, values: Sequence[Value], own: Value) -> Value:
     """One of these values, but not its own."""
     return source.choice([each for each in values if each != own])
-
-
-def vary_id(axes: Collection[str], seed: int, key: str, plain: str) -> str:
-    """The id of a new resource, whose id would be `plain` without these axes."""
-    varied = plain
-    if "ids" in axes:
-        source = source_of(seed, "ids", key)
-        varied = draw_id(source)
-    if "ids-encoded" in axes:
-        source = source_of(seed, "ids-encoded", key)
-        varied = add_encoded(source, varied)
-    return varied
 
 
 def draw_id(source: Random) -> str:
@@ -131,17 +104,6 @@ def draw_id(source: Random) -> str:
     length = source.choice(LENGTHS)
     rest = draw_text(source, UNRESERVED, length - 2)
     return f"{letter}~{rest}"
-
-
-def add_encoded(source: Random, plain: str) -> str:
-    """An id with characters that a path must have percent-encoded, mostly after its prefix."""
-    chosen = [source.choice(kind) for kind in ENCODED]
-    encoded = "".join(chosen)
-    plain = plain[: MAX_LENGTH - len(encoded)]
-    length = len(plain)
-    first = min(PREFIX, length - 1)
-    at = source.randrange(first, length)
-    return plain[:at] + encoded + plain[at:]
 
 
 def reorder(source: Random, named: Iterable[tuple[str, Any]]) -> list[tuple[str, Any]]:
