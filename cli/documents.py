@@ -1,4 +1,4 @@
-"""The documents, which the one file includes: `app.py docs [NAME]` prints one."""
+"""The documents: `app.py docs [NAME]` prints one."""
 
 import json
 import re

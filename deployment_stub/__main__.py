@@ -6,7 +6,7 @@ import sys
 
 def main() -> int:
     # The modules find each other here; an environment may have others with their names.
-    sys.path.insert(0, os.path.dirname(__file__))  # noqa: PTH120  # which may be in a zip file
+    sys.path.insert(0, os.path.dirname(__file__))  # noqa: PTH120
     from cli.main import main
     from stub import create_stub
 

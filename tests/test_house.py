@@ -2,6 +2,7 @@
 
 import ast
 import sys
+import tomllib
 
 import pytest
 
@@ -23,7 +24,7 @@ MAY_IMPORT: dict[str, set[str]] = {
 }
 MAY_IMPORT["cli"] = {*MAY_IMPORT, "click", "flask"}
 MAY_IMPORT["deployment_stub"] = {"cli", "stub", "pytest"}
-FREE = {"tests", "tools", "bench", "stub_fixture"}  # the last as README copies it
+FREE = {"tests", "bench", "stub_fixture"}  # the last as README copies it
 
 
 def imported(code: str) -> set[str]:
@@ -51,6 +52,14 @@ def test_imports_run_one_way_and_each_module_at_the_root_has_a_place() -> None:
         )
         for path in [*ROOT.glob(f"{name}.py"), *ROOT.glob(f"{name}/**/*.py")]:
             assert imported(path.read_text("utf-8")) <= {name, *MAY_IMPORT[name]}, path
+
+
+def test_the_distribution_needs_what_the_requirements_say() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    needed = {"": project["dependencies"], "-redis": project["optional-dependencies"]["redis"]}
+    for name, wanted in needed.items():
+        lines = (ROOT / f"requirements{name}.txt").read_text("utf-8").splitlines()
+        assert [each for each in lines if "pytest" not in each] == wanted
 
 
 @pytest.mark.process

@@ -5,19 +5,17 @@ import os
 import re
 from codecs import BOM_UTF8
 from pathlib import Path
-from pkgutil import get_data
 from stat import S_ISFIFO, S_ISREG
 
+ROOT = Path(__file__).parent.parent
 MAX_BYTES = 64 * 1024 * 1024  # of a file that an option names
 # A shell has opened what is there: `<(…)`, `>(…)`, or what it redirects.
 OPENED = re.compile("/dev/(?:fd/[0-9]+|stdin)|/proc/self/fd/[0-9]+")
 
 
 def read_file(path: str) -> bytes:
-    """A file of the program, in the folder of auth.py, which may be a zip file."""
-    data = get_data("auth", path)
-    assert data
-    return data
+    """Read a file of the program, such as `openapi.json`."""
+    return (ROOT / path).read_bytes()
 
 
 def content_of(path: Path) -> bytes:

@@ -160,7 +160,7 @@ UNKNOWN = {
 def test_an_unknown_variable_is_a_warning_unless_it_is_of_a_service_that_is_called_stub() -> None:
     done = run("--", "true", env=LINKS)
     assert (done.status, "sets no option" in done.stderr) == (0, False), done.stderr
-    known = {"STUB_PACE": "0", "STUB_URL": "http://x", "STUB_PROGRAM": "stub.pyz"}
+    known = {"STUB_PACE": "0", "STUB_URL": "http://x", "STUB_PROGRAM": "app.py"}
     shown = run(env={**dict.fromkeys(UNKNOWN, "1"), **known}).stderr
     warnings = re.findall("warning: (.*) sets no option(?:: did you mean (.*)[?])?", shown)
     assert dict(warnings) == UNKNOWN

@@ -48,25 +48,24 @@ class Team(NamedTuple):
 
     tools: tuple[str, ...]
     command: str
-    place: str  # of stub.pyz
     worlds: int
     failed: str  # a pattern, if just the two tests fail that should
     shown: str  # of the requests of one of them
 
 
 IN_NODE = Team(
-    ("node",), "node --test --test-reporter=spec team.test.mjs", ".", 6, r"^\S+ fail 2$",
+    ("node",), "node --test --test-reporter=spec team.test.mjs", 6, r"^\S+ fail 2$",
     "#1 POST /v1/projects?page=1 422 invalid_body (/name must not be blank)"
     ' > {"name": ""} < {"type": "about:blank"',
 )  # fmt: skip
 IN_GO = Team(
-    ("go",), "go test -count=1 ./...", "stub", 7,
+    ("go",), "go test -count=1 ./...", 7,
     r"^--- FAIL: TestRejected [^\0]*^--- FAIL: TestInvalid ",
     "#1 POST /v1/projects page=1 422 invalid_body /name must not be blank\n"
     '        > {"name": ""}\n        < {"type": "about:blank"',
 )  # fmt: skip
 IN_JUNIT = Team(
-    ("javac", "java", "junit5"), JUNIT, ".", 7, r" 2 tests failed ",
+    ("javac", "java", "junit5"), JUNIT, 7, r" 2 tests failed ",
     '#1 POST /v1/projects 422 invalid_body (/name must not be blank)\n> {"name": ""}\n< {',
 )  # fmt: skip
 
@@ -114,12 +113,12 @@ def test_a_fixture_gives_each_test_a_world_of_the_program_it_finds(
         return execute(["sh", "-c", f"exec 2>&1\n{team.command}"], folder, PATH=path, **variables)
 
     add_program(folder / "bin" / "deployment-stub", folder)
+    gone = re.compile(r"no\.py was not found\. The stub is a program in Python: `uv tool install ")
     assert "error: no.json: No such file" in run(STUB_LIKE="no.json").stdout
-    assert "no.pyz was not found: install" in run(STUB_PROGRAM="no.pyz").stdout
+    assert gone.search(run(STUB_PROGRAM="no.py").stdout)
     assert "http://127.0.0.1:1" in run(STUB_URL="http://127.0.0.1:1").stdout
     assert {*started_in(folder)} == {"deployment-stub"}
 
-    add_program(folder / team.place / "stub.pyz", folder)
     done = run(**elsewhere, **own, FAILING="1")
     assert re.search(team.failed, done.stdout, re.MULTILINE), done.stdout
     assert team.shown in done.stdout
@@ -127,7 +126,7 @@ def test_a_fixture_gives_each_test_a_world_of_the_program_it_finds(
     # A test without a request may have sent another token.
     assert re.search(r"(none|no request) (had|with) the token of |of this test: 0\n", done.stdout)
     assert "s3cret" not in done.stdout
-    assert started_in(folder) == ["stub.pyz"]
+    assert started_in(folder) == ["deployment-stub"]
     assert not (folder / "report.json").exists()
     (log,) = folder.glob("stub.*.log")
     requests = r"^\S+Z ([\w-]+-[0-9a-f]{6,12}) (?:#\d+ )?(\w+ \S+ \d+)"
@@ -135,9 +134,9 @@ def test_a_fixture_gives_each_test_a_world_of_the_program_it_finds(
     assert [*latest.values()] == team.worlds * ["POST /_stub/reset 204"]
 
     # The tests are killed, and with them the program that the variable names.
-    named, held = add_program(folder / "named.pyz", folder), folder / "held"
+    named, held = add_program(folder / "named.py", folder), folder / "held"
     assert run(STUB_PROGRAM=str(named), HELD=str(held)).returncode != 0
-    assert started_in(folder) == ["named.pyz"]
+    assert started_in(folder) == ["named.py"]
     eventually(lambda: is_refused(held.read_text("utf-8")))
 
 
@@ -170,11 +169,11 @@ def test_the_processes_of_a_runner_of_node_share_the_program_of_its_global_setup
     for name in ("shop.test.mjs", "team.test.mjs"):
         _, _, rest = (folder / name).read_text("utf-8").partition("\n")
         (folder / name).write_text(f"{line}\n{rest}", "utf-8")
-    add_program(folder / "stub.pyz", folder)
+    program = add_program(folder / "app.py", folder)
     words = [*f"node_modules/.bin/{command}".split(), "--environment", "happy-dom"]
-    done = execute(words, folder)
+    done = execute(words, folder, STUB_PROGRAM=str(program))
     assert done.returncode == 0, done.stdout + done.stderr
-    assert started_in(folder) == ["stub.pyz"]
+    assert started_in(folder) == ["app.py"]
     assert "coverage: " in done.stderr  # it has ended before the runner
     done = execute(words, folder, STUB_URL="http://127.0.0.1:1")
     given = "--cors-origin=http://a --cors-origin=http://localhost:3000 --ids-seed=5 --empty"
@@ -187,7 +186,10 @@ def test_go_runs_its_tests_again_when_a_variable_changes_or_a_file_that_one_name
 ) -> None:
     needs("go")
     seed = folder / "seed.json"
-    add_program(folder / "stub.pyz", folder)
+    variables_of_all = {
+        "STUB_PROGRAM": str(add_program(folder / "app.py", folder)),
+        "STUB_SEED": str(seed),
+    }
 
     def is_cached(text: str, age: int, **variables: str) -> bool:
         if not seed.exists() or seed.read_text("utf-8") != text:
@@ -195,7 +197,7 @@ def test_go_runs_its_tests_again_when_a_variable_changes_or_a_file_that_one_name
             for path in folder.rglob("*"):
                 modified = path.stat().st_mtime - age  # Go keeps no result of files of two seconds
                 os.utime(path, (modified, modified))
-        done = execute(["go", "test", "./..."], folder, STUB_SEED=str(seed), **variables)
+        done = execute(["go", "test", "./..."], folder, **variables_of_all, **variables)
         assert done.returncode == 0, done.stdout + done.stderr
         return "(cached)" in done.stdout
 

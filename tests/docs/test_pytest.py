@@ -237,9 +237,9 @@ def test_a_copy_takes_the_place_of_the_fixtures_and_has_the_options(
     team: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, is_named: bool
 ) -> None:
     """Whether an option names it or a conftest.py."""
-    monkeypatch.delenv("STUB_PROGRAM")
+    monkeypatch.setenv("STUB_PROGRAM", "copy.py")
     shutil.copy(ROOT / "docs" / "fixtures" / "stub_fixture.py", team.path)
-    (team.path / "stub.pyz").write_text("import sys; sys.exit(f'copy: {sys.argv[1]}')", "utf-8")
+    (team.path / "copy.py").write_text("import sys; sys.exit(f'copy: {sys.argv[1]}')", "utf-8")
     team.makepyfile("def test_it(stub): pass")
     if not is_named:
         team.makeconftest('pytest_plugins = ["stub_fixture"]')
@@ -251,7 +251,7 @@ def test_a_copy_takes_the_place_of_the_fixtures_and_has_the_options(
 def test_a_fixture_of_a_plugin_of_the_team_wins_and_no_program_starts(
     team: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("STUB_PROGRAM", "no.pyz")
+    monkeypatch.setenv("STUB_PROGRAM", "no.py")
     team.makepyfile(
         own="import pytest\n@pytest.fixture\ndef stub(): return 'own'",
         test_own="def test_own(stub): assert stub == 'own'",
@@ -286,6 +286,9 @@ def test_an_installation_has_the_command_and_the_plugin(tmp_path: Path) -> None:
     (recipe,) = blocks_like(r"\.venv/bin/pip install ")
     (tmp_path / "test_shop.py").write_text(FILES["test_shop.py"], "utf-8")
     # A worker of xdist has a part of the requests, and no verdict.
+    # Modules of others with the names of ours are apart.
+    for name in ("app", "cli", "store", "web"):
+        (tmp_path / f"{name}.py").write_text("raise OSError", "utf-8")
     workers = "STUB_FAIL_ON=idle .venv/bin/python -m pytest -p xdist -n 2"
     words = ["sh", "-ec", f"{recipe.text}\n{workers}"]
     alone = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_ADDOPTS": "-p deployment_stub"}

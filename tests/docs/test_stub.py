@@ -127,9 +127,9 @@ def test_what_cannot_start_says_why() -> None:
     """A list is an option that is repeated; none is left out by `False` and `None`."""
     with pytest.raises(TypeError, match=r"the stub takes no 'sede': give cors_origin, .*, seed"):
         Stub(sede="seed.json")
-    missing = r"there is no stub at /.+/no\.pyz: install .*, or set STUB_PROGRAM "
+    missing = r"^/.+/no\.py was not found: install .*, or set STUB_PROGRAM "
     with pytest.raises(StubError, match=missing):
-        Stub(environ=variables(STUB_PROGRAM="no.pyz"))
+        Stub(environ=variables(STUB_PROGRAM="no.py"))
     outcome = ["*-fails=failed", "canceled"]
     own = {"strict": False, "freeze": None, "empty": True, "outcome": outcome, "pace": "soon"}
     with pytest.raises(StubError) as raised:
