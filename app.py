@@ -47,13 +47,18 @@ def get_deployment(deployment_id: str) -> ResponseReturnValue:
     store: Store = g.store
     deployment = store.get_deployment(deployment_id)
     if deployment is None:
-        detail = (
-            "No deployment has this id. Take one from the `latest_deployment_id` of a project in "
-            "GET /v1/projects."
-        )
-        raise Problem(404, "deployment_not_found", detail)
+        raise unknown_deployment()
     status = deployment.status(store.now())
     return deployment.representation(status), 200, JSON
+
+
+def unknown_deployment() -> Problem:
+    """Return the 404 for an id that no deployment has."""
+    detail = (
+        "No deployment has this id. Take one from the `latest_deployment_id` of a project in "
+        "GET /v1/projects."
+    )
+    return Problem(404, "deployment_not_found", detail)
 
 
 STORE_PROBLEMS = {

@@ -45,24 +45,6 @@ class StoreUnavailable(Exception):
     """A store outside the process cannot be used now."""
 
 
-class Shown(Protocol):
-    """What a view shows: a project, or a list of them."""
-
-    @property
-    def representation(self) -> bytes:
-        """The wire form, which ends in a newline."""
-
-
-class ShownDeployment(Protocol):
-    """A deployment, whose wire form depends on the time."""
-
-    def status(self, now: datetime) -> str:
-        """The status at that time."""
-
-    def representation(self, status: str) -> bytes:
-        """The wire form in this status, which ends in a newline."""
-
-
 class Store(Protocol):
     """What the views need of a store. Every method is atomic; nothing it returns changes.
 
@@ -72,16 +54,16 @@ class Store(Protocol):
     def now(self) -> datetime:
         """The time that dates the records and determines a status; UTC."""
 
-    def list_projects(self) -> Shown:
+    def list_projects(self) -> ProjectList:
         """All projects, oldest first."""
 
-    def create_project(self, name: str, sent: str) -> Shown:
+    def create_project(self, name: str, sent: str) -> Project:
         """Add a project and queue its first deployment.
 
         Raises `NameTaken` for a name in use (compared code point by code point), else `StoreFull`.
         """
 
-    def get_deployment(self, deployment_id: str) -> ShownDeployment | None:
+    def get_deployment(self, deployment_id: str) -> Deployment | None:
         """The deployment of that id, or None."""
 
 

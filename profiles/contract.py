@@ -10,10 +10,10 @@ from web.routing import CREATED
 from web.validation import pointer
 
 from .bodies import BASE, Body, without_items
+from .forms import describe_error
 from .markers import CHOICE, NAME, places_of_projects, replaced, values_below, whole_marker
-from .profile import Profile, ResponseForm
+from .profile import Form, Profile
 from .schema import Schema, observed_by, schema_of, status_texts
-from .service import subject_of_error
 
 # The codes that the server sends by itself, in its own form, at least at times.
 OF_SERVER = (
@@ -48,7 +48,7 @@ class Error(NamedTuple):
     status: int
     response: Document  # of the contract, which has it
     example: Document
-    form: ResponseForm | None
+    form: Form | None
 
 
 class ObservedContract:
@@ -173,14 +173,14 @@ class ObservedContract:
             del parameter["examples"]
         self.change_response(operation["responses"]["200"], form, "Deployment")
 
-    def change_response(self, response: Document, form: ResponseForm, name: str) -> None:
+    def change_response(self, response: Document, form: Form, name: str) -> None:
         response.update(self.seen)
         del response["content"]
         if form.body is not None:
             response["content"] = {form.media_type: {"schema": ref_to(name)}}
         response["headers"] = self.header_fields(response, form)
 
-    def header_fields(self, response: Document, form: ResponseForm | None) -> Document:
+    def header_fields(self, response: Document, form: Form | None) -> Document:
         """The fields of a response of the contract, and those of a form, which replace them."""
         own: Document = response["headers"]
         if form is None:
@@ -322,7 +322,7 @@ class ObservedContract:
         return headers
 
     def described(
-        self, code: str, status: int, problem: Document, form: ResponseForm
+        self, code: str, status: int, problem: Document, form: Form
     ) -> tuple[Schema, Any]:
         """The component of the schema of an error, and an example. It is `Error`, or one that is
         named by the code.
@@ -334,7 +334,7 @@ class ObservedContract:
             if self.components.setdefault(name, schema) != schema:
                 name = f"{words}Error"
                 self.components[name] = schema
-            text = Body(self.like, form.body).fill(subject_of_error(problem, status))
+            text = Body(self.like, form.body).fill(describe_error(problem, status))
             example = json.loads(text.replace(BASE, EXAMPLE_BASE))
             self.errors[code, status] = ref_to(name), example
         return self.errors[code, status]

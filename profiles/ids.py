@@ -129,10 +129,10 @@ class Opaque:
         return re.sub("[A-Z]", "A", re.sub("[a-z]", "a", shape))
 
 
-Form = Numbers | Derived | Opaque
+IdForm = Numbers | Derived | Opaque
 
 
-def id_form(example: str | float, kind: str) -> Form:
+def id_form(example: str | float, kind: str) -> IdForm:
     """The form of the ids of a kind of record. Raises `ValueError` with what is wrong."""
     if not isinstance(example, str):
         return Numbers()
@@ -162,7 +162,7 @@ def opaque_form(example: str) -> Opaque:
     return Opaque(prefix, rest)
 
 
-def base_of(form: Form, name: str, project_id: str) -> str:
+def base_of(form: IdForm, name: str, project_id: str) -> str:
     """What an id of this form is made from, if anything: the name or the id of the project."""
     is_of_name = isinstance(form, Derived) and form.marker == "project.name"
     return name if is_of_name else project_id

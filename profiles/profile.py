@@ -17,7 +17,7 @@ from web.strict_json import MAX_DEPTH, parse_json
 from web.validation import pointer, require_valid
 
 from .check import MAX_BYTES, errors_in
-from .ids import Derived, Form, Numbers, Opaque, id_form
+from .ids import Derived, IdForm, Numbers, Opaque, id_form
 from .markers import (
     CHOICE,
     DEFAULT_REQUEST,
@@ -45,8 +45,8 @@ JSON = "application/json"
 DEFAULT_CREATION: dict[str, Any] = {"request": DEFAULT_REQUEST, "unique": True, "optional": False}
 
 
-class ResponseForm(NamedTuple):
-    """The form of a response: its body with markers, and what differs from the contract's own."""
+class Form(NamedTuple):
+    """What a response looks like; without a status it has that of the contract."""
 
     body: Any
     content_type: str = JSON
@@ -68,7 +68,7 @@ class Profile:
         self.observed_at: str = document["observed_at"]
         self.warnings: list[str] = []  # of a person who writes a profile
         parts: dict[str, Any] = defaultdict(dict, document)
-        self.ids: dict[str, Form] = {}  # by the kind of record
+        self.ids: dict[str, IdForm] = {}  # by the kind of record
         for kind, example in parts["ids"].items():
             self.ids[kind] = id_form(example, kind)
         self.is_newest_first: bool = parts["list"].get("order") == "newest first"
@@ -83,17 +83,17 @@ class Profile:
         self.warnings += islice(self._find_typos(), MAX_TYPOS)
 
     def _read_forms(self, parts: dict[str, Any]) -> None:
-        self._forms: dict[str, ResponseForm] = {}
+        self._forms: dict[str, Form] = {}
         for name in ("list", "create", "deployment"):
             if name in self.document:
                 self._forms[name] = self._read_form(parts[name], name)
         errors = parts["errors"]
         default = errors.get("default", {})
-        self.error_forms: dict[str, ResponseForm] = {}
+        self.error_forms: dict[str, Form] = {}
         for code, part in errors.items():
             self.error_forms[code] = self._read_form({**default, **part}, f"errors/{code}")
 
-    def _read_form(self, part: dict[str, Any], place: str) -> ResponseForm:
+    def _read_form(self, part: dict[str, Any], place: str) -> Form:
         body = part["body"]
         if "record" in self.document and not place.startswith("errors/"):
             body = replaced(body, RECORD, self.document["record"])
@@ -106,7 +106,7 @@ class Profile:
                 headers[name] = value
         content_type = part.get("content_type", self.document.get("content_type", JSON))
         status = part.get("status")
-        return ResponseForm(body, content_type, headers, None if status is None else int(status))
+        return Form(body, content_type, headers, None if status is None else int(status))
 
     def _read_request(self, part: dict[str, Any]) -> None:
         """Read the example of the request that creates a project, and where in it the name is."""
@@ -168,11 +168,11 @@ class Profile:
                     if not markers_in(text):
                         yield f"{pointer(*path)}: {short(text)} is no marker, and stays as it is"
 
-    def form(self, name: str) -> ResponseForm | None:
+    def form(self, name: str) -> Form | None:
         """The form of `list`, `create` or `deployment`; None for the contract's own."""
         return self._forms.get(name)
 
-    def error_form(self, code: str) -> ResponseForm | None:
+    def error_form(self, code: str) -> Form | None:
         """The form of the errors of a code; None for the contract's own."""
         return self.error_forms.get(code) or self.error_forms.get("default")
 

@@ -13,16 +13,14 @@ from flask.typing import ResponseReturnValue
 from app import create_app
 from auth import Unauthorized
 from profiles.contract import observed
-from profiles.profile import Profile
-from profiles.request import read_project
 from store import Clock, NewId, random_id, utc_now
 from web.files import read_file
 from web.problems import respond
-from web.routing import CREATED
 from web.strict_json import JSON
 
 from . import console
 from .cors import Cors, explain_preflight
+from .like import replace_views
 from .options import Options
 from .routes import VIEWS, not_found, unknown_project
 from .rules import add_routes
@@ -74,9 +72,9 @@ def create_stub(
     add_routes(app, {**VIEWS, **console.VIEWS, "getGuide": show_guide})
     app.register_error_handler(404, not_found)
     app.register_error_handler(UnknownProject, unknown_project)
-    if options.like:
-        create = partial(create_project_like, options.like, strict=options.strict)
-        app.view_functions["v1.create_project"] = create
+    common = worlds.common
+    if common.forms:
+        replace_views(app, common.forms, common.timeline_for, strict=options.strict)
     app.register_error_handler(Unauthorized, partial(explain_rejection, worlds))
     app.log_exception = partial(log_masked, worlds)  # type: ignore[method-assign]
     add_steps(app, Steps(worlds, sleep), cors, options.log)
@@ -107,15 +105,6 @@ def explain_rejection(worlds: Worlds, rejection: Unauthorized) -> ResponseReturn
     g.store = Visit(worlds.tokens.intended_world(header), worlds, is_accepted=False)
     rejection.description = f"{rejection.description}{hint_of(header)}{explain_preflight()}"
     return respond(rejection)
-
-
-def create_project_like(like: Profile, *, strict: bool) -> ResponseReturnValue:
-    """The creation of a project in the form of a profile."""
-    visit: Visit = g.store
-    new_name = partial(visit.world.ids, "project")
-    name, sent = read_project(like, new_name, strict=strict)
-    project = visit.create_project(name, sent)
-    return project.representation, CREATED, JSON
 
 
 def log_masked(worlds: Worlds, exc_info: Any) -> None:

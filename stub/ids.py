@@ -6,7 +6,7 @@ from hashlib import blake2b
 from random import Random
 from threading import Lock
 
-from profiles.ids import Form, base_of
+from profiles.ids import IdForm, base_of
 from store import MAX_TRIES, NewId, StoreFull
 
 from .grease.axes import Switch
@@ -39,7 +39,7 @@ class Ids:
 
     new_id: NewId
     seed: int | None
-    forms: Mapping[str, Form]
+    forms: Mapping[str, IdForm]
     grease: Switch
     world: str = ""
     start: "Ids | None" = None

@@ -10,7 +10,6 @@ from flask import Request, Response, g, request
 from flask.typing import ResponseReturnValue
 from werkzeug.exceptions import ClientDisconnected
 
-from profiles.service import Responses
 from store import StoreUnavailable
 from web.problems import reasons
 from web.routing import OPERATIONS
@@ -134,9 +133,11 @@ class Steps:
         outcome: Outcome,
         context: Mapping[str, Any],
     ) -> Applied:
-        """Vary the response, and cut it short."""
-        if self.common.responses:
-            dress(response, context, self.common.responses, outcome)
+        """Give an error the form of a profile, vary the response, and cut it short."""
+        forms = self.common.forms
+        problem = context.get("problem")
+        if forms and problem:
+            forms.fill_error(response, problem, is_requested=outcome.response is not None)
         fault = outcome.fault
         failures = self.options.failures
         if failures and outcome.attempt:
@@ -243,14 +244,3 @@ def masked(sentences: Iterable[str], redactor: Redactor) -> tuple[str, ...]:
     """The first of these sentences, each cut."""
     found = islice(sentences, MAX_SENTENCES)
     return tuple(cut(printable(redactor.url(each)), MAX_SENTENCE) for each in found)
-
-
-def dress(
-    response: Response, context: Mapping[str, Any], responses: Responses, outcome: Outcome
-) -> None:
-    """Give a response what the service has beside the body of a success, or for an error."""
-    problem = context.get("problem")
-    if problem:
-        responses.dress_error(response, problem, is_requested=outcome.response is not None)
-    elif outcome.operation and outcome.response is None:
-        responses.replies[outcome.operation.id].dress(response, context["subject"])

@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import Protocol
 
-from profiles.service import RecordStore
 from records import (
     OLDEST_FIRST,
     Deployment,
@@ -17,7 +16,7 @@ from records import (
     Timeline,
     truncate_to_milliseconds,
 )
-from store import Clock, MemoryStore, StoreFull
+from store import Clock, MemoryStore, Store, StoreFull
 
 from .clock import WorldClock
 from .ids import MakeId, unused_id
@@ -66,7 +65,7 @@ def with_start(deployment: Deployment, at: datetime) -> Deployment:
     return deployment._replace(created_at=at) if deployment.created_at is AT_START else deployment
 
 
-class StubStore(RecordStore, Protocol):
+class StubStore(Store, Protocol):
     """What the stub needs of the store of a world, beside what the views need."""
 
     def records(self) -> Records:

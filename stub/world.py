@@ -6,11 +6,11 @@ from functools import partial
 from typing import Any
 from uuid import uuid4
 
-from profiles.ids import Form
+from profiles.forms import FilledList, Forms
+from profiles.ids import IdForm
 from profiles.openapi import Contract
-from profiles.service import LikeStore, Responses
 from records import STATUSES
-from store import MAX_PROJECTS, Clock, NewId, Store
+from store import MAX_PROJECTS, Clock, NewId
 
 from .clock import Setting, WorldClock
 from .coverage import Coverage
@@ -37,13 +37,13 @@ class Common:
         self.redactor = options.redactor or Redactor()
         self.redactor.replace([read_token(each).value for each in options.tokens])
         self.like = options.like
-        self.responses: Responses | None = None
+        self.forms: Forms | None = None
         self.words: tuple[str, ...] = ()
         run: Sequence[str] = STATUSES
-        id_forms: Mapping[str, Form] = {}
+        id_forms: Mapping[str, IdForm] = {}
         names = None
         if self.like:
-            self.responses = Responses(self.like)
+            self.forms = Forms(self.like)
             self.words = self.like.words
             run = self.like.run or STATUSES
             id_forms = self.like.ids
@@ -93,9 +93,7 @@ class World:
         self.ids = common.ids.of_world(str(name), self.grease)
         self.store, self.clock = common.open_store(str(name), self.ids)
         self.timeline_for = common.timeline_for
-        self.service: Store = self.store  # of the requests to /v1
-        if common.responses:
-            self.service = LikeStore(self.store, common.responses, self.timeline_for)
+        self.filled_list: FilledList | None = None  # cache of a profile's list
 
     def records_of(self, seed: Seed) -> Records:
         """New records of a seed, with ids of this world."""

@@ -6,7 +6,8 @@ from datetime import datetime
 from threading import Lock
 from typing import Any
 
-from store import Shown, ShownDeployment, StoreUnavailable
+from records import Deployment, Project, ProjectList
+from store import StoreUnavailable
 from web.problems import Problem
 
 from .coverage import Coverage
@@ -214,7 +215,7 @@ class Visit:
     none. It is the `Store` of the request, and notes which deployment was read, and when.
     """
 
-    deployment: ShownDeployment | None = None
+    deployment: Deployment | None = None
     time: datetime
     opened: World | None = None
 
@@ -238,15 +239,15 @@ class Visit:
         return self.deployment.status(self.time)
 
     def now(self) -> datetime:
-        self.time = self.world.service.now()
+        self.time = self.world.store.now()
         return self.time
 
-    def list_projects(self) -> Shown:
-        return self.world.service.list_projects()
+    def list_projects(self) -> ProjectList:
+        return self.world.store.list_projects()
 
-    def create_project(self, name: str, sent: str) -> Shown:
-        return self.world.service.create_project(name, sent)
+    def create_project(self, name: str, sent: str) -> Project:
+        return self.world.store.create_project(name, sent)
 
-    def get_deployment(self, deployment_id: str) -> ShownDeployment | None:
-        self.deployment = self.world.service.get_deployment(deployment_id)
+    def get_deployment(self, deployment_id: str) -> Deployment | None:
+        self.deployment = self.world.store.get_deployment(deployment_id)
         return self.deployment

@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from profiles.profile import Profile, ResponseForm
+from profiles.profile import Form, Profile
 from web.documents import path_of
 
 from .compare import Aspect, Compared
@@ -83,7 +83,7 @@ def is_said(like: Profile, compared: Compared) -> bool:
     return True
 
 
-def has_field(form: ResponseForm, compared: Compared) -> bool:
+def has_field(form: Form, compared: Compared) -> bool:
     *_, name = path_of(compared.place)
     return name.lower() in [each.lower() for each in form.headers]
 
