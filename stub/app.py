@@ -94,6 +94,8 @@ def add_steps(
     # the last of what follows first.
     if log:
         app.after_request(log)
+    if cors.is_on:
+        app.after_request(cors.expose_headers)
     app.after_request(steps.finish)
     if cors.is_on:
         app.after_request(cors.add_headers)

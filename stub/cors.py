@@ -13,7 +13,11 @@ from .routes import no_content
 
 MAX_AGE = 7200  # seconds; Chrome's own limit
 ORIGIN = re.compile(r"\*|[a-z][a-z0-9+.-]*://(?:\[[0-9a-f:.]+\]|[a-z0-9._~%-]+)(?::[0-9]{1,5})?")
-EXPOSED = "WWW-Authenticate, Retry-After, Allow, Preference-Applied, Stub-Grease"
+# The fields that any page may read (Fetch standard, CORS-safelisted response-header name).
+SAFELISTED = {
+    "cache-control", "content-language", "content-length", "content-type", "expires",
+    "last-modified", "pragma",
+}  # fmt: skip
 
 
 def check_origins(origins: Iterable[str]) -> None:
@@ -40,14 +44,18 @@ def cors_headers(origins: Collection[str], origin: str | None) -> dict[str, str]
         headers["Access-Control-Allow-Credentials"] = "true"
     elif origin is not None and "*" in origins:
         headers["Access-Control-Allow-Origin"] = "*"
-    if "Access-Control-Allow-Origin" in headers:
-        headers["Access-Control-Expose-Headers"] = EXPOSED
     return headers
 
 
 def is_named(origin: str | None, origins: Collection[str]) -> bool:
     """Whether an origin stands among the origins itself: `*` names none."""
     return origin != "*" and origin in origins
+
+
+def is_exposed(name: str) -> bool:
+    """Whether a page may read a field only if the response exposes it."""
+    lower = name.lower()
+    return lower not in SAFELISTED and not lower.startswith("access-control-")
 
 
 def explain_preflight() -> str:
@@ -88,4 +96,12 @@ class Cors:
 
     def add_headers(self, response: Response) -> Response:
         response.headers.update(cors_headers(self._origins, request.origin))
+        return response
+
+    def expose_headers(self, response: Response) -> Response:
+        """Let the page read all fields of a response that it may read."""
+        headers = response.headers
+        if "Access-Control-Allow-Origin" in headers:
+            names = [name for name in dict.fromkeys(headers.keys()) if is_exposed(name)]
+            headers.setdefault("Access-Control-Expose-Headers", ", ".join(names))
         return response

@@ -2,7 +2,9 @@
 
 import pytest
 
-from tests.conftest import make_stub
+from profiles.profile import make_profile
+from tests.conftest import control_client_of, make_stub
+from tests.services import DOCUMENTS
 
 NO_ORIGINS = (
     "localhost", "http://localhost:3000/", "", "//a", "null", "a b", "http://LOCALHOST:5173", "http://a:80",
@@ -14,3 +16,18 @@ def test_an_app_is_not_made_with_an_invalid_origin() -> None:
     for origin in NO_ORIGINS:
         with pytest.raises(ValueError, match="origin"):
             make_stub(cors_origins=[origin])
+
+
+def test_a_page_may_read_the_fields_of_a_profile_and_of_a_fault() -> None:
+    created = {"body": {"id": "{project.id}"}, "headers": {"Location": "/{project.id}"}}
+    like = make_profile({**DOCUMENTS["mild"], "create": created})
+    client = control_client_of(make_stub(cors_origins=["http://a"], like=like))
+    page = {"Origin": "http://a"}
+    fault = {"status": 429, "headers": {"X-RateLimit-Reset": "9", "Set-Cookie": ["a=1", "b=2"]}}
+    client.post("/_stub/faults", json={**fault, "operation": "listProjects"})
+    for response, names in (
+        (client.post("/v1/projects", json={"name": "shop"}, headers=page), {"Vary", "Location"}),
+        (client.get("/v1/projects", headers=page), {"Vary", "Set-Cookie", "X-RateLimit-Reset"}),
+        (client.get("/v1/projects", headers=page), {"Vary"}),
+    ):
+        assert {*response.headers["Access-Control-Expose-Headers"].split(", ")} == names
