@@ -49,7 +49,7 @@ def make_app(create_stub: NewApp, log: Log, settings: Settings, **probed: Any) -
 
     Raises `click.UsageError` for an unknown part.
     """
-    options = replace(settings.options, log=log.add, redactor=log.redactor, **probed)
+    options = replace(settings.options, log=log.add, **probed)
     try:
         app = create_stub(options)
     except ValueError as error:  # of a part in --grease

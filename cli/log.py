@@ -48,7 +48,7 @@ class Log:
     """
 
     def __init__(self, settings: Settings, *, has_command: bool) -> None:
-        self.redactor = Redactor(settings.secrets)
+        self.redactor = Redactor(settings.options.tokens)
         self.is_muted = False  # whether only the file gets what comes
         self._file = LogFile(settings.log) if settings.log else None
         self._quiet = settings.quiet
@@ -179,14 +179,13 @@ def open_private(path: str, flags: int) -> int:
 # What a JSON object has of the journal's entry of a request, by the names there.
 OF_ENTRY = ("number", "ms", "method", "path", "query", "status", "code", "reason", "operation",
             "fault", "unpromised", "violations", "grease")  # fmt: skip
-NOTHING: dict[str, Any] = dict.fromkeys(("tenant", "world", *OF_ENTRY))
+NOTHING: dict[str, Any] = dict.fromkeys(("world", *OF_ENTRY))
 
 
 def members_of(response: Response, redactor: Redactor) -> dict[str, Any]:
     """The current request and its response, with tokens masked."""
     context = vars(g._get_current_object())
-    tenant, world = world_name(context)
-    members = {**NOTHING, "tenant": redactor.text(tenant), "world": redactor.text(world)}
+    members = {**NOTHING, "world": redactor.text(world_name(context))}
     if "recorded" in context:
         document = context["recorded"].document()
         for name in OF_ENTRY:

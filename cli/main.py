@@ -12,6 +12,7 @@ from click.core import ParameterSource
 from flask import Flask
 
 import server
+from auth import DEFAULT_TOKEN
 
 from .documents import show_document
 from .github import guarded_output
@@ -79,8 +80,6 @@ def program(context: click.Context, /, **values: Any) -> int | None:
     given = [name for name in OPTIONS if source(name) is not ParameterSource.DEFAULT]
     if start.words and "port" not in given:
         values["port"] = 0
-    if values["token_file"] and "token" not in given:
-        values["token"] = ()  # the published one is not valid, then
     settings = settings_of(values)
     check_host(settings.host)
     empty = [name for name in given if values[name] in ("", ())]
@@ -127,8 +126,9 @@ def contradictions(
     """
     is_command = words and words[0].strip()
     grease = settings.options.grease
-    files = [settings.seed, settings.keep, settings.states, settings.like, settings.token_file]
+    files = [settings.seed, settings.keep, settings.states, settings.like]
     files += [settings.report, settings.log]
+    is_open = not server.address_of(settings.host).is_loopback
     paths = [os.path.realpath(file) for file in files if file]
     return {
         f"{', '.join(empty)} is empty: give a value, or leave the option out.": empty,
@@ -142,6 +142,9 @@ def contradictions(
         "--store keeps the records by itself: leave out --keep.": settings.keep and settings.store,
         "--probe begins each run anew: leave out --keep.": settings.keep and settings.probe,
         "--probe needs a POSIX system.": settings.probe and not hasattr(os, "killpg"),
+        f"{settings.host} can be reached from elsewhere, and {DEFAULT_TOKEN} is published: "
+        "give a --token of your own (with `docker run`: `-e STUB_TOKEN=a-token-of-your-own`), "
+        "or leave --host out.": is_open and DEFAULT_TOKEN in settings.options.tokens,
         f"two options name the same file: {', '.join(paths)}.": len({*paths}) < len(paths),
     }
 

@@ -18,7 +18,7 @@ import server
 import stub
 from store import MAX_PROJECTS
 from stub.failures import FAILURES
-from stub.tokens import read_token
+from stub.tokens import Tokens
 
 
 class Start(NamedTuple):
@@ -51,7 +51,6 @@ class Settings:
     allow: Sequence[str] = ()
     report: Path | None = None
     host: str = "127.0.0.1"
-    token_file: Path | None = None
     trusted_host: Sequence[str] = ()
     env: Mapping[str, str] = field(default_factory=dict)  # values with placeholders, by name
     store: str | None = None
@@ -60,17 +59,12 @@ class Settings:
 
     def environment(self, url: str, port: int) -> dict[str, str]:
         """What a command has in its environment besides ours."""
-        token = self.secrets[0]
+        token = next(iter(self.options.tokens))
         values = {"url": url, "token": token, "port": str(port)}
         environment = {"STUB_URL": url, "STUB_TOKEN": token}
         for name, text in self.env.items():
             environment[name] = PLACEHOLDER.sub(lambda found: values[found[1]], text)
         return environment
-
-    @property
-    def secrets(self) -> list[str]:
-        """The valid tokens without the names of their tenants."""
-        return [read_token(each).value for each in self.options.tokens]
 
     def reachable_url(self, port: int) -> str:
         """The URL for a client on this machine."""
@@ -168,6 +162,10 @@ def parse_outcomes(texts: Sequence[str]) -> tuple[tuple[str, str], ...]:
     if len(usual) > 1:
         raise ValueError("give one status without a pattern")
     return tuple(named + usual)
+
+
+def check_tokens(texts: Sequence[str]) -> None:
+    Tokens(texts)
 
 
 VARIABLE = re.compile(r"([^\s=]+)=(.*)", re.DOTALL)
@@ -319,17 +317,13 @@ ROWS: dict[str, dict[str, Row]] = {
     },
     "How to serve": {
         "host": option("Address to listen on."),
-        "token": several("Valid token, or NAME=TOKEN for worlds of its own"),
-        "token_file": file("File with more of them, one to a line; # begins a comment."),
+        "token": several("Valid token", check_tokens),
         "trusted_host": several("Host to serve on loopback, too", server.check_hosts),
         "store": option("Redis server for the records, such as redis://127.0.0.1:6379/0."),
         "max_projects": option(
             f"Maximum number of projects; with --store {MAX_STORED} is the default and the limit.",
             Integer(1),
             show_default=str(MAX_PROJECTS),
-        ),
-        "world_idle": option(
-            "Seconds unused, after which a world makes room for another.", SECONDS
         ),
         "journal_bytes": option("Memory for the journals of all worlds.", Integer(1)),
         "threads": option("Number of requests that run at once.", Integer(1, 1000)),

@@ -14,11 +14,10 @@ import stub
 from auth import DEFAULT_TOKEN
 from profiles.profile import lacking
 from stub.redaction import SHORT
-from stub.tokens import is_empty
 
 from .apps import Served, make_app
 from .command import COULD_NOT_RUN, NOT_FOUND, Command
-from .files import kept_state, warnings_of_mode, with_files
+from .files import kept_state, with_files
 from .github import add_to_summary, annotate
 from .log import Log
 from .options import Settings, Start
@@ -101,7 +100,8 @@ def begin(parts: Parts, port: int, stop: Callable[[], None]) -> None:
     else:
         with suppress(OSError):  # stdout may be closed
             print(f"listening on {url}", flush=True)
-        token = DEFAULT_TOKEN if settings.secrets == [DEFAULT_TOKEN] else "TOKEN"  # never a secret
+        is_published = [*settings.options.tokens] == [DEFAULT_TOKEN]
+        token = DEFAULT_TOKEN if is_published else "TOKEN"  # never a secret
         say(f'try: curl -H "Authorization: Bearer {token}" {url}/v1/projects\n')
         say(f"open {url}/\n")
     for line in notes(settings, port):
@@ -125,7 +125,11 @@ def notes(settings: Settings, port: int) -> Iterator[str]:
     options = settings.options
     for address in server.addresses_for_others(settings.host):
         yield f"for other machines: http://{server.in_brackets(address)}:{port}"
-    yield from token_warnings(settings)
+    if any(len(token) < SHORT for token in options.tokens):
+        yield (
+            f"warning: a token of less than {SHORT} characters is masked in the log and in the "
+            "journal only where it is a whole word"
+        )
     if settings.keep and settings.keep.exists():
         yield f"the records are those of {settings.keep}"
     if options.grease:
@@ -140,17 +144,6 @@ def notes(settings: Settings, port: int) -> Iterator[str]:
         if lacks:
             line += f"; as the contract says, since it lacks them: {', '.join(lacks)}"
         yield line
-
-
-def token_warnings(settings: Settings) -> Iterator[str]:
-    if any(len(token) < SHORT for token in settings.secrets):
-        yield (
-            f"warning: a token of less than {SHORT} characters is masked in the log and in the "
-            "journal only where it is a whole word"
-        )
-    yield from warnings_of_mode(settings.token_file)
-    if any(map(is_empty, settings.options.tokens)):
-        yield "warning: a token ends with its only `=`: if it is to be a name, its token is missing"
 
 
 # The end

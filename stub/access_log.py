@@ -12,7 +12,7 @@ from web.routing import raw_target
 from .entry import MAX_REASON, REJECTED, STARTED, Recorded
 from .paths import is_control_path
 from .redaction import Redactor, cut, printable
-from .tokens import WorldName
+from .tokens import MAIN
 
 MAX_TARGET = 2048  # bytes that are shown
 
@@ -21,10 +21,10 @@ def milliseconds_since(started: float) -> float:
     return (time.perf_counter() - started) * 1000
 
 
-def world_name(context: Mapping[str, Any]) -> WorldName:
+def world_name(context: Mapping[str, Any]) -> str:
     """The world that a request is for, or the one that it meant."""
     visit = context.get("store")
-    return visit.name if visit else WorldName()
+    return visit.name if visit else MAIN
 
 
 def line_of(response: Response, redactor: Redactor) -> str:

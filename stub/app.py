@@ -26,7 +26,7 @@ from .routes import VIEWS, not_found, unknown_project
 from .rules import add_routes
 from .steps import Steps, with_start
 from .store import UnknownProject
-from .tokens import hint_of
+from .tokens import explain_token
 from .world import Common
 from .worlds import Visit, Worlds
 
@@ -104,8 +104,8 @@ def add_steps(
 def explain_rejection(worlds: Worlds, rejection: Unauthorized) -> ResponseReturnValue:
     """Note the world that a rejected request meant, and say what the stub knows of the mistake."""
     header = request.environ.get("HTTP_AUTHORIZATION", "")
-    g.store = Visit(worlds.tokens.intended_world(header), worlds, is_accepted=False)
-    rejection.description = f"{rejection.description}{hint_of(header)}{explain_preflight()}"
+    g.store = Visit(worlds.tokens.find_intended_world(header), worlds, is_accepted=False)
+    rejection.description = f"{rejection.description}{explain_token(header)}{explain_preflight()}"
     return respond(rejection)
 
 

@@ -1,6 +1,6 @@
 """The coverage: the responses of the contract that were met, and what nobody promised."""
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from math import inf
 from threading import Lock
@@ -13,7 +13,6 @@ from .entry import Recorded
 from .findings import Finding, FirstRequest, finding_of
 from .grease.axes import AXES
 from .paths import shown_path
-from .tokens import WorldName
 
 OTHERS = "others"
 FINDINGS = ("violations", "unpromised", "rejected")  # kinds; `rejected` are operations and statuses
@@ -23,7 +22,7 @@ WITH_FIRST = (*FINDINGS, "grease")  # kinds whose first request is kept
 class Coverage:
     """The coverage of a world, or of a whole run. All counts are exact.
 
-    `most` is how many of a kind have a count of their own for each tenant.
+    `most` is how many of a kind have a count of their own.
     """
 
     def __init__(self, contract: Contract, most: int) -> None:
@@ -45,15 +44,11 @@ class Coverage:
         # Also of each axis of grease, and all worlds in which that varied a response.
         self._first: dict[tuple[str, str], FirstRequest] = {}
         self._since: dict[tuple[str, str], float] = {}  # when each of these began
-        # How many more of a kind each tenant may be the first to show, and has shown.
-        self._room = {kind: most - len(each) for kind, each in self._counts.items()}
-        self._used: Counter[tuple[str, str]] = Counter()
+        self._most = most
         self._varied: defaultdict[str, dict[str, float]] = defaultdict(dict)
 
-    def count(
-        self, world: WorldName, recorded: Recorded, counted: Sequence[tuple[str, str]]
-    ) -> None:
-        """Count a request of a world, whose name is masked. Worlds are counted in any order."""
+    def count(self, recorded: Recorded, counted: Sequence[tuple[str, str]]) -> None:
+        """Count a request of a world. Worlds are counted in any order."""
         entry = recorded.entry
         started = entry.started
         with self._lock:
@@ -62,26 +57,15 @@ class Coverage:
             for kind, what in counted:
                 counts = self._counts[kind]
                 if what not in counts:
-                    what = self._new(kind, entry.redactor.text(what), world)
-                counts[what] += 1
+                    what = entry.redactor.text(what)
+                    if what not in counts and len(counts) >= self._most:
+                        what = OTHERS
+                counts[what] = counts.get(what, 0) + 1
                 if kind in WITH_FIRST and started < self._since.get((kind, what), inf):
                     self._since[kind, what] = started
                     self._first[kind, what] = recorded.first()
                 if kind == "grease":
                     self._varied[what].setdefault(recorded.world, started)
-
-    def _new(self, kind: str, what: str, world: WorldName) -> str:
-        """What a text is counted as that is new: it has a count of its own if the tenant of a world
-        may be the first to show one more of a kind.
-        """
-        counts = self._counts[kind]
-        if what not in counts:
-            shown = (kind, world.tenant)
-            self._used[shown] += 1
-            if self._used[shown] > self._room[kind]:
-                what = OTHERS
-        counts.setdefault(what, 0)
-        return what
 
     def document(self, *, worlds: bool = False) -> dict[str, Any]:
         """The wire form; `met` of `of` pairs of operation and declared status occurred.

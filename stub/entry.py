@@ -11,7 +11,7 @@ from .contract import object_in
 from .faults import Fault
 from .findings import FirstRequest, request_name
 from .paths import shown_path
-from .redaction import Redactor, Tokens, cut, printable
+from .redaction import Redactor, cut, printable
 
 STARTED = "stub.started"  # in the environ: when a request began, by `time.perf_counter()`
 REJECTED = (400, 415, 422)
@@ -63,7 +63,6 @@ class Entry(NamedTuple):
     """
 
     redactor: Redactor
-    tokens: Tokens  # those of its time, which stay masked as long as the entry is there
     size: int
     started: float  # by `time.perf_counter()`
     time: datetime

@@ -12,7 +12,6 @@ from store import PACE
 
 from .failures import Failures
 from .journal import MAX_ENTRIES
-from .redaction import Redactor
 from .seed import NOTHING, Seed
 from .store import SharedStores
 
@@ -21,9 +20,9 @@ from .store import SharedStores
 class Options:
     """The options of a stub; times are in seconds.
 
-    A token is a b64token (RFC 6750 §2.1), or `NAME=TOKEN` for the worlds of the tenant of that name
-    alone. `outcomes` are the last statuses of deployments by a shell pattern of the name of their
-    project. `stores` are those that several programs share; by default each world is in memory.
+    A token is a b64token (RFC 6750 §2.1). `outcomes` are the last statuses of deployments by a
+    shell pattern of the name of their project. `stores` are those that several programs share; by
+    default each world is in memory.
     """
 
     tokens: Collection[str] = (DEFAULT_TOKEN,)
@@ -42,14 +41,12 @@ class Options:
     delay: float = 0.0  # of each response
     journal_bytes: int = 64 * 1024 * 1024  # of memory, for the entries of all worlds
     max_entries: int = MAX_ENTRIES  # of the journal of a world
-    max_worlds: int = 1000  # of a tenant, beside its main one
+    max_worlds: int = 1000  # beside the main one
     max_faults: int = 1000  # that wait in a world; as many unused ones are reported
-    max_kinds: int = 1000  # of what the requests of a tenant may be the first to show
+    max_kinds: int = 1000  # of finding that are counted apart; the rest are `others`
     max_seed_bytes: int = 64 * 1024 * 1024
-    world_idle: float = 3600.0  # unused, after which a world may make room
     like: Profile | None = None  # of a service
     announces_grease: bool = True  # whether a varied response has the header `Stub-Grease`
     failures: Failures | None = None  # those of a run of `--probe failures`
     stores: SharedStores | None = None
     log: Callable[[Response], Response] | None = None  # the last step of a request
-    redactor: Redactor | None = None  # masks more than the tokens, such as previous ones

@@ -11,7 +11,6 @@ from web.problems import FieldError, Problem, respond
 
 from .failures import Attempt, Failures
 from .faults import Fault, Faults
-from .tokens import WorldName
 
 REQUESTED = "This response was requested with `Prefer` or `/_stub/faults`."
 # `code=` among the preferences of RFC 7240 §2, and the quoted values of others.
@@ -33,7 +32,7 @@ def decide(
     faults: Faults,
     contract: Contract,
     failures: Failures | None,
-    world: WorldName,
+    world: str,
 ) -> Outcome:
     """The outcome of a request to `/v1`. A fault that matches it is used up.
 
@@ -45,7 +44,7 @@ def decide(
     status = fault.status if fault else preferred_status(request)
     attempt = None
     if failures and operation:
-        attempt = failures.arrive(request, operation.id, str(world))
+        attempt = failures.arrive(request, operation.id, world)
         if not fault and status is None:
             fault = failures.take(attempt)
             status = fault.status if fault else None

@@ -12,7 +12,6 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable
 from string import hexdigits
 from urllib.parse import unquote_plus
-from weakref import ref
 
 MASK = "***"
 SHORT = 8  # characters; a token of less is short
@@ -28,36 +27,12 @@ SECRET_NAME = re.compile(
     re.IGNORECASE,
 )
 
-Tokens = frozenset[str]
-
 
 class Redactor:
-    """Masks the valid `tokens` of an app, and other secrets by their place.
-
-    An entry of the journal keeps the set of tokens that are valid at its time. They are masked as
-    long as an entry keeps them.
-    """
+    """Masks the valid tokens of an app, and other secrets by their place."""
 
     def __init__(self, tokens: Iterable[str] = ()) -> None:
-        self.tokens = self._previous = Tokens(tokens)
-        self._kept: list[ref[Tokens]] = []  # previous sets
-        self._pattern = Pattern(self.tokens)
-
-    def replace(self, tokens: Iterable[str]) -> None:
-        """Make these the valid tokens. What no entry keeps of the earlier ones is forgotten, but
-        for the previous set, of which a current request may become an entry.
-        """
-        new = Tokens(tokens)
-        if new == self.tokens:
-            return
-        self._previous = self.tokens
-        self._kept = [each for each in self._kept if each() is not None]
-        self._kept.append(ref(self._previous))
-        known = set(new)
-        for each in self._kept:
-            known.update(each() or ())
-        self.tokens = new
-        self._pattern = Pattern(known)  # in one step, since other threads read it
+        self._pattern = Pattern(tokens)
 
     def text(self, text: str) -> str:
         """The text with each valid token masked."""

@@ -1,7 +1,6 @@
 """The control routes: everything under `/_stub`."""
 
 import json
-import re
 from typing import Any, cast
 
 from flask import Response, current_app, g, request
@@ -26,10 +25,10 @@ from .pact import find_state, read_change
 from .paths import is_control_path
 from .seed import SEED_DEPTH, id_to_text, make_seed, write_seed
 from .store import UnknownProject
-from .tokens import WorldName
+from .tokens import MAIN
 from .verdict import judge_world
 from .world import Common, World
-from .worlds import TooManyWorlds, Visit, Worlds
+from .worlds import Visit, Worlds
 
 
 def all_worlds() -> Worlds:
@@ -86,15 +85,6 @@ def reset() -> Response:
         _, document = read_json(common().options.max_seed_bytes, SEED_DEPTH)
         seed = make_seed(document, common().like)
     all_worlds().reset(g.store.name, seed)
-    return no_content()
-
-
-def free_worlds() -> Response:
-    query = re.fullmatch(rb"idle=([0-9]{1,9})", request.query_string)
-    if query is None:
-        detail = "Send `?idle=SECONDS`, with 1 to 9 digits."
-        raise Problem(400, "unknown_query", detail)
-    all_worlds().free(g.store.name.tenant, int(query[1]))
     return no_content()
 
 
@@ -163,8 +153,8 @@ def change_state() -> ResponseReturnValue:
     try:
         change = find_state(common(), state, params)
         return json_response(change(open_world()))
-    except (StoreFull, TooManyWorlds):  # no 5xx, which the verifier would repeat for two minutes
-        reason = "needs more records or worlds than there is room for"
+    except StoreFull:  # no 5xx, which the verifier would repeat for two minutes
+        reason = "needs more records than there is room for"
         raise InvalidBody([FieldError("", reason)]) from None
 
 
@@ -176,12 +166,12 @@ def health() -> ResponseReturnValue:
 
 
 def ready() -> ResponseReturnValue:
-    all_worlds().open(WorldName()).clock.change()  # which a store on a server writes
+    all_worlds().open(MAIN).clock.change()  # which a store on a server writes
     return json_response({"status": "ok"})
 
 
 def list_worlds() -> ResponseReturnValue:
-    return json_response(all_worlds().document(g.store.name.tenant))
+    return json_response(all_worlds().document())
 
 
 def show_clock() -> ResponseReturnValue:
@@ -245,7 +235,6 @@ VIEWS: dict[str, rules.View] = {
     "getGrease": show_grease,
     "switchGrease": switch_grease,
     "listWorlds": list_worlds,
-    "freeWorlds": free_worlds,
     "listRequests": list_requests,
     "clearRequests": clear_requests,
     "getCoverage": show_coverage,

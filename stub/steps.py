@@ -107,7 +107,7 @@ class Steps:
                 return response
             outcome = Outcome(self.common.contract.operation(received))  # of a rejected request
         visit: Visit = context["store"]
-        world = visit.opened or self.worlds.intended(visit.name)
+        world = visit.world
         applied = self._apply(response, received, world, outcome, context)
         entry = self._describe(received, response, world, outcome, applied, context)
         recorded = Recorded(world.name, world.journal.append(entry), entry)
@@ -210,7 +210,6 @@ class Steps:
         started = environ[STARTED]
         return Entry(
             redactor,
-            redactor.tokens,
             ENTRY_SIZE + len(texts) + min(len(body), MAX_KEPT) + len(sent),
             started,
             now,

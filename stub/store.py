@@ -104,9 +104,6 @@ class NewStore(Protocol):
 class SharedStores(Protocol):
     """What the stub needs of the stores that several programs share."""
 
-    least_idle: float
-    """Seconds: a world that was used more recently is one that is used."""
-
     def open(
         self,
         world: str,
@@ -120,13 +117,8 @@ class SharedStores(Protocol):
         A world that is not there begins with this clock and these records.
         """
 
-    def worlds(self, prefix: str) -> dict[str, int]:
-        """The number of projects of each world with records, by the full names of a tenant."""
-
-    def free(self, world: str, idle: float) -> None:
-        """Remove the records of a world, unless a program has used them in so many seconds, or in
-        `least_idle`.
-        """
+    def worlds(self) -> dict[str, int]:
+        """The number of projects of each world with records, by its name."""
 
 
 class WorldStore(MemoryStore):

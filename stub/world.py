@@ -25,7 +25,6 @@ from .rejections import Rejections
 from .seed import Seed
 from .store import NewStore, Records, StubStore, WorldStore
 from .timelines import timelines_of
-from .tokens import WorldName, read_token
 
 
 class Common:
@@ -34,8 +33,7 @@ class Common:
     def __init__(self, options: Options, contract: bytes, clock: Clock, new_id: NewId) -> None:
         self.options = options
         self.clock = clock
-        self.redactor = options.redactor or Redactor()
-        self.redactor.replace([read_token(each).value for each in options.tokens])
+        self.redactor = Redactor(options.tokens)
         self.like = options.like
         self.forms: Forms | None = None
         self.words: tuple[str, ...] = ()
@@ -78,11 +76,8 @@ class Common:
 class World:
     """A world between two resets. A request stays in the one that it entered."""
 
-    def __init__(self, name: WorldName, common: Common, memory: JournalMemory) -> None:
-        masked = map(common.redactor.text, name)  # as a name may be a token
-        self.shown = WorldName(*masked)
-        self.name = str(self.shown)  # of which the text is needed at each request
-        self.used_at = common.clock()
+    def __init__(self, name: str, common: Common, memory: JournalMemory) -> None:
+        self.name = common.redactor.text(name)  # which may be a token
         options = common.options
         self.instance = uuid4().hex  # of no other world, also after the program was started anew
         self._coverage = Coverage(common.contract, options.max_kinds)
@@ -90,8 +85,8 @@ class World:
         self.journal = Journal(memory, self._count, options.max_entries)
         self.faults = Faults(options.max_faults)
         self.grease = Switch(common.grease)
-        self.ids = common.ids.of_world(str(name), self.grease)
-        self.store, self.clock = common.open_store(str(name), self.ids)
+        self.ids = common.ids.of_world(name, self.grease)
+        self.store, self.clock = common.open_store(name, self.ids)
         self.timeline_for = common.timeline_for
         self.filled_list: FilledList | None = None  # cache of a profile's list
 
@@ -113,7 +108,7 @@ class World:
         recorded = Recorded(self.name, number, entry)
         counted = tuple(entry.counted())
         for coverage in self._coverages:
-            coverage.count(self.shown, recorded, counted)
+            coverage.count(recorded, counted)
 
     def recorded(self) -> tuple[int, int, dict[str, Any]]:
         """The number of the oldest entry, the highest number, and the coverage of these."""

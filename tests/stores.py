@@ -48,8 +48,6 @@ def make_shared(
 class StoresOf:
     """Stores in memory of one class, where the stub takes shared ones."""
 
-    least_idle = 0.0
-
     def __init__(self, kind: type[WorldStore]) -> None:
         self._kind = kind
 
@@ -58,11 +56,8 @@ class StoresOf:
     ) -> tuple[WorldStore, WorldClock]:
         return self._kind(clock, ids, records=records, **DEFAULTS), clock
 
-    def worlds(self, prefix: str) -> dict[str, int]:
+    def worlds(self) -> dict[str, int]:
         return {}
-
-    def free(self, world: str, idle: float) -> None:
-        pass
 
 
 def project_and_deployment(number: int) -> tuple[Project, Deployment]:

@@ -49,7 +49,7 @@ def test_the_service_alone_has_neither_worlds_nor_control_routes() -> None:
     for path in ("/_stub/health", "/llms.txt"):
         assert_problem(anonymous.get(path), 401, "token_missing")
         assert_problem(client.get(path), 404, "not_found")
-    for token in ("dev-token.job", "team=dev-token"):
+    for token in ("dev-token.job", "dev-token="):
         response = client.get("/v1/projects", headers={"Authorization": f"Bearer {token}"})
         assert_problem(response, 401, "token_invalid")
 

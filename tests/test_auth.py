@@ -29,23 +29,13 @@ def test_without_a_token_every_path_is_401_and_few_are_open_to_reading(
 
 
 # Tokens that are invalid or contradict each other, and the reason.
-INVALID: list[tuple[list[str], str]] = [
-    ([], "token"),
+INVALID = [
     (["a", "ä"], "a token is made of"),
     (["a\n"], "a token is made of"),
-    ([f"{65 * 'a'}=secret"], "in front of it"),
-    (["a=secret", "b="], "no token behind"),
-    (["a=secret", "b=secret"], "the same token: a and b"),
-    (["a=secret", "secret"], "the same token: a and one without a name"),
-    (["secret=other", "secret"], "a name is a token"),
-    (["secret.b-1", "x", "b=secret"], "a world of another"),
+    (["team=secret"], "a token is made of"),
+    (["secret.b-1", "x", "secret"], "a world of another"),
 ]
-# Tokens that only look so, and the value that each has in a request.
-VALID: list[dict[str, str]] = [
-    {"dG9rZW4=": "dG9rZW4=", "c2VjcmV0cw==": "c2VjcmV0cw=="},  # their own `=`
-    {"a=secret": "secret", f"{64 * 'a'}=other": "other"},
-    {"a": "a", "a.b/c": "a.b/c", "a.": "a.", "ab": "ab"},
-]
+VALID = [["dG9rZW4=", "c2VjcmV0cw=="], ["a", "a.b/c", "a.", "ab"]]
 
 
 def test_tokens_that_are_invalid_or_contradict_each_other_make_no_app() -> None:
@@ -53,8 +43,8 @@ def test_tokens_that_are_invalid_or_contradict_each_other_make_no_app() -> None:
         with pytest.raises(ValueError, match=reason) as raised:
             make_stub(tokens=tokens)
         assert "secret" not in str(raised.value)
-    for values in VALID:
-        app = make_stub(tokens=[*values, *values])
-        for value in values.values():
-            assert client_of(app, f"Bearer {value}").get("/v1/projects").status_code == 200
+    for tokens in VALID:
+        app = make_stub(tokens=[*tokens, *tokens])
+        for token in tokens:
+            assert client_of(app, f"Bearer {token}").get("/v1/projects").status_code == 200
         assert_problem(client_of(app).get("/v1/projects"), 401, "token_invalid")

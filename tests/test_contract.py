@@ -21,7 +21,6 @@ NOT_RECORDED = {
     "headers_too_large",
     "internal_error",
     "store_unavailable",
-    "too_many_worlds",
 }
 
 

@@ -151,7 +151,6 @@ class Recorder:
         sent = exchange.content[:MAX_KEPT]
         return Entry(
             redactor=self._redactor,
-            tokens=self._redactor.tokens,
             size=ENTRY_SIZE + len(received) + len(sent),
             started=started,
             time=datetime.fromtimestamp(exchange.sent_at, UTC),

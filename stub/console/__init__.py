@@ -89,8 +89,7 @@ def view(world: World, common: Common) -> dict[str, Any]:
     if not grease.parts:
         grease = Grease(dict.fromkeys(TIER_1, ()), grease.seed)
     return {
-        "tenant": world.shown.tenant,
-        "world": world.shown.world,
+        "world": world.name,
         "instance": world.instance,
         "clock": {
             "now": timestamp(now),

@@ -31,7 +31,7 @@ export function Coverage() {
       ${found("unpromised", unpromised)}${found("violation", violations)}
     </ul>
     ${!met && html`<${Empty} text="No response is met yet. Let your client send requests, or ask for one:"
-      command=${commandOf("/v1/projects", '-H "Prefer: code=507"')} />`}
+      command=${commandOf("/v1/projects", '-H "Prefer: code=503"')} />`}
   </div>`;
 }
 

@@ -69,7 +69,7 @@ export function Header() {
     <svg class="logo" viewBox="0 0 32 32" aria-hidden="true"><rect width="32" height="32" rx="8"></rect><path d="M9 21l7-11 7 11z"></path></svg>
     <div class="title">
       <h1>Project and Deployment Service</h1>
-      <p>Stub at <code>${location.origin}</code>${view?.tenant && html`, tenant <code>${view.tenant}</code>`}${like && html`, like <code>${like.file}</code>, observed ${like.observed_at}`}</p>
+      <p>Stub at <code>${location.origin}</code>${like && html`, like <code>${like.file}</code>, observed ${like.observed_at}`}</p>
     </div>
     <button id="fold" type="button" aria-controls="connection" aria-expanded=${String(isOpen)} onClick=${() => unfold(!isOpen)}>
       World <b>${session.world || "main"}</b> ${isOpen ? "▴" : "▾"}</button>

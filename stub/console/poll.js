@@ -31,8 +31,6 @@ export async function poll() {
     if (mine !== controller) return;
     if (response.ok) take(found);
     else if (response.status === 401) reject("token", "The token is rejected.", TYPE_A_TOKEN, found.text);
-    else if (found.code === "too_many_worlds")
-      reject("world", "There is no room for another world.", "Type the name of one that there is, and press Connect.", found.text);
     else lose("The server reports an error.", found.text);
   } catch {
     if (mine === controller) lose("The server is gone.", "Trying again.");

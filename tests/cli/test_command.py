@@ -31,7 +31,7 @@ SHOWS = "import json, os, sys; print(json.dumps([sys.argv[1:], dict(os.environ)]
 
 def test_the_command_has_its_words_and_its_variables(capfd: Capture) -> None:
     env = {
-        "STUB_TOKEN": "team=one-token two",
+        "STUB_TOKEN": "one-token two",
         "STUB_URL": "http://elsewhere",
         "STUB_ENV": "FROM_LIST={port}\nTWICE=1\nTWICE=2 {token}.job",
         "OTHER": "kept",

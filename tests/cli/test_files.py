@@ -49,7 +49,6 @@ def test_a_state_may_have_as_many_levels_as_a_project(file: Path) -> None:
 # In a folder with a named pipe and a link to it.
 UNUSABLE = [
     ("--seed", "", "Is a directory"),
-    ("--token-file", "no", "No such file or directory"),
     ("--log", "", "Is a directory"),
     ("--log", "fifo", "neither a regular file nor a pipe of a shell"),
     ("--log", "/dev/stdout", "the output of this program"),
@@ -130,7 +129,7 @@ def create(url: str, name: str, token: str = "dev-token") -> Any:
 def test_the_records_of_the_main_world_go_on(file: Path) -> None:
     seed = file.with_name("seed.json")
     seed.write_text(SEED)
-    options = ("--seed", str(seed), "--keep", str(file), "--token", "team=a", "--token", "b")
+    options = ("--seed", str(seed), "--keep", str(file), "--token", "a", "--token", "b")
     paths: list[str] = []
 
     def read(url: str) -> bytes:
@@ -172,41 +171,3 @@ def test_a_full_disk_leaves_the_previous_file(file: Path) -> None:
         done = run("--keep", str(file))
     assert (done.status, f"error: {file}: File too large.\n" in done.stderr) == (2, True)
     assert [each.read_text() for each in file.parent.iterdir()] == [SEED]
-
-
-# --token-file
-
-
-def test_the_tokens_of_a_file_are_valid_beside_those_that_are_given(file: Path) -> None:
-    file.write_text("\ufeff# of two teams\n\nteam-a=secret-a # until May\r\n  secret-b  \n")
-    file.chmod(0o600)
-
-    def ask(url: str) -> list[int]:
-        tokens = ("secret-a", "secret-a.job", "secret-b", "secret-c", "dev-token")
-        return [call(url, "/v1/projects", token=token).status_code for token in tokens]
-
-    done = run("--token-file", str(file), during=ask)
-    assert done.result == [200, 200, 200, 401, 401]
-    assert "secret" not in done.stderr
-    assert "team-a/job #1 GET /v1/projects 200" in done.stderr
-    assert "warning" not in done.stderr
-    file.chmod(0o604)
-    env = {"STUB_TOKEN": "team-c=secret-c", "STUB_TOKEN_FILE": str(file)}
-    done = run(during=ask, env=env)
-    assert done.result == [200, 200, 200, 200, 401]
-    assert f"every user of this machine can read {file}: give it mode 0400\n" in done.stderr
-
-
-INVALID_TOKENS = [
-    ("# none\n", "no line has a token"),
-    ("good\nto ken\na.b=hidden", "line 3: a token is made of one or more of A-Z"),
-    ("team-a=given", "the same token: one without a name and team-a; the tokens of the file and"),
-]
-
-
-def test_the_invalid_lines_of_a_file_are_shown_without_their_text(file: Path) -> None:
-    for text, reason in INVALID_TOKENS:
-        file.write_text(text)
-        shown = not_started("--token-file", str(file), env={"STUB_TOKEN": "given"})
-        assert reason in shown
-        assert "hidden" not in shown

@@ -108,18 +108,18 @@ def test_a_file_of_jsonl_has_an_object_for_each_request_with_the_names_of_the_jo
             client.send(get("/v1/projects?a=s3cret-token", "Host: stub.example"))
             client.assert_rejected(400, "host_not_allowed")
 
-    run("--quiet", "--token", "team=s3cret-token", "--log", str(file), during=ask)
+    run("--quiet", "--token", "s3cret-token", "--log", str(file), during=ask)
     text = file.read_text("utf-8")
     assert "s3cret" not in text
     first, fault, clock, second, read, rejected = map(json.loads, text.splitlines())
     for line, entry in zip((first, second), journal, strict=True):
         assert re.fullmatch(r"\d{4}-\d\d-\d\dT[0-9:.]{12}Z", line["time"])
-        assert (line["tenant"], line["world"]) == ("team", "job")
+        assert line["world"] == "job"
         shared = line.keys() & entry.keys() - {"time"}
         assert {"number", "status", "code", "reason", "path", "query", "fault"} <= shared
         assert {name: line[name] for name in shared} == {name: entry[name] for name in shared}
     assert (fault["number"], fault["path"], fault["status"]) == (None, "/_stub/faults", 201)
-    assert (read["method"], read["tenant"], read["world"]) == ("GET", "team", "job")
+    assert (read["method"], read["world"]) == ("GET", "job")
     assert (clock["code"], clock["reason"][:9]) == ("invalid_body", "/advance ")
     assert (rejected["status"], rejected["code"]) == (400, "host_not_allowed")
     assert fault["ms"] > 0

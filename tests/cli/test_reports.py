@@ -95,7 +95,7 @@ def test_github_shows_each_finding_and_the_table(tmp_path: Path) -> None:
     assert "## [stop-commands]q" in done.stderr
     assert "##[" not in done.stderr
     text = summary.read_text("utf-8")
-    assert text.startswith("before\n### deployment-stub\n\n```text\ncoverage: 1 of 28 responses")
+    assert text.startswith("before\n### deployment-stub\n\n```text\ncoverage: 1 of 26 responses")
     assert finding.replace("## [", "##[") in text  # which no runner reads
     env["GITHUB_STEP_SUMMARY"] = str(tmp_path)
     assert "warning: GITHUB_STEP_SUMMARY: Is a directory\n" in run(during=ask, env=env).stderr

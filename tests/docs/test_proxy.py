@@ -1,4 +1,4 @@
-"""docs/https.md and docs/scale.md are true: nginx before the stub, programs, a browser, teams."""
+"""docs/https.md and docs/scale.md are true: nginx before the stub, programs, a browser."""
 
 import json
 import os
@@ -17,7 +17,6 @@ import pytest
 from tests.conftest import SAMPLE_SEED, make_stub, needs
 from tests.docs.documents import FILES, TEXTS, blocks_like, execute, lines_of
 from tests.live import running, serving
-from tests.program import run
 from tests.wire import call
 
 pytestmark = pytest.mark.process
@@ -164,31 +163,3 @@ def test_each_world_has_one_process_of_several(tmp_path: Path) -> None:
     counts = [len(response.json["worlds"]) - 1 for response in listed]  # without the main one
     assert sum(counts) == 60
     assert max(counts) <= 30
-
-
-def test_two_teams_share_a_program_and_move_a_world_as_the_page_says(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """All commands of the page, in order."""
-    needs("curl", "openssl")
-    monkeypatch.chdir(tmp_path)
-    make_tokens, start, *others = lines_of("docs/scale.md")
-    assert execute(["sh", "-c", make_tokens], tmp_path).returncode == 0
-    tokens = tmp_path / "tokens"
-    assert tokens.stat().st_mode & 0o077 == 0
-    checkout, search = re.findall("=(.+)$", tokens.read_text("utf-8"), re.MULTILINE)
-
-    def use(url: str) -> None:
-        call(url, "/v1/projects", token=f"{search}.job-1", body=b'{"name": "a"}')
-        script = "\n".join(["set -e", *others]).replace("http://127.0.0.1:8080", url)
-        done = execute(["sh", "-c", script], tmp_path, OLD_TOKEN=search)
-        assert done.returncode == 0, done.stderr
-        listed, _, _ = done.stdout.partition("\n")
-        assert len(json.loads(listed)["projects"]) == 3
-        moved = call(url, "/v1/projects", token=f"{checkout}.job-1").json
-        assert len(moved["projects"]) == 4
-
-    run("--port", "0", *start.split()[2:], during=use)
-    lines = (tmp_path / "requests.jsonl").read_text("utf-8").splitlines()
-    shown = [(each["tenant"], each["world"]) for each in map(json.loads, lines[:2])]
-    assert shown == [("search", "job-1"), ("checkout", "job-1")]

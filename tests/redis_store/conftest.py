@@ -10,7 +10,7 @@ from redis_store import RedisStores
 from tests.conftest import SAMPLE_SEED, Clock, control_client_of, make_stub
 from tests.redis_server import RedisServer
 
-JOB = "project-stub:team-a/job"
+JOB = "project-stub:job"
 """The key of the world of the clients."""
 
 
@@ -23,19 +23,19 @@ def redis(shared_redis: RedisServer) -> RedisServer:
 
 @pytest.fixture
 def programs(redis: RedisServer, clock: Clock) -> list[Flask]:
-    """Two programs with one store and tenants; the second has it by a socket."""
-    options: dict[str, Any] = {"tokens": ["team-a=one", "team-b=two", "plain"], "clock": clock}
+    """Two programs with one store; the second has it by a socket."""
+    options: dict[str, Any] = {"clock": clock, "seed": SAMPLE_SEED}
     urls = (redis.url, f"unix://{redis.socket}")
-    return [make_stub(**options, seed=SAMPLE_SEED, stores=RedisStores(url)) for url in urls]
+    return [make_stub(**options, stores=RedisStores(url)) for url in urls]
 
 
 @pytest.fixture
 def one(programs: list[Flask]) -> FlaskClient:
-    """A client of the first program, in a named world of a tenant."""
-    return control_client_of(programs[0], "one.job")
+    """A client of the first program, in a named world."""
+    return control_client_of(programs[0], "dev-token.job")
 
 
 @pytest.fixture
 def other(programs: list[Flask]) -> FlaskClient:
     """A client of the second program, in the same world."""
-    return control_client_of(programs[1], "one.job")
+    return control_client_of(programs[1], "dev-token.job")

@@ -12,7 +12,6 @@ from redis_store import RedisStores
 from store import NameTaken, StoreUnavailable, random_id, utc_now
 from tests.conftest import (
     SAMPLE_NAMES,
-    SAMPLE_SEED,
     START,
     Clock,
     control_client_of,
@@ -20,7 +19,6 @@ from tests.conftest import (
     make_stub,
     names,
 )
-from tests.contract import assert_problem
 from tests.redis_server import RedisServer
 from tests.redis_store.conftest import JOB
 from tests.stores import FAILED, make_shared
@@ -47,8 +45,8 @@ def test_the_records_and_the_clock_are_those_of_the_other_program(
     assert not redis.client.exists(JOB)
     assert other.get("/_stub/clock").json["tick"] == 0
     assert names(other) == SAMPLE_NAMES
-    third = make_stub(tokens=["team-a=one"], freeze=START, stores=RedisStores(redis.url))
-    shown = control_client_of(third, "one.job").get("/_stub/clock").json
+    third = make_stub(freeze=START, stores=RedisStores(redis.url))
+    shown = control_client_of(third, "dev-token.job").get("/_stub/clock").json
     assert shown["frozen"]  # a clock that nobody has turned is the program's own
 
 
@@ -90,16 +88,16 @@ USES: list[tuple[str, str, Any]] = [
 ]
 
 
-def test_each_use_keeps_a_named_world_for_a_day_and_a_main_one_for_ever(
+def test_each_use_keeps_a_named_world_for_a_day_and_the_main_one_for_ever(
     one: FlaskClient, other: FlaskClient, redis: RedisServer
 ) -> None:
-    main = control_client_of(one.application, "one")
+    main = control_client_of(one.application)
     for method, path, document in USES:
         assert one.open(path, method=method, json=document).status_code < 300
         assert redis.client.ttl(JOB) > DAY - 10
         redis.client.expire(JOB, 100)
         assert main.open(path, method=method, json=document).status_code < 300
-        assert redis.client.ttl("project-stub:team-a/") == -1
+        assert redis.client.ttl("project-stub:") == -1
     redis.client.expire(JOB, DAY - 30)
     assert names(other) == ["again"]
     assert redis.client.ttl(JOB) <= DAY - 30  # a read renews it once a minute
@@ -107,34 +105,18 @@ def test_each_use_keeps_a_named_world_for_a_day_and_a_main_one_for_ever(
     assert names(other) == SAMPLE_NAMES
 
 
-def test_a_program_frees_the_worlds_that_others_left(
-    programs: list[Flask], redis: RedisServer
-) -> None:
-    def worlds_of(token: str) -> dict[str, int]:
-        shown = control_client_of(programs[1], token).get("/_stub/worlds").json["worlds"]
-        return {each["name"]: each["projects"] for each in shown}
-
-    for token in ("one.used", "one.left", "two.left"):
-        control_client_of(programs[0], token).post("/v1/projects", json={"name": "a"})
-    redis.client.expire("project-stub:team-a/used", DAY - 110)  # or 60 s less
-    redis.client.expire("project-stub:team-a/left", DAY - 120)
-    assert worlds_of("one") == {"": 3, "used": 4, "left": 4}
-    main = control_client_of(programs[1], "one")
-    assert main.delete("/_stub/worlds?idle=0").status_code == 204
-    assert worlds_of("one") == {"": 3, "used": 4}
-    assert worlds_of("two") == {"": 3, "left": 4}
+def test_the_worlds_of_other_programs_are_listed(programs: list[Flask]) -> None:
+    control_client_of(programs[0], "dev-token.a").post("/v1/projects", json={"name": "a"})
+    listed = control_client_of(programs[1]).get("/_stub/worlds").json["worlds"]
+    assert listed == [
+        {"name": "", "projects": 3, "requests": 0},
+        {"name": "a", "projects": 4, "requests": 0},
+    ]
 
 
-def test_a_world_that_makes_room_is_freed_unless_another_program_uses_it(
-    redis: RedisServer, clock: Clock
-) -> None:
-    stores = RedisStores(redis.url)
-    program = make_stub(clock=clock, seed=SAMPLE_SEED, stores=stores, max_worlds=1)
-    for previous, name, unused, is_kept in (("a", "b", 0, True), ("b", "c", 3600, False)):
-        assert names(control_client_of(program, f"dev-token.{previous}")) == SAMPLE_NAMES
-        full = control_client_of(program, f"dev-token.{name}").get("/v1/projects")
-        assert_problem(full, 507, "too_many_worlds")
-        clock.advance(3600)
-        redis.client.expire(f"project-stub:{previous}", DAY - unused)
-        assert names(control_client_of(program, f"dev-token.{name}")) == SAMPLE_NAMES
-        assert redis.client.exists(f"project-stub:{previous}") == is_kept
+def test_the_records_of_a_world_that_made_room_are_still_there(redis: RedisServer) -> None:
+    program = make_stub(stores=RedisStores(redis.url), max_worlds=1)
+    for name in "ab":
+        client = control_client_of(program, f"dev-token.{name}")
+        client.post("/v1/projects", json={"name": name})
+    assert names(control_client_of(program, "dev-token.a")) == ["a"]

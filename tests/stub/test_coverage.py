@@ -32,16 +32,6 @@ def test_the_table_shows_twenty_of_a_kind() -> None:
     assert rest == "unpromised: 2 more"
 
 
-def test_one_tenant_leaves_room_in_the_report_for_another() -> None:
-    app = make_stub(tokens=["team-a=one", "team-b=two"], max_kinds=3)
-    for token, number in (("one", 5), ("two", 2)):
-        for parameter in range(number):
-            control_client_of(app, token).get(f"/v1/projects?{token}{parameter}=1")
-    rows = verdict_of(app).document(0)["unpromised"]
-    shown = {each["what"].split()[-1]: each["count"] for each in rows}
-    assert shown == {"one0": 1, "one1": 1, "one2": 1, "others": 2, "two0": 1, "two1": 1}
-
-
 def test_the_contract_of_the_stub_names_the_operations_of_the_service() -> None:
     """Of a fault."""
     named = STUB.components["schemas"]["FaultInput"]["properties"]["operation"]["enum"]

@@ -20,11 +20,10 @@ from stub.grease.axes import Grease, Switch
 from stub.ids import Ids
 from stub.journal import Journal, JournalMemory
 from stub.rejections import Rejections
-from stub.tokens import WorldName
+from stub.tokens import MAIN
 from tests.conftest import (
     START,
     SlowText,
-    client_of,
     control_client_of,
     in_parallel,
     make_stub,
@@ -35,7 +34,6 @@ from tests.stub.conftest import entries, race, verdict_of, worlds_of
 from web.problems import InvalidBody
 
 MANY = 8  # threads
-MAIN = WorldName()
 
 
 def slow_clock() -> datetime:
@@ -122,7 +120,7 @@ def test_each_kind_of_finding_is_counted() -> None:
     coverage = Coverage(worlds_of(app).common.contract, 10)
     recorded = Recorded("", 1, entry)
     found = [("unpromised", SlowText("what"))]
-    race(MANY * [partial(coverage.count, MAIN, recorded, found)])
+    race(MANY * [partial(coverage.count, recorded, found)])
     assert [each.count for each in coverage.findings()] == [MANY]
 
 
@@ -152,23 +150,14 @@ def test_a_world_is_made_once() -> None:
     assert sorted(names(client)) == [*"abcdefgh"]
 
 
-def test_the_last_world_is_made_for_one() -> None:
-    """A rejected request counts in the world that it meant, or else in the main one."""
-    app = make_stub(clock=slow_clock, max_worlds=1)
-    clients = [client_of(app, f"bearer dev-token.{world}") for world in "abcdefgh"]
-    race([partial(each.get, "/v1/projects") for each in clients])
-    worlds = control_client_of(app).get("/_stub/worlds").json["worlds"]
-    assert [each["requests"] for each in worlds] == [MANY - 1, 1]
-
-
-def test_worlds_are_freed_by_several_at_once() -> None:
-    app = make_stub(clock=slow_clock)
-    client = control_client_of(app)
-    for world in "abcd":
-        control_client_of(app, f"dev-token.{world}").get("/v1/projects")
-    responses = race(MANY * [partial(client.delete, "/_stub/worlds?idle=0")])
-    assert [each.status_code for each in responses] == MANY * [204]
-    assert len(client.get("/_stub/worlds").json["worlds"]) == 1
+def test_worlds_that_make_room_for_others_lose_no_request() -> None:
+    app = make_stub(clock=slow_clock, max_worlds=2)
+    clients = [control_client_of(app, f"dev-token.{world}") for world in "abcdefgh"]
+    race(3 * [partial(each.get, "/v1/projects") for each in clients])
+    counts = verdict_of(app).document(0)["operations"]["listProjects"]
+    assert counts["200"] == 3 * MANY
+    worlds = control_client_of(app).get("/_stub/worlds").json
+    assert (len(worlds["worlds"]), worlds["room"]) == (3, 0)
 
 
 def test_what_a_world_showed_is_reported_once_while_it_ends() -> None:

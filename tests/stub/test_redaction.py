@@ -11,7 +11,7 @@ from stub import CHOICES
 from stub.redaction import Redactor
 from tests.conftest import SAMPLE_SEED, control_client_of, make_stub
 from tests.replayed import read, response_to
-from tests.stub.conftest import entries, logged_stub, verdict_of, worlds_of
+from tests.stub.conftest import entries, logged_stub, verdict_of
 
 TOKEN = "s3cret/t0k~n+="
 OWN = "My.Own~Secret_2/x+y"
@@ -165,27 +165,6 @@ def test_no_part_of_a_token_is_seen_where_requests_are_shown(name: str) -> None:
     for each in shown:
         assert not [part for part in HIDDEN[name] if part in each], each
     assert "***" in "".join(shown)
-
-
-def test_previous_tokens_are_masked_as_long_as_an_entry_of_their_time_is_in_a_journal() -> None:
-    redactor = Redactor()
-    app = make_stub(tokens=["token-0"], redactor=redactor)
-    text = " ".join(f"token-{number}" for number in range(8))
-
-    def change_to(token: str) -> FlaskClient:
-        redactor.replace([token])
-        worlds_of(app).tokens.replace([token])
-        return control_client_of(app, token)
-
-    control_client_of(app, "token-0").get("/v1/projects?token-0")
-    change_to("token-1").get("/v1/projects?token-0")
-    for number in range(2, 7):  # in whose time there is no request
-        stub = change_to(f"token-{number}")
-    assert redactor.text(text) == "*** *** token-2 token-3 token-4 *** *** token-7"
-    assert "token-" not in stub.get("/_stub/requests").text
-    stub.delete("/_stub/requests")
-    change_to("token-7")
-    assert redactor.text(text) == "token-0 token-1 token-2 token-3 token-4 token-5 *** ***"
 
 
 def test_a_long_token_is_masked_before_the_end_of_a_body_cuts_it() -> None:
