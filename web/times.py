@@ -12,13 +12,22 @@ TIME = re.compile(
 
 
 def parse_time(value: object) -> datetime | None:
-    """The time, UTC, of RFC 3339, or None; none has a leap second."""
+    """Return the time of RFC 3339 in UTC, truncated to milliseconds; None for any other value.
+
+    A leap second, such as `2016-12-31T23:59:60Z`, is the last microsecond of its minute.
+    """
     match = TIME.fullmatch(value) if isinstance(value, str) else None
     if match is None:
         return None
+    text = match[0].upper()
+    is_leap_second = match[1].endswith(":60")
+    if is_leap_second:
+        text = f"{match[1][:-2]}59.999999{match[3]}".upper()
     try:
-        moment = datetime.fromisoformat(match[0].upper()).astimezone(UTC)
+        moment = datetime.fromisoformat(text).astimezone(UTC)
     except (ValueError, OverflowError):
+        return None
+    if is_leap_second and (moment.hour, moment.minute) != (23, 59):
         return None
     return truncate_to_milliseconds(moment)
 
