@@ -1,7 +1,7 @@
 """The coverage: the responses of the contract that were met, and what nobody promised."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from math import inf
 from threading import Lock
 from typing import Any
@@ -79,8 +79,7 @@ class Coverage:
         operations = {name: counts[name] for name in self._operations}
         declared = not_met = 0
         for statuses in operations.values():
-            not_seen = missed(statuses)
-            not_met += len(not_seen)
+            not_met += len(find_unmet(statuses))
             declared += len(statuses) - 1  # without `other`
         return {
             "operations": operations,
@@ -106,15 +105,10 @@ class Coverage:
             found.append(finding_of(kind, what, counts[what], first))
         return found
 
-    def gaps(self) -> Iterator[Finding]:
-        """What no request showed: the outcomes and the operations that were not met."""
-        with self._lock:
-            operations = {name: dict(self._counts[name]) for name in self._operations}
-        for name, counts in operations.items():
-            for status in missed(counts):
-                yield finding_of("missed", f"{name} {status}")
-            if not any(counts.values()):
-                yield finding_of("idle", name)
+    def find_idle(self) -> list[Finding]:
+        """Return a finding for each operation that no request called."""
+        called = self.called()
+        return [finding_of("idle", name) for name in self._operations if name not in called]
 
     def called(self) -> list[str]:
         with self._lock:
@@ -137,6 +131,6 @@ def row_of(finding: Finding, *, worlds: bool) -> dict[str, Any]:
     return row
 
 
-def missed(counts: dict[str, int]) -> list[str]:
-    """The declared statuses of an operation that no response had."""
+def find_unmet(counts: dict[str, int]) -> list[str]:
+    """Return the declared statuses of an operation that no response had, such as `["404"]`."""
     return [status for status, count in counts.items() if not count and status != "other"]

@@ -19,7 +19,6 @@ KINDS = {
     "violations": Kind("send what the interface fixes; the service may reject this"),
     "unpromised": Kind("do without it; no document promises it"),
     "rejected": Kind("correct the request; the contract does not allow it"),
-    "missed": Kind("test it: send such a request, or force an error with `Prefer: code=`"),
     "idle": Kind("call the operation"),
     "unused-faults": Kind("send the request that the fault is for, or do not add the fault"),
     # Of a probe.

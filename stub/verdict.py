@@ -6,7 +6,7 @@ from typing import Any
 
 from web.patterns import matches
 
-from .coverage import missed
+from .coverage import find_unmet
 from .faults import unused_findings
 from .findings import KINDS, Finding
 from .world import Common, World
@@ -41,7 +41,7 @@ def judge_world(
     coverage = world.coverage
     redactor = common.redactor
     unused = unused_findings(world.unused_faults(), redactor)
-    found = [*coverage.findings(), *coverage.gaps(), *unused]
+    found = [*coverage.findings(), *coverage.find_idle(), *unused]
     findings, unused_patterns = choose(found, fail_on, allowed)
     return {
         "passed": not findings,
@@ -69,7 +69,7 @@ class Verdict:
         rejections = common.rejections
         unused = unused_findings(worlds.unused_faults(), common.redactor)
         self._seen = coverage.findings()
-        found = [*self._seen, *rejections.findings(), *coverage.gaps(), *unused, *more]
+        found = [*self._seen, *rejections.findings(), *coverage.find_idle(), *unused, *more]
         self.findings, unused_patterns = choose(found, fail_on, allowed)
         self.unused_patterns = [common.redactor.text(each) for each in unused_patterns]
         self.is_called = coverage.is_called
@@ -92,7 +92,7 @@ class Verdict:
         for name, counts in operations.items():
             met = [f"{status} x{count}" for status, count in counts.items() if count]
             shown = ", ".join(met) or "nothing"
-            not_met = " ".join(missed(counts))
+            not_met = " ".join(find_unmet(counts))
             lines.append(f"  {name:{width}}  {shown}; not met: {not_met}")
         for kind in ("unpromised", "violations"):
             lines += self._lines_of(kind)

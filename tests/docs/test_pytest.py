@@ -144,7 +144,7 @@ def test_a_mark_has_options_for_a_test_also_beside_a_program_of_the_run(
     team.makepyfile(test_marked=helpers + MARKED)
     monkeypatch.setenv("STUB_URL", live_url)
     monkeypatch.setenv("STUB_LOG", f"{team.path}/stub.log")
-    monkeypatch.setenv("STUB_FAIL_ON", "missed")
+    monkeypatch.setenv("STUB_FAIL_ON", "idle")
     done = team.runpytest_inprocess(*PLUGIN, "--strict-markers")
     done.assert_outcomes(passed=3, errors=2)
     output = done.stdout.str()

@@ -10,7 +10,7 @@ from tests.conftest import control_client_of
 from tests.contract import V1
 from tests.stub.conftest import entries, verdict_of, worlds_of
 
-KINDS = ("violations", "unpromised", "rejected", "missed", "idle", "unused-faults")
+KINDS = ("violations", "unpromised", "rejected", "idle", "unused-faults")
 
 
 def findings(app: Flask, fail_on: Collection[str], allowed: Collection[str] = ()) -> list[str]:
@@ -59,7 +59,7 @@ def test_each_kind_is_found_over_all_worlds_and_resets(app: Flask) -> None:
         assert findings(app, [kind]) == [each.format(4) for each in expected]
         assert findings(app, KINDS, [f"{kind}: *"]) == findings(app, set(KINDS) - {kind})
     assert findings(app, []) == []
-    assert {finding["first"] for finding in report(app, "missed", "idle")["findings"]} == {None}
+    assert {finding["first"] for finding in report(app, "idle")["findings"]} == {None}
     assert report(app)["grease"]["headers"] == 4
 
 
