@@ -23,7 +23,8 @@ NOT_FOUND = 127
 class Command:
     """A command, which is run once, or several times by --probe.
 
-    `status` is the exit status, in the terms of a shell, and a failure until the command has ended.
+    `status` is the exit status of the latest run, in the terms of a shell, and a failure until it
+    has ended.
     `signal` is the first one that came. `grace` is the number of seconds that the command has to
     end when the server has failed.
     """
@@ -37,11 +38,13 @@ class Command:
         self._process: subprocess.Popen[bytes] | None = None  # of the latest run
         self._shares_terminal = False
         self._thread: threading.Thread | None = None
+        self._has_ended = False  # whether the latest `work` has
         self._signalled_at = 0.0  # monotonic
         # Of `_process` and `signal`: else both sides send a signal that comes during a start.
         self._lock = threading.RLock()
         self.signal: int | None = None
         self.status = COULD_NOT_RUN
+        self.seconds = 0.0  # that the latest run took
 
     def forward_signals(self) -> None:
         """From now on signals are for the command, also before it is started."""
@@ -54,9 +57,10 @@ class Command:
     def start(self, work: Callable[[], int], then: Callable[[], None]) -> None:
         """In a thread note the status that `work` returns, which runs the command; call `then`.
 
-        A run that a signal cut short is a failure, also if the command ended with 0 then. An
-        exception in `work` leaves the status as it is, a failure.
+        A run that a signal cut short is a failure, also if the command ended with 0 then.
         """
+        self.status = COULD_NOT_RUN
+        self._has_ended = False
 
         def run_all() -> None:
             try:
@@ -65,9 +69,8 @@ class Command:
                     say(f"warning: {signal.Signals(self.signal).name} cut the run short\n")
                     status = 128 + self.signal
                 self.status = status
-            except OSError as error:
-                say_error(f"a run of the command failed: {error.strerror or error}.")
             finally:
+                self._has_ended = True
                 then()
 
         self._thread = threading.Thread(target=run_all, daemon=True)
@@ -82,6 +85,7 @@ class Command:
         """
         self._process = None
         self._shares_terminal = not output and has_terminal()
+        started = time.monotonic()
         try:
             process = subprocess.Popen(
                 self._words,
@@ -105,6 +109,7 @@ class Command:
             timer.start()
         code = process.wait()
         timer.cancel()
+        self.seconds = time.monotonic() - started
         return code if code >= 0 else 128 - code
 
     def kill_group(self) -> None:
@@ -114,7 +119,7 @@ class Command:
 
     def end(self) -> None:
         """End it, if it still runs after the server."""
-        if self.signal is None:
+        if self.signal is None and not self._has_ended:
             self.signal = signal.SIGTERM
         for number in (signal.SIGTERM, KILL):
             process = self._process

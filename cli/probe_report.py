@@ -4,13 +4,14 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import stub
-from stub.failures import Failures
+from stub.failures import STALL, Reaction, find_wrong_reactions
 
-from .probe import NO_FINDING, NOT_MET, PASSES, Probe, Run
+from .probe import NOT_MET, PASSES, Probe, Run
 
 MAX_WORLDS = 5  # that a finding names
 MAX_OUTPUT = 16 * 1024  # characters of a run's output
 NO_CACHE = "`go test -count=1`, `gradle --rerun-tasks`, `nx --skip-nx-cache`, …"
+NONE = Reaction()  # of an operation that met no failure
 
 # What is found
 
@@ -24,8 +25,7 @@ def findings_of(probe: Probe) -> Iterator[stub.Finding]:
         if axis.breaks_whole:
             yield dependency(axis, axis.name)
     for run in probe.failures:
-        if run.result.word != NO_FINDING:
-            yield from run.failures.findings()
+        yield from find_wrong_reactions(run.name, run.reactions)
 
 
 def dependency(run: Run, what: str, origin: str = "") -> stub.Finding:
@@ -45,27 +45,21 @@ def dependency(run: Run, what: str, origin: str = "") -> stub.Finding:
 
 def summary(probe: Probe) -> Iterator[str]:
     """What makes the results doubtful, and the table of the failures."""
-    if probe.served.late:
-        yield (
-            "warning: a run left a process running, whose requests between two runs got 503: "
-            "the runs before and after them are no finding\n"
-        )
     if probe.not_run:
         yield (
             f"warning: no request in the run of {', '.join(probe.not_run)}: does the command "
             f"cache its results? Turn the cache off: {NO_CACHE}\n"
         )
     for axis in probe.axes:
-        if axis.result.word == PASSES and axis.uncalled:
+        if axis.result == PASSES and axis.uncalled:
             yield (
                 f"warning: {', '.join(axis.uncalled)} was called in the plain run and not in "
                 f"that of {axis.name}: does the command cache a part of its results?\n"
             )
-    # Where a part breaks, a run without it has passed.
     if len(probe.axes) > 1 and all(axis.breaks_whole for axis in probe.axes):
         yield "warning: all axes break the tests: can these run twice, and without input?\n"
     if probe.failures:
-        yield table([run.failures for run in probe.failures])
+        yield table(probe.failures, probe.worlds.common.contract.operation_ids)
     if is_clear(probe):
         seed = probe.settings.options.grease_seed
         yield f"no dependency was found with seed {seed}; others may find more\n"
@@ -77,36 +71,34 @@ def is_clear(probe: Probe) -> bool:
         return False
     if any(axis.uncalled or axis.breaks for axis in probe.axes):
         return False
-    return any(axis.result.word != NOT_MET for axis in probe.axes)
+    return any(axis.result != NOT_MET for axis in probe.axes)
 
 
-def table(runs: Sequence[Failures]) -> str:
+def table(runs: Sequence[Run], operations: Sequence[str]) -> str:
     """A row for each operation, and a column for each failure."""
-    lines = ["", *runs[0].reactions]
+    lines = ["", *operations]
     for run in runs:
-        reactions = run.reactions.values()
-        column = [run.name, *[text_of(each, run.stall) for each in reactions]]
+        texts = [describe(run.reactions.get(operation, NONE)) for operation in operations]
         width = max(map(len, lines)) + 2
-        rows = zip(lines, column, strict=True)
+        rows = zip(lines, [run.name, *texts], strict=True)
         lines = [line.ljust(width) + text for line, text in rows]
     return "".join(f"  {line}\n" for line in lines)
 
 
-def text_of(reaction: dict[str, Any], stall: float) -> str:
-    """What the client did after a failure, which stalled for so many seconds."""
+def describe(reaction: Reaction) -> str:
+    """Say what the client did: `gave up`, `again, same key, after 0.50 s (2 times)`."""
     words = []
-    if not reaction["met"]:
+    if reaction.attempt is None:
         words.append("not met")
-    if reaction["waited"]:
-        words.append(f"waited {stall:g} s")
-    closed_after = reaction["closed_after"]
-    if closed_after is not None:
-        words.append(f"closed after {closed_after:.1f} s")
-    if reaction["accepted"]:
+    if reaction.waited:
+        words.append(f"waited {STALL:g} s")
+    if reaction.closed_after is not None:
+        words.append(f"closed after {reaction.closed_after:.1f} s")
+    if reaction.accepted:
         words.append("accepted")
-    again_after = reaction["again_after"]
+    again_after = reaction.again_after
     if again_after:
-        key = ", same key," if reaction["same_key"] else ""
+        key = ", same key," if reaction.same_key else ""
         words.append(f"again{key} after {again_after[0]:.2f} s")
     if len(again_after) > 1:
         words[-1] += f" ({len(again_after)} times)"
@@ -118,12 +110,13 @@ def text_of(reaction: dict[str, Any], stall: float) -> str:
 
 def document_of(probe: Probe) -> dict[str, Any]:
     """What the report has of all runs."""
+    operations = probe.worlds.common.contract.operation_ids
     return {
         "seed": probe.settings.options.grease_seed,
         "is_complete": probe.is_complete,
         "plain": document_of_run(probe.plain) if probe.plain else None,
         "axes": [document_of_axis(axis) for axis in probe.axes],
-        "failures": [document_of_failure(run) for run in probe.failures],
+        "failures": [document_of_failure(run, operations) for run in probe.failures],
     }
 
 
@@ -131,28 +124,24 @@ def document_of_run(run: Run) -> dict[str, Any]:
     return {"exit_status": run.status, "seconds": round(run.seconds, 3)}
 
 
-def document_of_result(run: Run) -> dict[str, Any]:
-    word, reason = run.result
-    return {"result": word, "reason": reason}
-
-
 def document_of_axis(axis: Run) -> dict[str, Any]:
     return {
         "axis": axis.name,
         "tier": stub.AXES[axis.name].tier,
-        **document_of_result(axis),
+        "result": axis.result,
         "varied": axis.varied.responses,
         **document_of_run(axis),
         "output": axis.output[-MAX_OUTPUT:],
-        "parts": [{"part": part, **document_of_result(run)} for part, run in axis.alone.items()],
+        "parts": [{"part": part, "result": run.result} for part, run in axis.alone.items()],
     }
 
 
-def document_of_failure(run: Run) -> dict[str, Any]:
+def document_of_failure(run: Run, operations: Sequence[str]) -> dict[str, Any]:
+    reactions = {each: run.reactions.get(each, NONE).document() for each in operations}
     return {
         "failure": run.name,
-        **document_of_result(run),
+        "result": run.result,
         **document_of_run(run),
         "output": run.output[-MAX_OUTPUT:],
-        "operations": run.failures.reactions,
+        "operations": reactions,
     }

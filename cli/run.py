@@ -3,25 +3,29 @@
 import json
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing, suppress
+from contextlib import closing, nullcontext, suppress
 from dataclasses import dataclass
 from functools import partial
+from tempfile import TemporaryFile
+from typing import Any
 
 import click
+from flask import Flask
 
 import server
 import stub
 from auth import DEFAULT_TOKEN
 from profiles.profile import lacking
+from stub.failures import RunJournal
 from stub.redaction import SHORT
 
-from .apps import Served, make_app
+from .apps import NewApp, make_app, worlds_of
 from .command import COULD_NOT_RUN, NOT_FOUND, Command
 from .files import kept_state, with_files
 from .github import add_to_summary, annotate
 from .log import Log
 from .options import Settings, Start
-from .probe import Probe
+from .probe import Ended, Probe
 from .probe_report import document_of, findings_of, summary
 from .reports import Case, Failure, ReportFile, junit_xml
 from .stderr import say
@@ -33,9 +37,7 @@ class Parts:
 
     settings: Settings  # with what is in the files
     log: Log
-    served: Served
     command: Command | None
-    probe: Probe | None  # of the command
     report: ReportFile | None
     keep: ReportFile | None
 
@@ -50,22 +52,64 @@ def run(start: Start, given: Settings) -> int:
     keep = ReportFile(given.keep, is_kept=True) if given.keep else None
     settings = with_files(given)
     with closing(Log(settings, has_command=bool(start.words))) as log:
-        new_app = partial(make_app, start.create_stub, log)
+        new_app = partial(make_app, start.create_stub, log, settings)
         command = Command(start.words, start.environ) if start.words else None
+        parts = Parts(settings, log, command, report, keep)
         probe = None
         if command and settings.probe:
-            probe = Probe(command, settings, log, partial(new_app, settings))
-        served = probe.served if probe else Served(new_app(settings))
-        parts = Parts(settings, log, served, command, probe, report, keep)
-        serve(parts)
-    return conclude(parts, start.environ)
+            probe = Probe(settings, partial(run_once, parts, command, new_app))
+            command.status = probe.run()
+            worlds = probe.worlds
+        else:
+            app = new_app()
+            serve(parts, app, command.run if command else None)
+            worlds = worlds_of(app)
+    return conclude(parts, worlds, probe, start.environ)
+
+
+def run_once(
+    parts: Parts,
+    command: Command,
+    new_app: NewApp,
+    name: str,
+    limit: float | None = None,
+    **options: Any,
+) -> Ended:
+    """Make a run of --probe: serve an app of its own for the command, and end what it leaves.
+
+    Without a limit the command has the terminal; with one, its output is kept.
+    """
+    journal = RunJournal(parts.log.add)
+    app = new_app(log=journal.add, **options)
+    with TemporaryFile() if limit else nullcontext() as file:
+
+        def work() -> int:
+            status = command.run(file, limit, STUB_PROBE_RUN=name)
+            command.kill_group()
+            return status
+
+        command.forward_signals()  # also those that come between two runs
+        serve(parts, app, work)
+        parts.log.is_muted = True  # but for the plain run, which is the first
+        written = b""
+        if file:
+            file.seek(0)
+            written = file.read()
+    return Ended(
+        command.status,
+        command.seconds,
+        parts.log.redactor.text(written.decode(errors="replace")),
+        worlds_of(app),
+        journal.attempts,
+        command.signal,
+    )
 
 
 # While it serves
 
 
-def serve(parts: Parts) -> None:
-    """Serve the app, and end what runs beside it.
+def serve(parts: Parts, app: Flask, work: Callable[[], int] | None) -> None:
+    """Serve the app, and beside it do the `work`, which runs the command, if there is one.
 
     Raises `server.ListenError`, and `click.ClickException` if the server fails.
     """
@@ -74,12 +118,12 @@ def serve(parts: Parts) -> None:
         threads=settings.threads,
         grace=settings.grace,
         trusted_hosts=settings.trusted_host,
-        on_listening=partial(begin, parts),
-        on_rejected=partial(note_rejected, parts),
+        on_listening=partial(begin, parts, work),
+        on_rejected=partial(note_rejected, parts.log, app),
         headers_for=partial(stub.cors_headers, settings.options.cors_origins),
     )
     try:
-        server.serve(parts.served, settings.host, settings.port, options)
+        server.serve(app, settings.host, settings.port, options)
     except server.ListenError:
         raise
     except (OSError, RuntimeError) as error:  # RuntimeError: no more threads can be started
@@ -89,13 +133,24 @@ def serve(parts: Parts) -> None:
             parts.command.end()
 
 
-def begin(parts: Parts, port: int, stop: Callable[[], None]) -> None:
-    """Once the server listens: say so, and start what this run has beside the app."""
+def begin(
+    parts: Parts, work: Callable[[], int] | None, port: int, stop: Callable[[], None]
+) -> None:
+    """Once the server listens: say so, and start the command."""
     settings = parts.settings
     command = parts.command
-    url = settings.reachable_url(port)
-    if command:
+    if not parts.log.is_muted:  # by the first run of --probe
+        announce(settings, port, has_command=command is not None)
+    if command and work:
         command.forward_signals()
+        command.environ.update(settings.environment(settings.reachable_url(port), port))
+        command.start(work, stop)
+
+
+def announce(settings: Settings, port: int, *, has_command: bool) -> None:
+    """Say where the server listens, and what is unusual."""
+    url = settings.reachable_url(port)
+    if has_command:
         say(f"listening on {url}\n")
     else:
         with suppress(OSError):  # stdout may be closed
@@ -106,18 +161,12 @@ def begin(parts: Parts, port: int, stop: Callable[[], None]) -> None:
         say(f"open {url}/\n")
     for line in notes(settings, port):
         say(f"{line}\n")
-    if command:
-        command.environ.update(settings.environment(url, port))
-        runner = parts.probe or command
-        command.start(runner.run, stop)
 
 
-def note_rejected(parts: Parts, rejected: server.RejectedRequest) -> None:
+def note_rejected(log: Log, app: Flask, rejected: server.RejectedRequest) -> None:
     """Log and count a request that the server rejected."""
-    parts.log.add_rejected(rejected)
-    worlds = parts.served.worlds
-    if worlds:
-        worlds.common.rejections.count(*rejected)
+    log.add_rejected(rejected)
+    worlds_of(app).common.rejections.count(*rejected)
 
 
 def notes(settings: Settings, port: int) -> Iterator[str]:
@@ -149,16 +198,15 @@ def notes(settings: Settings, port: int) -> Iterator[str]:
 # The end
 
 
-def conclude(parts: Parts, environ: Mapping[str, str]) -> int:
+def conclude(
+    parts: Parts, worlds: stub.Worlds, probe: Probe | None, environ: Mapping[str, str]
+) -> int:
     """Judge a run that has ended; return the exit status: that of the command if it is not 0.
 
     A failure is preceded by the lines of the log that were held. A file that cannot be written
     is a failure, too.
     """
     settings = parts.settings
-    probe = parts.probe
-    worlds = probe.worlds if probe else parts.served.worlds
-    assert worlds
     is_kept = not parts.keep or parts.keep.write(kept_state(worlds))
     depends = list(findings_of(probe)) if probe else []
     verdict = stub.Verdict(worlds, settings.fail_on, settings.allow, depends)
@@ -175,7 +223,7 @@ def conclude(parts: Parts, environ: Mapping[str, str]) -> int:
     if not is_kept or (probe and probe.not_run):
         status = status or 2
     if parts.report:
-        text = text_of_report(parts, verdict, status, is_xml=parts.report.is_xml)
+        text = text_of_report(parts, verdict, probe, status)
         if not parts.report.write(text):
             status = status or 2
     return status
@@ -212,16 +260,16 @@ def print_verdict(verdict: stub.Verdict, environ: Mapping[str, str]) -> None:
     add_to_summary(environ, "deployment-stub", text)
 
 
-def text_of_report(parts: Parts, verdict: stub.Verdict, status: int, *, is_xml: bool) -> str:
-    if is_xml:
-        return junit_xml("deployment-stub", list(cases_of(parts, verdict)))
+def text_of_report(parts: Parts, verdict: stub.Verdict, probe: Probe | None, status: int) -> str:
+    if parts.report and parts.report.is_xml:
+        return junit_xml("deployment-stub", list(cases_of(parts, verdict, probe)))
     document = verdict.document(status)
-    if parts.probe:
-        document["probe"] = document_of(parts.probe)
+    if probe:
+        document["probe"] = document_of(probe)
     return json.dumps(document, indent=2) + "\n"
 
 
-def cases_of(parts: Parts, verdict: stub.Verdict) -> Iterator[Case]:
+def cases_of(parts: Parts, verdict: stub.Verdict, probe: Probe | None) -> Iterator[Case]:
     """A test case for each kind of finding, for the command, and for the runs of --probe."""
     found: dict[str, list[Failure]] = {kind: [] for kind in stub.CHOICES}
     for finding in verdict.findings:
@@ -234,8 +282,8 @@ def cases_of(parts: Parts, verdict: stub.Verdict) -> Iterator[Case]:
         status = parts.command.status
         ended = Failure(f"the command has ended with status {status}")
         yield Case("command", [ended] if status else [])
-    if parts.probe:
-        yield Case("probe", [Failure(f"no request in {name}") for name in parts.probe.not_run])
+    if probe:
+        yield Case("probe", [Failure(f"no request in {name}") for name in probe.not_run])
 
 
 def failure_of(finding: stub.Finding) -> Failure:

@@ -1,198 +1,210 @@
-"""The failures of `--probe failures`: each operation meets one once in a run, and what followed.
+"""The failures of `--probe failures`: their faults, and what a client did after each.
 
-Times are seconds of the monotonic clock: neither the clock of a world nor a reset changes anything.
+Times are seconds of `time.perf_counter()`: neither the clock of a world nor a reset changes them.
 """
 
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import groupby
-from typing import Any
+from operator import attrgetter
+from typing import Any, NamedTuple
 
-from flask import Request, Response
+from flask import Response, g
 
 from web.routing import raw_target
 
+from .entry import MAX_KEPT, Recorded
 from .faults import Fault
 from .findings import Finding, FirstRequest, finding_of
 
-FAILURES = ("unavailable", "lost-response", "cut-body", "wrong-body", "stalled")
-UNAVAILABLE, LOST, CUT, WRONG_BODY, STALLED = FAILURES
-RETRY_AFTER = 1  # seconds
-CUT_AFTER = 10  # bytes, which is inside each body
+UNAVAILABLE, LOST, CUT = "unavailable", "lost-response", "cut-body"
+WRONG_BODY, STALLED = "wrong-body", "stalled"
+STALL = 20.0  # seconds
 PAGE = "<!DOCTYPE html>\n<title>Sign in</title>\n<p>Sign in to continue.\n"
-MET = {
-    "met": True,
-    "again_after": [],
-    "same_key": False,
-    "closed_after": None,
-    "waited": False,
-    "accepted": False,
+FAULTS = {
+    UNAVAILABLE: Fault(UNAVAILABLE, status=503, headers={"Retry-After": "1"}),
+    LOST: Fault(LOST, drop=True, performed=True),
+    CUT: Fault(CUT, cut=10),  # which is inside each body
+    WRONG_BODY: Fault(WRONG_BODY, status=200, body=PAGE, content_type="text/html"),
+    STALLED: Fault(STALLED, delay=STALL),
 }
-NOT_MET = {**MET, "met": False}
+PERFORMED = (LOST, CUT, STALLED)  # failures of an operation that is performed
+FAILURES = tuple(FAULTS)
 
 
-@dataclass(eq=False)
-class Attempt:
-    """A request, and what the client did then, for the report.
+class Attempt(NamedTuple):
+    """A request of a run, read from its entry in the journal.
 
-    `sent` is the same for those that repeat it; `key` is its Idempotency-Key.
+    `sent` is equal for requests that repeat each other, and `key` is the Idempotency-Key. The
+    request has `ended` when its response was sent, or the client was gone.
     """
 
     operation: str
     method: str
     sent: int
-    key: str | None = None
-    arrived: float = field(default_factory=time.monotonic)
-    ended: float = 0.0  # when the server got its response, or the client had closed
-    is_success: bool = False
-    first: FirstRequest | None = None  # itself, for a finding
-    reaction: dict[str, Any] = field(default_factory=MET.copy)
+    key: str | None
+    arrived: float
+    ended: float
+    is_success: bool
+    fault: str | None = None  # its id: the name of a failure
+    first: FirstRequest | None = None  # as a finding shows the request, if it met a failure
 
 
-@dataclass(eq=False)
+def read_attempt(recorded: Recorded, ended: float) -> Attempt | None:
+    """Read the attempt at an operation from the entry of its request, if it was one."""
+    entry = recorded.entry
+    if entry.operation is None:
+        return None
+    fault = entry.applied.fault
+    return Attempt(
+        operation=entry.operation.id,
+        method=entry.environ["REQUEST_METHOD"],
+        sent=identify(entry.environ, recorded.world, entry.received),
+        key=entry.environ.get("HTTP_IDEMPOTENCY_KEY") or None,
+        arrived=entry.started,
+        ended=ended,
+        is_success=200 <= entry.status < 300,
+        fault=fault.id if fault else None,
+        first=recorded.first() if fault and fault.id in FAULTS else None,
+    )
+
+
+class RunJournal:
+    """The attempts of a run, of all its worlds. Its `add` is the last step of a request."""
+
+    def __init__(self, log: Callable[[Response], Response]) -> None:
+        self.attempts: list[Attempt] = []
+        self._log = log
+
+    def add(self, response: Response) -> Response:
+        """Keep the attempt of the current request, if it was one, and log the response."""
+        recorded = g.get("recorded")
+        attempt = read_attempt(recorded, time.perf_counter()) if recorded else None
+        if attempt:
+            self.attempts.append(attempt)
+        return self._log(response)
+
+
+def identify(environ: dict[str, Any], world: str, body: bytes) -> int:
+    """Return a number that is equal for requests that send the same to the same world."""
+    return hash((environ["REQUEST_METHOD"], raw_target(environ), world, body[:MAX_KEPT]))
+
+
 class Failures:
-    """Counts the requests of a run, and lets each operation meet the failure `name` once.
+    """The faults of a run. Each operation that succeeded in the plain run meets its fault once.
 
-    The first request with a 2xx response meets it, if the operation had one in the `plain` run. An
-    outage and a wrong body are decided before there is a response: they skip requests that only
-    failed in the plain run. The plain run itself has no failure. `stall` is in seconds.
+    The fault of `unavailable` or `wrong-body` stands in place of a response. It spares requests
+    that only failed in the plain run. The other faults change the first response that succeeds.
     """
 
-    name: str = ""
-    plain: "Failures | None" = None
-    stall: float = 20.0
-    met: dict[str, Attempt] = field(default_factory=dict)  # by operation
-    attempts: list[Attempt] = field(default_factory=list)
-    reactions: dict[str, dict[str, Any]] = field(default_factory=dict)  # by operation
+    def __init__(self, name: str, plain: Collection[Attempt]) -> None:
+        self._fault = FAULTS[name]
+        succeeded = [attempt for attempt in plain if attempt.is_success]
+        self._failing = {each.sent for each in plain} - {each.sent for each in succeeded}
+        self._waiting = {each.operation for each in succeeded}
 
-    def __post_init__(self) -> None:
-        faults = {
-            UNAVAILABLE: Fault(UNAVAILABLE, status=503, headers={"Retry-After": str(RETRY_AFTER)}),
-            LOST: Fault(LOST, drop=True, performed=True),
-            CUT: Fault(CUT, cut=CUT_AFTER),
-            WRONG_BODY: Fault(WRONG_BODY, status=200, body=PAGE, content_type="text/html"),
-            STALLED: Fault(STALLED, delay=self.stall),
-        }
-        self._fault = faults.get(self.name)
-        # Of the plain run.
-        self._sent = Counter[int]()
-        self._succeeding: set[int] = set()
-        self._operations: set[str] = set()
-        for attempt in self.plain.attempts if self.plain else ():
-            self._sent[attempt.sent] += 1
-            if attempt.is_success:
-                self._succeeding.add(attempt.sent)
-                self._operations.add(attempt.operation)
-
-    @property
-    def is_performed(self) -> bool:
-        """Whether an operation that meets the failure is performed."""
-        return self.name in (LOST, CUT, STALLED)
-
-    def arrive(self, request: Request, operation: str, world: str) -> Attempt:
-        """Count a request with a valid token."""
-        sent = (request.method, raw_target(request.environ), world, request.get_data())
-        key = request.headers.get("Idempotency-Key") or None
-        attempt = Attempt(operation, request.method, hash(sent), key)
-        self.attempts.append(attempt)
-        return attempt
-
-    def take(self, attempt: Attempt) -> Fault | None:
-        if attempt.operation not in self._operations:
+    def replace(self, operation: str, sent: int) -> Fault | None:
+        """Return the fault that stands in place of the response to a request, if one does."""
+        if self._fault.status is None or sent in self._failing:
             return None
-        sent = attempt.sent
-        only_failed = sent in self._sent and sent not in self._succeeding
-        if only_failed and not self.is_performed:
+        return self._take(operation)
+
+    def spoil(self, operation: str) -> Fault | None:
+        """Return the fault that changes the response to a request that succeeded, if one does."""
+        return self._take(operation) if self._fault.status is None else None
+
+    def _take(self, operation: str) -> Fault | None:
+        try:
+            self._waiting.remove(operation)  # in one step, for requests at once
+        except KeyError:
             return None
-        first = self.met.setdefault(attempt.operation, attempt)
-        return self._fault if first is attempt else None
-
-    def confirm(self, attempt: Attempt, response: Response, fault: Fault | None) -> Fault | None:
-        """Note whether a request succeeds. Without a success it does not meet its fault, which is
-        left for a later one; a requested response stays.
-        """
-        attempt.is_success = response.status_code < 300
-        if fault is None or fault is not self._fault:
-            return fault
-        if attempt.is_success or fault.status:
-            return fault
-        del self.met[attempt.operation]
-        return None
-
-    def end(self, attempt: Attempt, closed_after: float | None) -> None:
-        """Note when a request ended, and after how many seconds the client had closed, if so."""
-        attempt.ended = time.monotonic()
-        met = self.met.get(attempt.operation)
-        if met is attempt and self.name == STALLED:
-            reaction = attempt.reaction
-            reaction["waited"] = closed_after is None
-            reaction["closed_after"] = closed_after
-
-    def settle(self, operations: Iterable[str], *, is_broken: bool = False) -> None:
-        """Note the reactions of the client; times are in seconds.
-
-        A run that is broken may not have come to the later requests of the plain run.
-        """
-        self.reactions = dict.fromkeys(operations, NOT_MET)
-        for operation, attempt in self.met.items():
-            again = self._repetitions(attempt, is_broken=is_broken)
-            reaction = attempt.reaction
-            reaction["again_after"] = [seconds_between(attempt, each) for each in again]
-            keys = {each.key for each in (attempt, *again)}
-            reaction["same_key"] = bool(again) and len(keys) == 1 and None not in keys
-            is_taken = not again and not is_broken and not self._is_sent_next(attempt)
-            reaction["accepted"] = self.name == WRONG_BODY and is_taken
-            self.reactions[operation] = reaction
-
-    def _repetitions(self, attempt: Attempt, *, is_broken: bool) -> list[Attempt]:
-        """The repetitions of a request.
-
-        These are the first later requests that sent the same, as many as there are more than in
-        the plain run; in a broken run, as many as there are more in a row.
-        """
-        sent = attempt.sent
-        alike = [each for each in self.attempts if each.sent == sent]
-        later = [each for each in alike if each.arrived > attempt.arrived]
-        more = len(alike) - self._sent[sent]
-        if is_broken and self.plain:
-            in_a_row = longest_rows(self.attempts)[sent] - longest_rows(self.plain.attempts)[sent]
-            more = max(more, in_a_row)
-        return later[: max(0, more)]
-
-    def _is_sent_next(self, attempt: Attempt) -> bool:
-        """Whether the next request sent the same, as one of a client that polls."""
-        place = self.attempts.index(attempt)
-        following = self.attempts[place + 1 : place + 2]
-        return [each.sent for each in following] == [attempt.sent]
-
-    def findings(self) -> Iterator[Finding]:
-        """What the client did wrong."""
-        for operation, attempt in self.met.items():
-            what = f"{operation} after {self.name}"
-            first = attempt.first
-            reaction = attempt.reaction
-            again_after = reaction["again_after"]
-            seconds = again_after[0] if again_after else None
-            is_duplicate = attempt.method == "POST" and not reaction["same_key"]
-            if seconds is not None and self.is_performed and is_duplicate:
-                yield finding_of("repeats", what, 1, first, seconds=seconds)
-            if seconds is not None and self.name == UNAVAILABLE and seconds < RETRY_AFTER:
-                yield finding_of("hurries", what, 1, first, seconds=seconds, least=RETRY_AFTER)
-            if reaction["waited"]:
-                yield finding_of("waits", what, 1, first, seconds=self.stall)
-            if reaction["accepted"]:
-                yield finding_of("accepts", what, 1, first)
+        return self._fault
 
 
-def seconds_between(attempt: Attempt, repeated: Attempt) -> float:
-    return round(max(0.0, repeated.arrived - attempt.ended), 2)
+class Reaction(NamedTuple):
+    """What a client did after its `attempt` had met a failure; without one, it met none."""
+
+    attempt: Attempt | None = None
+    again_after: Sequence[float] = ()  # seconds
+    same_key: bool = False
+    closed_after: float | None = None  # seconds of a stall
+    waited: bool = False  # to the end of a stall
+    accepted: bool = False  # a wrong body
+
+    def document(self) -> dict[str, Any]:
+        """The wire form in the report."""
+        members = self._asdict()
+        return {"met": members.pop("attempt") is not None, **members}
 
 
-def longest_rows(attempts: Iterable[Attempt]) -> Counter[int]:
-    """By what was sent, the most requests that came one after the other."""
+def read_reactions(
+    name: str, plain: Collection[Attempt], attempts: Collection[Attempt], *, is_broken: bool
+) -> dict[str, Reaction]:
+    """Read what a client did in the run of a failure, by operation.
+
+    A run that is broken may not have come to the later requests of the plain run.
+    """
+    before = sorted(plain, key=attrgetter("arrived"))
+    ordered = sorted(attempts, key=attrgetter("arrived"))
+    reactions = {}
+    for place, attempt in enumerate(ordered):
+        if attempt.fault != name:
+            continue
+        again = find_repetitions(place, before, ordered, is_broken=is_broken)
+        keys = {each.key for each in (attempt, *again)}
+        follows = [each.sent for each in ordered[place + 1 : place + 2]]
+        polls = follows == [attempt.sent]
+        seconds = attempt.ended - attempt.arrived
+        is_closed = name == STALLED and seconds < STALL
+        reactions[attempt.operation] = Reaction(
+            attempt,
+            [round(max(0.0, each.arrived - attempt.ended), 2) for each in again],
+            same_key=bool(again) and len(keys) == 1 and None not in keys,
+            closed_after=round(seconds, 2) if is_closed else None,
+            waited=name == STALLED and not is_closed,
+            accepted=name == WRONG_BODY and not (again or polls or is_broken),
+        )
+    return reactions
+
+
+def find_repetitions(
+    place: int, plain: Sequence[Attempt], attempts: Sequence[Attempt], *, is_broken: bool
+) -> list[Attempt]:
+    """Find the repetitions of the attempt at this place.
+
+    These are the first later attempts that sent the same, as many as there are more than in the
+    plain run; in a broken run, as many as there are more in a row.
+    """
+    sent = attempts[place].sent
+    more = count_alike(attempts, sent) - count_alike(plain, sent)
+    if is_broken:
+        more = max(more, longest_rows(attempts)[sent] - longest_rows(plain)[sent])
+    later = [each for each in attempts[place + 1 :] if each.sent == sent]
+    return later[: max(0, more)]
+
+
+def count_alike(attempts: Sequence[Attempt], sent: int) -> int:
+    return sum(each.sent == sent for each in attempts)
+
+
+def longest_rows(attempts: Sequence[Attempt]) -> Counter[int]:
+    """Count, by what was sent, the most attempts that came one after the other."""
     longest = Counter[int]()
     for sent, row in groupby(attempt.sent for attempt in attempts):
         longest[sent] = max(longest[sent], len(list(row)))
     return longest
+
+
+def find_wrong_reactions(name: str, reactions: Mapping[str, Reaction]) -> Iterator[Finding]:
+    """Find what a client did wrong after a failure."""
+    for operation, reaction in reactions.items():
+        attempt = reaction.attempt
+        assert attempt
+        what = f"{operation} after {name}"
+        is_duplicate = attempt.method == "POST" and not reaction.same_key
+        if name in PERFORMED and reaction.again_after and is_duplicate:
+            seconds = reaction.again_after[0]
+            yield finding_of("repeats", what, 1, attempt.first, seconds=seconds)
+        if reaction.accepted:
+            yield finding_of("accepts", what, 1, attempt.first)

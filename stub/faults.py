@@ -119,21 +119,18 @@ class Fault:
         return document
 
 
-def wait(seconds: float, connection: Connection, sleep: Callable[[float], None]) -> float | None:
-    """Wait so many seconds, or until the client has closed: return after how many it had."""
+def wait(seconds: float, connection: Connection, sleep: Callable[[float], None]) -> None:
+    """Wait so many seconds, or until the client is gone."""
     if connection.is_open is None:
         sleep(seconds)
-        return None
+        return
     started = time.monotonic()
     waited = 0.0
-    while waited < seconds:
-        if not connection.is_open():
-            return round(waited, 2)
+    while waited < seconds and connection.is_open():
         pause = min(PAUSE, seconds - waited)
         sleep(pause)
         # Each `sleep` is late, but one of a test takes no time.
         waited = max(waited + pause, time.monotonic() - started)
-    return None
 
 
 class Faults:

@@ -28,16 +28,11 @@ KINDS = {
         "where names are not unique, two projects (RFC 9110 §9.2.2)",
         is_chosen=False,
     ),
-    "hurries": Kind(
-        "sent again after {seconds:.2f} s; Retry-After was {least} s (RFC 9110 §10.2.3)",
-        is_chosen=False,
-    ),
     "accepts": Kind(
         "the run passed with a page of HTML as the response, and it was not sent again: reject "
         "what has another Content-Type, and test that",
         is_chosen=False,
     ),
-    "waits": Kind("no timeout within {seconds:g} s", is_chosen=False),
 }
 CHOICES = tuple(name for name, kind in KINDS.items() if kind.is_chosen)
 

@@ -47,6 +47,6 @@ class Options:
     max_seed_bytes: int = 64 * 1024 * 1024
     like: Profile | None = None  # of a service
     announces_grease: bool = True  # whether a varied response has the header `Stub-Grease`
-    failures: Failures | None = None  # those of a run of `--probe failures`
+    failures: Failures | None = None  # of a run of `--probe failures`
     stores: SharedStores | None = None
     log: Callable[[Response], Response] | None = None  # the last step of a request

@@ -9,8 +9,9 @@ from flask.typing import ResponseReturnValue
 from profiles.openapi import Contract, Operation
 from web.problems import FieldError, Problem, respond
 
-from .failures import Attempt, Failures
-from .faults import Fault, Faults
+from .failures import Failures, identify
+from .faults import Fault
+from .world import World
 
 REQUESTED = "This response was requested with `Prefer` or `/_stub/faults`."
 # `code=` among the preferences of RFC 7240 §2, and the quoted values of others.
@@ -24,15 +25,10 @@ class Outcome(NamedTuple):
     operation: Operation | None
     fault: Fault | None = None
     response: ResponseReturnValue | None = None
-    attempt: Attempt | None = None  # of a probe
 
 
 def decide(
-    request: Request,
-    faults: Faults,
-    contract: Contract,
-    failures: Failures | None,
-    world: str,
+    request: Request, world: World, contract: Contract, failures: Failures | None
 ) -> Outcome:
     """The outcome of a request to `/v1`. A fault that matches it is used up.
 
@@ -40,20 +36,18 @@ def decide(
     have requested nothing for it.
     """
     operation = contract.operation(request)
-    fault = faults.take(operation.id if operation else None, request)
+    fault = world.faults.take(operation.id if operation else None, request)
     status = fault.status if fault else preferred_status(request)
-    attempt = None
-    if failures and operation:
-        attempt = failures.arrive(request, operation.id, world)
-        if not fault and status is None:
-            fault = failures.take(attempt)
-            status = fault.status if fault else None
+    if failures and operation and not fault and status is None:
+        sent = identify(request.environ, world.name, request.get_data())
+        fault = failures.replace(operation.id, sent)
+        status = fault.status if fault else None
     response: ResponseReturnValue | None = None
     if fault and fault.drop and not fault.performed:
         response = "", 503  # of which nothing is sent
     elif status is not None:
         response = requested_response(request, operation, status, fault, contract)
-    return Outcome(operation, fault, response, attempt)
+    return Outcome(operation, fault, response)
 
 
 def preferred_status(request: Request) -> int | None:

@@ -87,11 +87,10 @@ class Steps:
             return None
         context = bound(g)
         visit: Visit = context.store
-        faults = visit.world.faults
+        world = visit.world
         if not received.environ["PATH_INFO"].startswith(OPERATIONS):
             return None
-        failures = self.options.failures
-        outcome = decide(received, faults, self.common.contract, failures, visit.name)
+        outcome = decide(received, world, self.common.contract, self.options.failures)
         context.outcome = outcome
         return outcome.response
 
@@ -110,19 +109,12 @@ class Steps:
         world = visit.world
         applied = self._apply(response, received, world, outcome, context)
         entry = self._describe(received, response, world, outcome, applied, context)
-        recorded = Recorded(world.name, world.journal.append(entry), entry)
-        context["recorded"] = recorded
+        context["recorded"] = Recorded(world.name, world.journal.append(entry), entry)
         tick = world.clock.tick
         if tick and entry.status_read:
             with suppress(StoreUnavailable):  # the response is right; the next read turns it on
                 world.clock.change(tick)
-        closed_after = self._wait(received, applied)
-        failures = self.options.failures
-        attempt = outcome.attempt
-        if failures and attempt:
-            if applied.fault:
-                attempt.first = recorded.first()
-            failures.end(attempt, closed_after)
+        self._wait(received, applied)
         return response
 
     def _apply(
@@ -139,10 +131,10 @@ class Steps:
         if forms and problem:
             forms.fill_error(response, problem, is_requested=outcome.response is not None)
         fault = outcome.fault
-        failures = self.options.failures
-        if failures and outcome.attempt:
-            fault = failures.confirm(outcome.attempt, response, fault)
         status = response.status_code
+        failures = self.options.failures
+        if failures and outcome.operation and not fault and 200 <= status < 300:
+            fault = failures.spoil(outcome.operation.id)
         if not received.environ["PATH_INFO"].startswith(OPERATIONS):
             return Applied(status)
         delay = self.options.delay
@@ -229,14 +221,12 @@ class Steps:
             violations,
         )
 
-    def _wait(self, received: Request, applied: Applied) -> float | None:
-        """Delay the response. Return after how many seconds the client had closed, if it had."""
-        seconds = applied.delay
-        if not seconds:
-            return None
-        connection = Connection(received.environ)
-        with connection.waiting():
-            return wait(seconds, connection, self.sleep)
+    def _wait(self, received: Request, applied: Applied) -> None:
+        """Delay the response, until the client is gone."""
+        if applied.delay:
+            connection = Connection(received.environ)
+            with connection.waiting():
+                wait(applied.delay, connection, self.sleep)
 
 
 def masked(sentences: Iterable[str], redactor: Redactor) -> tuple[str, ...]:

@@ -22,7 +22,7 @@ from flask import Flask
 from werkzeug.test import create_environ, run_wsgi_app
 
 from profiles.profile import make_profile
-from stub.failures import Failures
+from stub.failures import Failures, RunJournal
 from stub.grease.axes import parse_axes
 from stub.seed import sample_of
 from tests.conftest import BEARER, START, Clock, make_stub, seed_of
@@ -56,11 +56,11 @@ def make_app(given: dict[str, Any], clock: Clock, **more: Any) -> Flask:
 
 def failures_after(name: str, *plain_requests: list[Any]) -> Failures:
     """The failures of a run that comes after a plain one."""
-    plain = Failures()
-    app = make_app({}, Clock(), failures=plain)
+    journal = RunJournal(lambda response: response)
+    app = make_app({}, Clock(), log=journal.add)
     for send in plain_requests:
         response_to(app, send)
-    return Failures(name, plain)
+    return Failures(name, journal.attempts)
 
 
 def play(

@@ -16,7 +16,7 @@ import pytest
 from flask import Flask
 
 from cli.command import Command
-from stub import Options, create_stub
+from stub import Options
 from tests.cli.conftest import has_ended, script
 from tests.conftest import eventually
 from tests.program import CLIENT, process, program, run
@@ -154,21 +154,6 @@ def test_threads_that_cannot_be_started_are_a_failure_of_the_server() -> None:
         threading.stack_size(previous)
     assert (done.status, done.stdout) == (1, "")
     assert done.stderr == "error: the server failed: can't start new thread\n"
-
-
-def test_an_error_beside_the_server_ends_it_and_is_no_success() -> None:
-    """The app of the second run of --probe cannot be made."""
-    apps: list[Flask] = []
-
-    def create(options: Options) -> Flask:
-        if apps:
-            raise OSError(28, "No space left on device")
-        apps.append(create_stub(options))
-        return apps[0]
-
-    done = run("--probe", "ids", "--", "true", create_stub=create)
-    assert done.status == 126
-    assert "error: a run of the command failed: No space left on device.\n" in done.stderr
 
 
 # Processes of the program

@@ -8,80 +8,91 @@ from collections.abc import Callable
 from contextlib import redirect_stderr
 from functools import partial
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 from urllib.parse import quote
 
 import pytest
+from flask import Flask
 from werkzeug.test import Client, TestResponse
 
-from cli.apps import make_app
+from cli.apps import NewApp, make_app, worlds_of
 from cli.command import Command
 from cli.files import with_files
 from cli.log import Log
 from cli.options import Settings, parse_probe
-from cli.probe import Probe
+from cli.probe import Ended, Probe
 from cli.probe_report import document_of
 from cli.run import Parts, conclude
 from stub import Options, create_stub
-from stub.failures import FAILURES
+from stub.failures import FAILURES, RunJournal
 from tests.cli.conftest import has_ended, script
 from tests.conftest import TOKEN, eventually
 from tests.program import run
 
+SEEDED = Options(grease_seed=7, ids_seed=1)
 
-class Function(Command):
-    """A COMMAND that is a function of this process, and calls the app that is served.
+
+class Function:
+    """A COMMAND that is a function of this process, and calls the app of its run.
 
     The function returns whether it breaks. No time passes but by `sleep`.
     """
 
-    def __init__(self, client: Callable[["Function"], object]) -> None:
-        super().__init__([], {})
+    def __init__(self, client: Callable[["Function"], object], log: Log, new_app: NewApp) -> None:
         self.client = client
-        self.probe: Probe
+        self.log = log
+        self.new_app = new_app
         self.now = 0.0
         self.name = ""  # of the current run
         self.is_first = True  # whether this is the first run of that name
         self.limits: dict[str, float | None] = {}  # by the names of runs
-        self.leaves_process = False  # that calls after this run
+        self.signal: int | None = None
 
-    def run(self, output: IO[bytes] | None = None, limit: float | None = None, **more: str) -> int:
-        self.name = more["STUB_PROBE_RUN"]
-        self.is_first = self.name not in self.limits
-        self.limits[self.name] = limit
-        if output:
-            output.write(b"its output\n")
-        return int(bool(self.client(self)))
+    def execute(self, name: str, limit: float | None, **options: Any) -> Ended:
+        journal = RunJournal(self.log.add)
+        self.app = self.new_app(log=journal.add, sleep=self.sleep, **options)
+        self.name = name
+        self.is_first = name not in self.limits
+        self.limits[name] = limit
+        started = self.now
+        status = int(bool(self.client(self)))
+        self.log.is_muted = True
+        return Ended(
+            status,
+            self.now - started,
+            "its output\n",
+            worlds_of(self.app),
+            journal.attempts,
+            self.signal,
+        )
 
     def send(self, path: str, token: str = TOKEN, **more: Any) -> TestResponse:
-        client = Client(self.probe.served)
-        return client.open(path, headers={"Authorization": f"Bearer {token}"}, **more)
+        return Client(self.app).open(path, headers={"Authorization": f"Bearer {token}"}, **more)
 
     def read(self, path: str, **more: Any) -> Any:
         return json.loads(self.send(path, **more).data)
 
     def sleep(self, seconds: float) -> None:
         self.now += seconds
-        if self.leaves_process:
-            self.read("/v1/projects")
 
 
 class Done:
     """What a run with --probe left: its status, findings, results by axis or failure, and words."""
 
     def __init__(self, client: Callable[[Function], object], axes: str, **more: Any) -> None:
-        command = self.command = Function(client)
-        options = Options(grease_seed=7, ids_seed=1)
-        settings = with_files(Settings(options, probe=parse_probe(axes), **more))
+        settings = with_files(Settings(SEEDED, probe=parse_probe(axes), **more))
         log = Log(settings, has_command=True)
-        new_app = partial(make_app, partial(create_stub, sleep=command.sleep), log, settings)
+
+        def new_app(sleep: Callable[[float], None], **options: Any) -> Flask:
+            return make_app(partial(create_stub, sleep=sleep), log, settings, **options)
+
+        command = Command(["true"], {})
+        self.function = Function(client, log, new_app)
         with redirect_stderr(io.StringIO()) as stderr:
-            probe = command.probe = Probe(
-                command, settings, log, new_app, clock=lambda: command.now, sleep=command.sleep
-            )
+            probe = Probe(settings, self.function.execute)
             command.status = probe.run()
-            parts = Parts(settings, log, probe.served, command, probe, report=None, keep=None)
-            self.status = conclude(parts, {})
+            parts = Parts(settings, log, command, report=None, keep=None)
+            self.status = conclude(parts, probe.worlds, probe, {})
         self.stderr = stderr.getvalue()
         self.report = document_of(probe)
         results = self.report["axes"] + self.report["failures"]
@@ -136,12 +147,13 @@ def hangs(run: Function) -> None:
 
 
 def knows_all_members(run: Function) -> bool:
-    """Rejects an unknown member of a project before it asks for a deployment."""
+    """Rejects an unknown member of a project, and of a deployment."""
     for world in "abcdefg":
         token = f"{TOKEN}.{world}"
         run.read("/v1/deployments/none", token=token)
         project = run.read("/v1/projects", token=token)["projects"][0]
-    return len(project) > 4 or len(run.read("/v1/deployments/dpl_failed")) > 4
+    deployment = run.read("/v1/deployments/dpl_failed")
+    return len(project) > 4 or len(deployment) > 4
 
 
 # A client, its results, what it depends on, what is said, and the status.
@@ -231,7 +243,7 @@ def test_a_client_has_these_results() -> None:
 
 def test_a_plain_run_that_fails_is_all() -> None:
     done = Done(lambda run: lists(run, breaks=True), "all")
-    assert (done.status, done.results, [*done.command.limits]) == (1, {}, ["plain"])
+    assert (done.status, done.results, [*done.function.limits]) == (1, {}, ["plain"])
     assert "probe: plain: breaks in 0.0 s (exit status 1)\n" in done.stderr
 
 
@@ -245,7 +257,7 @@ def test_a_run_hangs_after_five_times_the_plain_one_and_30_seconds_at_least() ->
 
         done = Done(waits, "headers,failures")
         limits = dict.fromkeys(["headers", *FAILURES], limit)
-        assert done.command.limits == {"plain": None, **limits, "stalled": limit + 60}
+        assert done.function.limits == {"plain": None, **limits, "stalled": limit + 60}
         assert done.results["headers"] == "passes"
 
 
@@ -273,42 +285,43 @@ SIGNALS = [
     ("plain", []),
     ("members again", []),
     ("headers", ["depends: members"]),
-    ("cut-body", ["depends: members", "hurries: listProjects after unavailable"]),
+    ("stalled", ["depends: members", "accepts: listProjects after wrong-body"]),
 ]
 
 
 @pytest.mark.parametrize(("last", "found"), SIGNALS)
 def test_a_signal_ends_the_run_and_shows_what_was_confirmed(last: str, found: list[str]) -> None:
     def client(run: Function) -> bool:
-        while run.send("/v1/projects").status_code == 503:
-            pass
+        run.send("/v1/projects")
         label = run.name if run.is_first else f"{run.name} again"
         if label == last:
             run.signal = signal.SIGTERM
         return run.name == "members"
 
-    done = Done(client, "members,headers,unavailable,cut-body")
+    done = Done(client, "members,headers,wrong-body,stalled")
     assert done.findings == found
     assert (done.status, done.report["is_complete"]) == (128 + signal.SIGTERM, False)
     assert "probe: incomplete: a signal came\n" in done.stderr
     assert CLEAR not in done.stderr
-    assert ("  unavailable\n  listProjects " in done.stderr) is (last == "cut-body")
+    assert ("  wrong-body\n  listProjects " in done.stderr) is (last == "stalled")
 
 
-def test_what_a_run_leaves_running_is_told_and_the_runs_beside_it_have_no_finding() -> None:
-    def client(run: Function) -> bool:
-        run.leaves_process = run.name in ("plain", "unavailable")
-        while run.send("/v1/projects").status_code == 503:
-            pass
-        return run.name in ("members", "headers")
+# Is cut short in its second run, and ends with 0 then.
+CUT_SHORT = """
+import time
+call('/v1/projects')
+if name != 'plain':
+  signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(0))
+  os.kill(os.getppid(), signal.SIGTERM)
+  time.sleep(20)
+"""
 
-    done = Done(client, "members,headers,unavailable,cut-body")
-    late = dict.fromkeys(("members", "unavailable", "cut-body"), "no finding")
-    assert done.results == {**late, "headers": "breaks"}
-    assert (done.status, done.findings) == (1, ["depends: headers"])
-    reason = "a process that a run left sent requests between two runs"
-    assert f"probe: members: no finding: {reason}\n" in done.stderr
-    assert "warning: a run left a process running, whose requests between " in done.stderr
+
+@pytest.mark.process
+def test_a_run_that_a_signal_cuts_short_is_no_success_if_its_command_ends_with_0() -> None:
+    done = run("--probe", "members,headers", "--", *script(CUT_SHORT))
+    assert done.status == 128 + signal.SIGTERM
+    assert re.findall("^probe: (\\w+): ", done.stderr, re.MULTILINE) == ["plain", "incomplete"]
 
 
 # Starts what does not end, prints much, and gives up a response that is late.
@@ -327,7 +340,7 @@ sys.exit(len(projects[0]) > 4)
 """
 RUNS = [
     *("plain", "members", "members again", "members@ProjectList", "members@Project"),
-    *("members but @Project", "stalled"),
+    "stalled",
 ]
 
 
