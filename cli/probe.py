@@ -62,6 +62,7 @@ class Run:
     uncalled: Sequence[str]
     varied: Varied
     reactions: Mapping[str, Reaction] = field(default_factory=dict)  # to its failure
+    missed: Sequence[str] = ()  # operations that it did not come to, as it broke
     again: "Run | None" = None
     alone: dict[str, "Run"] = field(default_factory=dict)
 
@@ -155,7 +156,10 @@ class Probe:
 
     def _try_failure(self, name: str) -> None:
         """Run the command once, let each operation meet the failure, and read what followed."""
-        run = self._run(name, failures=Failures(name, self._plain_attempts))
+        failures = Failures(name, self._plain_attempts)
+        run = self._run(name, failures=failures)
+        if run.end in (BREAKS, HANGS):
+            run.missed = sorted(failures.waiting)
         self.failures.append(run)
         show(run)
 

@@ -56,6 +56,12 @@ def summary(probe: Probe) -> Iterator[str]:
                 f"warning: {', '.join(axis.uncalled)} was called in the plain run and not in "
                 f"that of {axis.name}: does the command cache a part of its results?\n"
             )
+    for run in probe.failures:
+        if run.missed:
+            yield (
+                f"warning: the run of {run.name} stopped early, before {', '.join(run.missed)}: "
+                "let all tests run, as pytest does without -x\n"
+            )
     if len(probe.axes) > 1 and all(axis.breaks_whole for axis in probe.axes):
         yield "warning: all axes break the tests: can these run twice, and without input?\n"
     if probe.failures:

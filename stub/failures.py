@@ -102,7 +102,7 @@ class Failures:
         self._fault = FAULTS[name]
         succeeded = [attempt for attempt in plain if attempt.is_success]
         self._failing = {each.sent for each in plain} - {each.sent for each in succeeded}
-        self._waiting = {each.operation for each in succeeded}
+        self.waiting = {each.operation for each in succeeded}  # that have not met it yet
 
     def replace(self, operation: str, sent: int) -> Fault | None:
         """Return the fault that stands in place of the response to a request, if one does."""
@@ -116,7 +116,7 @@ class Failures:
 
     def _take(self, operation: str) -> Fault | None:
         try:
-            self._waiting.remove(operation)  # in one step, for requests at once
+            self.waiting.remove(operation)  # in one step, for requests at once
         except KeyError:
             return None
         return self._fault

@@ -146,6 +146,11 @@ def hangs(run: Function) -> None:
         run.sleep(30.1)
 
 
+def stops_at_an_error(run: Function) -> bool:
+    created = run.send("/v1/projects", method="POST", json={"name": "shop"})
+    return created.status_code != 201 or run.send("/v1/projects").status_code != 200
+
+
 def knows_all_members(run: Function) -> bool:
     """Rejects an unknown member of a project, and of a deployment."""
     for world in "abcdefg":
@@ -187,6 +192,13 @@ CASES: list[tuple[Callable[[Function], object], dict[str, str], list[str], list[
         {"cut-body": "passes", "wrong-body": "breaks"},
         [],
         ["  cut-body  wrong-body\n", "  listProjects   gave up   gave up\n", SHOWN],
+        0,
+    ),
+    (
+        stops_at_an_error,
+        {"unavailable": "breaks", "lost-response": "passes"},
+        [],
+        ["warning: the run of unavailable stopped early, before listProjects: ", SHOWN],
         0,
     ),
     (
