@@ -2,6 +2,7 @@
 
 import json
 import re
+from importlib.resources import files
 from pathlib import Path
 
 import click
@@ -10,11 +11,12 @@ from web.files import read_file
 
 from .reports import ReportFile
 
+PACKAGE = "deployment_stub"  # in a clone beside cli/, and around it in an installation
 FIXTURES = {
-    "pytest": "stub_fixture.py",
-    "node": "stub_fixture.mjs",
-    "go": "stub.go",
-    "junit": "Stub.java",
+    "pytest": f"{PACKAGE}/stub_fixture.py",
+    "node": "docs/fixtures/stub_fixture.mjs",
+    "go": "docs/fixtures/stub.go",
+    "junit": "docs/fixtures/Stub.java",
 }
 PAGES = ("choices", "ci", "contract", "development", "grease", "https", "like", "scale", "testing",
          "verify")  # fmt: skip
@@ -23,7 +25,7 @@ FILES = {
     **{name: f"docs/{name}.md" for name in PAGES},
     "profile": "profiles/profile.json",
     "skill": "llms.txt",
-    **{name: f"docs/fixtures/{file}" for name, file in FIXTURES.items()},
+    **FIXTURES,
 }
 TYPES_OF_NODE = "docs/fixtures/stub_fixture.d.mts"
 MARKUP = '^[^A-Z`]*|",$'  # of a heading, a comment or a JSON member, around a title
@@ -82,4 +84,7 @@ def list_of_titles() -> str:
 
 
 def read_text(file: str) -> str:
+    folder, _, name = file.partition("/")
+    if folder == PACKAGE:
+        return files(PACKAGE).joinpath(name).read_text("utf-8")
     return read_file(file).decode()

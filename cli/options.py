@@ -62,6 +62,9 @@ class Settings:
         token = next(iter(self.options.tokens))
         values = {"url": url, "token": token, "port": str(port)}
         environment = {"STUB_URL": url, "STUB_TOKEN": token}
+        if self.fail_on:  # for a program that a fixture of the command starts
+            environment["STUB_FAIL_ON"] = ",".join(self.fail_on)
+            environment["STUB_ALLOW"] = "\n".join(self.allow)
         for name, text in self.env.items():
             environment[name] = PLACEHOLDER.sub(lambda found: values[found[1]], text)
         return environment

@@ -121,6 +121,15 @@ def port_of(url: str) -> int:
     return int(url.rpartition(":")[2])
 
 
+def is_refused(url: str) -> bool:
+    """Whether nothing listens at the port of a URL."""
+    try:
+        socket.create_connection(("127.0.0.1", port_of(url)), timeout=30).close()
+    except ConnectionRefusedError:
+        return True
+    return False
+
+
 def call(
     url: str, target: str, *, method: str = "", body: bytes = b"", token: str = "dev-token"
 ) -> Reply:

@@ -46,11 +46,24 @@ def test_the_command_has_its_words_and_its_variables(capfd: Capture) -> None:
     shown = [variables[name] for name in ("STUB_URL", "STUB_TOKEN", "OTHER", "TWICE")]
     assert shown == [url, "one-token", "kept", "2 one-token.job"]
     assert url.endswith(f":{variables['FROM_LIST']}")
-    options = ["--env", 'JSON={"url": "{url}/v1", "a": {}}', "--env", "STUB_URL=x", "--env", "E="]
+    gate = ["--fail-on", "idle,violations", "--allow", "idle: a*", "--allow", "idle: b*"]
+    options = [
+        *gate,
+        "--env",
+        'JSON={"url": "{url}/v1", "a": {}}',
+        "--env",
+        "STUB_URL=x",
+        "--env",
+        "E=",
+    ]
     run(*options, "--", sys.executable, "-c", SHOWS, env={"E": "of the caller"})
     _, variables = json.loads(capfd.readouterr().out)
     assert json.loads(variables["JSON"])["url"].endswith("/v1")
     assert (variables["STUB_URL"], variables["E"]) == ("x", "")
+    assert (variables["STUB_FAIL_ON"], variables["STUB_ALLOW"]) == (
+        "idle,violations",
+        "idle: a*\nidle: b*",
+    )
 
 
 def test_a_port_that_is_given_is_used() -> None:

@@ -62,7 +62,7 @@ def test_without_a_name_all_are_listed_with_their_titles() -> None:
     lines = run("docs").stdout.splitlines()
     assert [line.split()[0] for line in lines] == [*NAMES]
     assert "ci               Use the stub in CI" in lines
-    title = "`Stub`, and the fixture `stub`: a world of its own for each test."
+    title = "`Stub`, and the fixture `stub` of pytest: a world of its own for each test."
     assert f"pytest           {title}" in lines
 
 

@@ -6,7 +6,6 @@
 import os
 import re
 import shutil
-import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -20,7 +19,7 @@ from tests.clients.commands import link_node_modules
 from tests.conftest import JARS, ROOT, eventually, needs
 from tests.contract import STUB
 from tests.docs.documents import FILES, TEXTS, execute
-from tests.wire import port_of
+from tests.wire import is_refused
 
 pytestmark = pytest.mark.process
 
@@ -106,8 +105,6 @@ def test_a_fixture_gives_each_test_a_world_of_the_program_it_finds(
     needs(*team.tools)
     path = os.pathsep.join([f"{folder}/bin", os.environ["PATH"]])
     elsewhere = {"STUB_TOKEN": "s3cret other", "STUB_HOST": "192.0.2.1", "STUB_PORT": "x"}
-    # The program has its log, and no report: a process has a part of the requests.
-    own = {"STUB_LOG": f"{folder}/stub.log", "STUB_REPORT": f"{folder}/report.json"}
 
     def run(**variables: str) -> "subprocess.CompletedProcess[str]":
         return execute(["sh", "-c", f"exec 2>&1\n{team.command}"], folder, PATH=path, **variables)
@@ -118,8 +115,11 @@ def test_a_fixture_gives_each_test_a_world_of_the_program_it_finds(
     assert gone.search(run(STUB_PROGRAM="no.py").stdout)
     assert "http://127.0.0.1:1" in run(STUB_URL="http://127.0.0.1:1").stdout
     assert {*started_in(folder)} == {"deployment-stub"}
+    # A process has a part of the requests.
+    for name in ("STUB_ENV", "STUB_FAIL_ON", "STUB_PROBE", "STUB_REPORT"):
+        assert f"{name} needs one program around all tests" in run(**{name: "idle"}).stdout
 
-    done = run(**elsewhere, **own, FAILING="1")
+    done = run(**elsewhere, STUB_LOG=f"{folder}/stub.log", FAILING="1")
     assert re.search(team.failed, done.stdout, re.MULTILINE), done.stdout
     assert team.shown in done.stdout
     assert "must be an integer from 200 to 599" in done.stdout
@@ -127,7 +127,6 @@ def test_a_fixture_gives_each_test_a_world_of_the_program_it_finds(
     assert re.search(r"(none|no request) (had|with) the token of |of this test: 0\n", done.stdout)
     assert "s3cret" not in done.stdout
     assert started_in(folder) == ["deployment-stub"]
-    assert not (folder / "report.json").exists()
     (log,) = folder.glob("stub.*.log")
     requests = r"^\S+Z ([\w-]+-[0-9a-f]{6,12}) (?:#\d+ )?(\w+ \S+ \d+)"
     latest = dict(re.findall(requests, log.read_text("utf-8"), re.MULTILINE))
@@ -138,14 +137,6 @@ def test_a_fixture_gives_each_test_a_world_of_the_program_it_finds(
     assert run(STUB_PROGRAM=str(named), HELD=str(held)).returncode != 0
     assert started_in(folder) == ["named.py"]
     eventually(lambda: is_refused(held.read_text("utf-8")))
-
-
-def is_refused(url: str) -> bool:
-    try:
-        socket.create_connection(("127.0.0.1", port_of(url)), timeout=30).close()
-    except ConnectionRefusedError:
-        return True
-    return False
 
 
 # The origin of a page in happy-dom, whose fetch sends a preflight, is one of the two.

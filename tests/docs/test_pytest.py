@@ -3,16 +3,18 @@
 import os
 import re
 import shutil
+import signal
+import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests.conftest import ROOT, SAMPLE_SEED, make_stub
+from tests.conftest import ROOT, SAMPLE_SEED, eventually, make_stub
 from tests.docs.documents import BLOCKS, FILES, blocks_like, execute
 from tests.live import serving
-from tests.wire import call
+from tests.program import process
+from tests.wire import call, is_refused
 
 pytestmark = pytest.mark.process
 
@@ -57,6 +59,15 @@ def judged(stub):
 def test_torn_down(judged):
     ask(judged, "/v2/projects", b'"a long body: ' + 400 * b"x" + b'"')
 """
+HELPERS = (
+    TESTS.partition("def test_")[0]
+    + """
+def status_of(stub):
+    made = ask(stub, "/v1/projects", b'{"name": "a"}').json
+    return ask(stub, f"/v1/deployments/{made['latest_deployment_id']}").json["status"]
+
+"""
+)
 SHOWN = [
     PRINTED,
     "1 earlier requests are not shown\n#2 GET /v1/deployments/1 404 deployment_not_found\n",
@@ -71,10 +82,6 @@ SHOWN = [
 ]
 MARKED = """
 pytestmark = pytest.mark.stub(pace=0)
-
-def status_of(stub):
-    made = ask(stub, "/v1/projects", b'{"name": "a"}').json
-    return ask(stub, f"/v1/deployments/{made['latest_deployment_id']}").json["status"]
 
 @pytest.mark.stub(outcome="failed")
 def test_failed(stub, stub_program):
@@ -110,7 +117,7 @@ def team(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.P
     monkeypatch.setenv("STUB_PROGRAM", str(ROOT / "app.py"))
     distribution = pytester.mkdir("deployment_stub-0.dist-info")
     (distribution / "METADATA").write_text("Name: deployment-stub\nVersion: 0\n")
-    entry = "[pytest11]\ndeployment_stub = deployment_stub.pytest_options\n"
+    entry = "[pytest11]\ndeployment_stub = deployment_stub.stub_fixture\n"
     (distribution / "entry_points.txt").write_text(entry)
     pytester.syspathinsert()
     return pytester
@@ -139,27 +146,27 @@ def test_a_test_has_a_world_and_shows_its_requests_if_it_fails(
 def test_a_mark_has_options_for_a_test_also_beside_a_program_of_the_run(
     team: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, live_url: str
 ) -> None:
-    """Tests with the same options share a program, which has no verdict of its own."""
-    helpers, _, _ = TESTS.partition("def test_")
-    team.makepyfile(test_marked=helpers + MARKED)
+    """Tests with the same options share a program, which has no report of its own."""
+    team.makepyfile(test_marked=HELPERS + MARKED)
     monkeypatch.setenv("STUB_URL", live_url)
     monkeypatch.setenv("STUB_LOG", f"{team.path}/stub.log")
     monkeypatch.setenv("STUB_FAIL_ON", "idle")
+    monkeypatch.setenv("STUB_REPORT", f"{team.path}/report.json")
     done = team.runpytest_inprocess(*PLUGIN, "--strict-markers")
     done.assert_outcomes(passed=3, errors=2)
     output = done.stdout.str()
     assert "\nthe stub takes no 'outcom': give cors_origin, " in output
     assert "\nthe mark `stub` takes options by their names: outcome='failed'\n" in output
     assert len([*team.path.glob("stub.*.log")]) == 2
+    assert not (team.path / "report.json").exists()
 
 
 def test_without_a_program_around_it_the_run_starts_one_whose_findings_are_an_error(
     team: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    helpers, _, _ = TESTS.partition("def test_")
     test = 'def test_it(stub): assert ask(stub, "/v1/projects?page=1").json == {"projects": []}'
-    team.makepyfile(test_it=f"{helpers}\n{test}")
-    team.makeini("[pytest]\nstub_empty = true")
+    team.makepyfile(test_it=f"{HELPERS}\n{test}")
+    team.makeini("[pytest]\nstub_options = --empty")
     monkeypatch.setenv("STUB_FAIL_ON", "unpromised")
     done = team.runpytest_inprocess(*PLUGIN)
     done.assert_outcomes(passed=1, errors=1)
@@ -177,75 +184,233 @@ def test_a_token_that_is_not_that_of_the_running_program_is_a_sentence(
     assert re.search(rf" ERROR at setup of test_it _+\n{reason}\n===", output), output
 
 
-INI = """[pytest]
-stub_strict = true
-stub_pace = 0
-stub_seed = a b/seed.json
-stub_outcome =
-  canceled
-  * fails=failed
+OWN_SEED = (
+    HELPERS
+    + """
+def test_seeded(stub):
+    (project,) = ask(stub, "/v1/projects").json["projects"]
+    assert project["name"] == "own"
+    assert status_of(stub) == "failed"
 """
+)
 
 
 @pytest.fixture
 def configured(team: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
     """A team with an ini file, in a folder below the one of the file."""
-    team.makeini(INI)
-    for folder, file in (("a b", "seed.json"), ("tests", "own.json")):
-        (team.mkdir(folder) / file).write_text("{}", "utf-8")
+    team.makeini("[pytest]\nstub_options = --pace 0 --seed 'a b/seed.json' --outcome=failed")
+    (team.mkdir("a b") / "seed.json").write_text('{"projects": [{"name": "own"}]}', "utf-8")
+    (team.mkdir("tests") / "test_seeded.py").write_text(OWN_SEED, "utf-8")
     monkeypatch.chdir(team.path / "tests")
     return team
 
 
-def test_an_ini_file_has_options_and_those_of_the_command_win(
+def test_the_ini_file_has_options_of_the_program_whose_paths_begin_there(
     configured: pytest.Pytester,
 ) -> None:
-    """Paths are relative to the file, or to the folder of the command."""
-    words = ["--stub-seed=own.json", "--stub-outcome=failed", "--stub-cors-origin=a"]
-    words += ["--stub-empty", "-o", "stub_strict=no"]
-    outcomes = ["canceled", "* fails=failed"]
-    seed, own = configured.path / "a b" / "seed.json", configured.path / "tests" / "own.json"
-    of_the_file = {"outcome": outcomes, "pace": "0", "seed": seed, "strict": True}
-    of_the_command = {"cors_origin": ["a"], "empty": True, "outcome": ["failed"], "seed": own}
-    expected = [([], of_the_file), (words, {**of_the_command, "pace": "0"})]
-    for given, options in expected:
-        config = configured.parseconfigure(*PLUGIN, *given)
-        plugin: Any = config.pluginmanager.get_plugin("deployment_stub")
-        assert plugin.given_options(config) == options
+    configured.runpytest_inprocess(*PLUGIN).assert_outcomes(passed=1)
+    done = configured.runpytest_inprocess(*PLUGIN, "-o", "stub_options=--pase 0")
+    done.assert_outcomes(errors=1)
+    assert "\nerror: No such option '--pase'. " in done.stdout.str()
 
 
-def test_options_that_cannot_be_are_one_error_before_any_test(
+def test_options_that_no_program_would_get_are_an_error_before_any_test(
     configured: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    missing = f"stub_like of tox.ini: there is no file {configured.path}/no.json"
-    with pytest.raises(pytest.UsageError, match=re.escape(missing)):
-        configured.parseconfigure(*PLUGIN, "--override-ini=stub_like=no.json")
-    with pytest.raises(pytest.UsageError, match="--stub-seed: there is no file "):
-        configured.parseconfigure(*PLUGIN, "--stub-seed=a b/seed.json")
+    for word in ("--port=1", "--fail-on", "--"):
+        name, _, _ = word.partition("=")
+        reason = re.escape(f"stub_options takes no {name}: run `deployment-stub {name} ... -- ")
+        with pytest.raises(pytest.UsageError, match=reason):
+            configured.parseconfigure(*PLUGIN, "-o", f"stub_options=--pace 0 {word} x")
     monkeypatch.setenv("STUB_URL", "http://127.0.0.1:1")
     with pytest.raises(pytest.UsageError) as raised:
         configured.parseconfigure(*PLUGIN)
     start, given, _, advice, _ = str(raised.value).split("`")
     assert start == "the program at STUB_URL runs already: start it with "
-    seed = f"--seed={configured.path}/a b/seed.json"
-    assert given == f"--outcome=canceled --outcome=* fails=failed --pace=0 {seed} --strict"
-    configured.parseconfigure(*PLUGIN, *advice.split())
+    assert given == "--pace 0 --seed a b/seed.json --outcome=failed"
+    _, _, option = advice.partition("-o ")
+    configured.parseconfigure(*PLUGIN, "-o", option)
 
 
 @pytest.mark.parametrize("is_named", [True, False])
-def test_a_copy_takes_the_place_of_the_fixtures_and_has_the_options(
-    team: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, is_named: bool
+@pytest.mark.parametrize("is_alone", [True, False])
+def test_a_copy_has_the_fixtures_and_the_options_also_beside_the_plugin(
+    team: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, is_named: bool, is_alone: bool
 ) -> None:
     """Whether an option names it or a conftest.py."""
     monkeypatch.setenv("STUB_PROGRAM", "copy.py")
-    shutil.copy(ROOT / "docs" / "fixtures" / "stub_fixture.py", team.path)
+    shutil.copy(ROOT / "deployment_stub" / "stub_fixture.py", team.path)
     (team.path / "copy.py").write_text("import sys; sys.exit(f'copy: {sys.argv[1]}')", "utf-8")
     team.makepyfile("def test_it(stub): pass")
     if not is_named:
         team.makeconftest('pytest_plugins = ["stub_fixture"]')
     words = ["-p", "stub_fixture"] if is_named else []
-    done = team.runpytest_inprocess(*words, *PLUGIN, "--stub-pace=7")
+    plugin = ["-p", "no:faulthandler"] if is_alone else PLUGIN
+    done = team.runpytest_inprocess(*words, *plugin, "-o", "stub_options=--pace=7")
+    done.assert_outcomes(errors=1)
     assert "copy: --pace=7" in done.stdout.str()
+
+
+GATE = [
+    # A worker judges its requests.
+    (["-p", "xdist", "-n", "2"], "unpromised", "finding: unpromised: listProjects: query "),
+    # A program of a mark does, too.
+    (["-k", "marked"], "unpromised", "finding: unpromised: listProjects: query parameter page "),
+    # What needs all requests judges that of the run, though no test uses it.
+    (["-k", "marked"], "idle", "finding: idle: createProject: "),
+    (["-k", "nothing"], "idle", "finding: idle: createProject: "),
+    # No worker has all requests.
+    (["-p", "xdist", "-n", "1"], "rejected,idle", "`idle` of STUB_FAIL_ON, need the requests of"),
+]
+GATED = """
+def test_plain(stub): ask(stub, "/v1/projects?page=1")
+
+@pytest.mark.stub(pace=0)
+def test_marked(stub): ask(stub, "/v1/projects?page=1")
+
+def test_nothing(): pass
+"""
+
+
+@pytest.mark.parametrize(("words", "gate", "shown"), GATE)
+def test_a_gate_is_never_dropped(
+    team: pytest.Pytester,
+    monkeypatch: pytest.MonkeyPatch,
+    words: list[str],
+    gate: str,
+    shown: str,
+) -> None:
+    team.makepyfile(test_it=HELPERS + GATED)
+    monkeypatch.setenv("STUB_FAIL_ON", gate)
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    done = team.runpytest_subprocess(*PLUGIN, *words)
+    assert done.ret == 1
+    assert done.parseoutcomes()["errors"] > 0
+    assert f"\n{shown}" in re.sub("\nSTUB_REPORT, and ", "\n", done.stdout.str())
+
+
+@pytest.mark.parametrize("variable", ["STUB_PROBE", "STUB_ENV"])
+def test_what_only_a_program_around_the_tests_can_follow_is_an_error_without_one(
+    team: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, live_url: str, variable: str
+) -> None:
+    team.makepyfile("import pytest\n@pytest.mark.stub(pace=0)\ndef test_it(stub): pass")
+    monkeypatch.setenv(variable, "x")
+    done = team.runpytest_inprocess(*PLUGIN)
+    done.assert_outcomes(errors=1)
+    assert f"\n{variable} needs the program around the tests: run `" in done.stdout.str()
+    monkeypatch.setenv("STUB_URL", live_url)
+    team.runpytest_inprocess(*PLUGIN).assert_outcomes(passed=1)
+
+
+MOCKS = """
+import socket
+
+def mock(monkeypatch, error):
+    def connect(self, *args):
+        self.close()
+        raise error
+    monkeypatch.setattr(socket.socket, "connect", connect)
+
+class Unmocked(Exception):
+    pass
+
+ERRORS = [Unmocked("no match\\nfor 127.0.0.1"), OSError("refused"), pytest.fail.Exception("no")]
+
+@pytest.mark.parametrize("error", ERRORS)
+def test_fails(stub, monkeypatch, error):
+    mock(monkeypatch, error)
+    assert not "the own reason"
+
+def test_passes(monkeypatch, stub):
+    mock(monkeypatch, Unmocked("no"))
+
+@pytest.fixture
+def mocked(monkeypatch):
+    mock(monkeypatch, Unmocked("no match"))
+
+def test_begins(mocked, stub):
+    pass
+
+def test_last(stub):
+    assert ask(stub, "/v1/projects").json == {}
+"""
+
+
+def test_sockets_that_are_mocked_lose_no_report(
+    team: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, live_url: str
+) -> None:
+    team.makepyfile(HELPERS + MOCKS)
+    monkeypatch.setenv("STUB_URL", live_url)
+    done = team.runpytest_inprocess(*PLUGIN, "-p", "no:randomly")
+    done.assert_outcomes(passed=1, failed=4, errors=1)
+    output = done.stdout.str()
+    assert output.count("AssertionError: assert not 'the own reason'") == 3
+    reason = f"they are not shown: the stub at {live_url} does not respond: "
+    assert f"\n{reason}no match for 127.0.0.1; what replaces the sockets of " in output
+    assert f"\n{reason}refused\n" in output
+    assert "\nthey are not shown: no\n" in output
+    assert re.search("\nthe stub at .* does not respond: no match; what replaces the ", output)
+    assert "\n#1 GET /v1/projects 200\n" in output
+
+
+FORKS = """
+import os
+import subprocess
+import sys
+import time
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+
+FORK = get_context("fork")
+
+def test_executor(stub):
+    POOLS.append(ProcessPoolExecutor(1, FORK))
+    assert POOLS[-1].submit(abs, -1).result() == 1
+
+def test_pool(stub):
+    POOLS.append(FORK.Pool(1))
+    assert POOLS[-1].map(abs, [-1]) == [1]
+
+def test_daemon(stub):
+    FORK.Process(target=time.sleep, args=(60,), daemon=True).start()
+
+def test_fork(stub, stub_program):
+    if not os.fork():
+        stub_program.close()  # which is nothing in a fork
+        time.sleep(60)
+        os._exit(0)
+    ask(stub, "/v1/projects")
+
+def test_subprocess(stub):
+    subprocess.Popen(["sleep", "60"], close_fds=False)
+    open("url", "w").write(stub.url)
+    if os.environ["KILLED"]:
+        os.kill(os.getpid(), 9)
+
+POOLS = []
+"""
+
+
+@pytest.mark.parametrize("killed", ["", "1"])
+def test_a_fork_of_the_tests_does_not_keep_the_program(team: pytest.Pytester, killed: str) -> None:
+    """A line says the end of the run; each fork has closed its copy of the pipe."""
+    team.makepyfile(HELPERS + FORKS)
+    env = {
+        "KILLED": killed,
+        "STUB_PROGRAM": str(ROOT / "app.py"),
+        "STUB_FAIL_ON": "violations",
+        "PYTHONPATH": f"{ROOT}{os.pathsep}{team.path}",
+        "PYTHONWARNINGS": "default",
+        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+    }
+    streams = dict.fromkeys(("stdout", "stderr"), subprocess.DEVNULL)
+    words = ("-m", "pytest", *PLUGIN)
+    with process(*words, env=env, cwd=team.path, start_new_session=True, **streams) as started:
+        try:
+            assert started.wait(30) == (-signal.SIGKILL if killed else 0)
+            eventually(lambda: is_refused((team.path / "url").read_text("utf-8")))
+        finally:
+            os.killpg(started.pid, signal.SIGKILL)
 
 
 def test_a_fixture_of_a_plugin_of_the_team_wins_and_no_program_starts(
@@ -285,11 +450,10 @@ def test_an_installation_has_the_command_and_the_plugin(tmp_path: Path) -> None:
     pip.chmod(0o755)
     (recipe,) = blocks_like(r"\.venv/bin/pip install ")
     (tmp_path / "test_shop.py").write_text(FILES["test_shop.py"], "utf-8")
-    # A worker of xdist has a part of the requests, and no verdict.
     # Modules of others with the names of ours are apart.
     for name in ("app", "cli", "store", "web"):
         (tmp_path / f"{name}.py").write_text("raise OSError", "utf-8")
-    workers = "STUB_FAIL_ON=idle .venv/bin/python -m pytest -p xdist -n 2"
+    workers = "STUB_FAIL_ON=violations .venv/bin/python -m pytest -p xdist -n 2"
     words = ["sh", "-ec", f"{recipe.text}\n{workers}"]
     alone = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_ADDOPTS": "-p deployment_stub"}
     done = execute(words, tmp_path, STUB=str(ROOT), **alone, PYTHONWARNINGS="default")

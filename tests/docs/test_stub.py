@@ -3,27 +3,27 @@
 import os
 import re
 import signal
-from importlib import import_module
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import pytest
 
 from cli.options import OPTIONS
 from deployment_stub import Stub, StubError, World
-from deployment_stub.pytest_options import ROWS
+from deployment_stub.stub_fixture import Options
 from tests.conftest import ROOT
-from tests.program import environment, process
+from tests.program import environment, finished, process
 from tests.wire import Connection, Reply, call, port_of
 
 pytestmark = pytest.mark.process
 
 PROGRAM = {"STUB_PROGRAM": str(ROOT / "app.py")}
-# What Python runs that is killed, with a stub, and without pytest.
+# What Python runs that is killed, with a stub.
 KILLED = """
 import sys
-sys.modules["pytest"] = None
 from deployment_stub import Stub
+assert "pytest" not in sys.modules
 stub = Stub()
 print(stub.url, flush=True)
 input()
@@ -63,7 +63,7 @@ def test_a_reset_takes_a_document_or_the_path_of_one(world: World, tmp_path: Pat
 
 def test_a_world_has_its_clock_and_its_deployments(world: World) -> None:
     assert world.freeze()["frozen"]
-    stages = [{"status": "queued", "seconds": 60}, {"status": "failed"}]
+    stages: list[dict[str, Any]] = [{"status": "queued", "seconds": 60}, {"status": "failed"}]
     made = world.put_deployment("a/b é", timeline=stages, project_id="prj_website")
     assert (made["status"], made["project_id"]) == ("queued", "prj_website")
     now = world.advance(60)["now"]
@@ -125,19 +125,59 @@ def test_it_serves_until_it_is_closed_which_raises_what_fail_on_finds(tmp_path: 
 
 def test_what_cannot_start_says_why() -> None:
     """A list is an option that is repeated; none is left out by `False` and `None`."""
+    unknown: Any = {"sede": "seed.json"}
     with pytest.raises(TypeError, match=r"the stub takes no 'sede': give cors_origin, .*, seed"):
-        Stub(sede="seed.json")
+        Stub(**unknown)
     missing = r"^/.+/no\.py was not found: install .*, or set STUB_PROGRAM "
     with pytest.raises(StubError, match=missing):
         Stub(environ=variables(STUB_PROGRAM="no.py"))
     outcome = ["*-fails=failed", "canceled"]
-    own = {"strict": False, "freeze": None, "empty": True, "outcome": outcome, "pace": "soon"}
+    own: Any = {"strict": False, "freeze": None, "empty": True, "outcome": outcome, "pace": "soon"}
     with pytest.raises(StubError) as raised:
         Stub(environ=variables(), **own)
     first, *rest = str(raised.value).splitlines()
     words = re.escape("--empty --outcome=*-fails=failed --outcome=canceled --pace=soon")
     assert re.fullmatch(rf"`.*app\.py {words}` did not start: its status is 2", first)
     assert rest == ["error: Invalid value for '--pace': 'soon' is not a valid number."]
+
+
+# What Python runs that is forked, with a stub.
+FORKED = """
+import time
+from multiprocessing import get_context
+from deployment_stub import Stub
+fork = get_context("fork")
+with Stub() as stub:
+    child = fork.Process(target=stub.close)
+    child.start()
+    child.join()
+    assert stub.requests() == []
+    held = fork.Process(target=time.sleep, args=(60,), daemon=True)
+    held.start()
+print("ended", flush=True)
+held.kill()
+"""
+
+
+def test_a_fork_neither_ends_it_nor_keeps_it() -> None:
+    assert finished("-c", FORKED, env=PROGRAM)[:3] == (0, "ended\n", "")
+
+
+# What Python runs that ends without its stub.
+LEFT = """
+from urllib.request import urlopen
+from deployment_stub import Stub
+stub = Stub()
+try:
+    urlopen(stub.url + "/v2")
+except OSError:
+    pass
+"""
+
+
+def test_the_end_of_the_process_ends_it_and_shows_what_fail_on_finds() -> None:
+    done = finished("-c", LEFT, env={**PROGRAM, "STUB_FAIL_ON": "violations"})
+    assert "finding: violations: no operation: GET /v2 " in done.stderr
 
 
 def test_it_does_without_pytest_and_ends_with_a_process_that_is_killed() -> None:
@@ -148,7 +188,5 @@ def test_it_does_without_pytest_and_ends_with_a_process_that_is_killed() -> None
             assert connection.closed()
 
 
-def test_the_plugin_takes_its_options_and_the_program_has_them_all() -> None:
-    options = import_module(Stub.__module__).Options
-    assert [*ROWS] == [*options.__annotations__]
-    assert {*ROWS} <= {*OPTIONS}
+def test_the_program_has_each_option_of_the_class() -> None:
+    assert {*Options.__annotations__} <= {*OPTIONS}

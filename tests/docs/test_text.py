@@ -7,7 +7,6 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from cli.main import OTHER_VARIABLES
-from deployment_stub.pytest_options import ROWS
 from tests.conftest import ROOT
 from tests.contract import STUB, V1
 from tests.docs.documents import TEXTS
@@ -65,7 +64,6 @@ def test_every_option_and_variable_exists() -> None:
     options = {*re.findall(r"--[a-z-]+", shown)}
     variables = {f"STUB_{each[2:].replace('-', '_').upper()}" for each in options}
     variables |= {*OTHER_VARIABLES}
-    options |= {f"--stub-{name.replace('_', '-')}" for name in ROWS}
     other_tools = r"^```console\n.*?^```$"  # see tests/clients
     # What has options of its own: commands, servers, uvx and pytest.
     others = r"[ `]-- [\w.].*|-m pytest .*|uvx --from|bin/(?:flask|waitress-serve) .*"

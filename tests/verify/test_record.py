@@ -182,7 +182,7 @@ def test_errors(stub):
 def test_a_suite_with_the_fixture_gives_the_verdicts_and_the_profile_of_a_session(
     tmp_path: Path,
 ) -> None:
-    fixture = (ROOT / "docs/fixtures/stub_fixture.py").read_text("utf-8")
+    fixture = (ROOT / "deployment_stub/stub_fixture.py").read_text("utf-8")
     (tmp_path / "conftest.py").write_text(fixture, "utf-8")
     (tmp_path / "test_it.py").write_text(SUITE, "utf-8")
     changes = (on("created", status=200), on("list", headers={"X-Region": "fra"}))
