@@ -328,7 +328,6 @@ ROWS: dict[str, dict[str, Row]] = {
             Integer(1),
             show_default=str(MAX_PROJECTS),
         ),
-        "journal_bytes": option("Memory for the journals of all worlds.", Integer(1)),
         "threads": option("Number of requests that run at once.", Integer(1, 1000)),
         "grace": option("Seconds to finish requests at the end.", SECONDS),
     },

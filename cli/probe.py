@@ -150,7 +150,7 @@ class Probe:
     @property
     def not_run(self) -> list[str]:
         """The axes and the failures whose run sent no request; `plain` if not even that did."""
-        if self.is_complete and not self.worlds.coverage().is_called:
+        if self.is_complete and not self.worlds.common.coverage.is_called:
             return [PLAIN]
         return [run.name for run in self.axes + self.failures if run.result == NOT_RUN]
 
@@ -199,8 +199,8 @@ class Probe:
 
     def _describe(self, name: str, axis: str, limit: float | None, ended: Ended) -> Run:
         """Describe a run that has ended, without its worlds, which take memory."""
-        coverage = ended.worlds.coverage()
-        plain = self.worlds.coverage()
+        coverage = ended.worlds.common.coverage
+        plain = self.worlds.common.coverage
         called = coverage.called()
         run = Run(
             name=name,
@@ -233,7 +233,7 @@ class Probe:
 def varied_by(axis: str, worlds: stub.Worlds) -> Varied:
     if not axis:
         return Varied()
-    return Varied(*worlds.coverage().varied(axis), worlds.common.parts.varied_by(axis))
+    return Varied(*worlds.common.coverage.varied(axis), worlds.common.parts.varied_by(axis))
 
 
 def show(run: Run) -> None:

@@ -1,8 +1,6 @@
 """The coverage: the responses of the contract that were met, and what nobody promised."""
 
 from collections import defaultdict
-from collections.abc import Sequence
-from math import inf
 from threading import Lock
 from typing import Any
 
@@ -43,29 +41,26 @@ class Coverage:
         # Of each finding, as the report shows it: a world, the number there, members of the entry.
         # Also of each axis of grease, and all worlds in which that varied a response.
         self._first: dict[tuple[str, str], FirstRequest] = {}
-        self._since: dict[tuple[str, str], float] = {}  # when each of these began
         self._most = most
-        self._varied: defaultdict[str, dict[str, float]] = defaultdict(dict)
+        self._varied: defaultdict[str, dict[str, bool]] = defaultdict(dict)
 
-    def count(self, recorded: Recorded, counted: Sequence[tuple[str, str]]) -> None:
-        """Count a request of a world. Worlds are counted in any order."""
+    def count(self, recorded: Recorded) -> None:
+        """Count a request of a world."""
         entry = recorded.entry
-        started = entry.started
         with self._lock:
             if not self.is_called:
                 self.is_called = shown_path(entry.environ).startswith(OPERATIONS)
-            for kind, what in counted:
+            for kind, what in entry.counted():
                 counts = self._counts[kind]
                 if what not in counts:
                     what = entry.redactor.text(what)
                     if what not in counts and len(counts) >= self._most:
                         what = OTHERS
                 counts[what] = counts.get(what, 0) + 1
-                if kind in WITH_FIRST and started < self._since.get((kind, what), inf):
-                    self._since[kind, what] = started
+                if kind in WITH_FIRST and (kind, what) not in self._first:
                     self._first[kind, what] = recorded.first()
                 if kind == "grease":
-                    self._varied[what].setdefault(recorded.world, started)
+                    self._varied[what][recorded.world] = True
 
     def document(self, *, worlds: bool = False) -> dict[str, Any]:
         """The wire form; `met` of `of` pairs of operation and declared status occurred.
@@ -100,9 +95,8 @@ class Coverage:
         """The findings of a kind, by when each was met first. The caller holds the lock."""
         found = []
         counts = self._counts[kind]
-        for what in sorted(counts, key=lambda each: self._since[kind, each]):
-            first = self._first[kind, what]
-            found.append(finding_of(kind, what, counts[what], first))
+        for what, count in counts.items():
+            found.append(finding_of(kind, what, count, self._first[kind, what]))
         return found
 
     def find_idle(self) -> list[Finding]:
@@ -117,8 +111,7 @@ class Coverage:
     def varied(self, axis: str) -> tuple[int, FirstRequest | None, list[str]]:
         """How many responses an axis varied, the first request of them, and the worlds of all."""
         with self._lock:
-            varied = self._varied.get(axis, {})
-            worlds = sorted(varied, key=lambda each: varied[each])
+            worlds = [*self._varied[axis]]
             return self._counts["grease"][axis], self._first.get(("grease", axis)), worlds
 
 

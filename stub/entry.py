@@ -21,7 +21,6 @@ MAX_BODY_TEXT = 4096  # bytes
 MAX_REASON = 300  # bytes that are shown
 MAX_SENTENCE = 160  # bytes
 MAX_SENTENCES = 100  # of an entry
-ENTRY_SIZE = 2400  # bytes of memory without the texts of the request, and without bodies
 MARGIN = 16 * 1024  # bytes of a body that are searched for tokens beyond those that are shown
 MAX_KEPT = MAX_BODY_TEXT + MARGIN  # bytes of a body
 
@@ -58,12 +57,10 @@ class Entry(NamedTuple):
     """A request and its response, as they were received and sent; of a long body only what is
     searched for tokens. Whoever reads an entry masks and describes it: most are never read.
 
-    `time` is that of the world, UTC; `ms` is milliseconds. `size` is the bytes of memory that the
-    entry takes, about.
+    `time` is that of the world, UTC; `ms` is milliseconds.
     """
 
     redactor: Redactor
-    size: int
     started: float  # by `time.perf_counter()`
     time: datetime
     ms: float

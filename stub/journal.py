@@ -2,9 +2,9 @@
 
 import re
 from collections import deque
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from itertools import islice
-from threading import Lock, RLock
+from threading import Lock
 from typing import Any
 
 from werkzeug.datastructures import MultiDict
@@ -26,73 +26,25 @@ FILTERS = {
 
 
 class Journal:
-    """The newest entries of a world, numbered from 1 on.
+    """The newest entries of a world, numbered from 1 on."""
 
-    `count_entry` adds an entry to the coverage: when the coverage is read, or before the entry is
-    forgotten.
-    """
-
-    def __init__(
-        self,
-        memory: "JournalMemory",
-        count_entry: Callable[[int, Entry], None],
-        most: int = MAX_ENTRIES,
-    ) -> None:
-        self.lock = RLock()
-        self.entries: deque[tuple[int, Entry]] = deque()  # each with its number
-        self.size = 0  # bytes that the entries keep
-        self.dropped = 0  # entries, to make room
+    def __init__(self, most: int = MAX_ENTRIES) -> None:
         self.last = 0
-        """The highest number of an entry, dropped or cleared ones included."""
-        self._counted = 0  # the highest number of an entry that was counted
-        self._has_ended = False
-        self._memory = memory
-        self._count_entry = count_entry
-        self._most = most
+        """The highest number of an entry, also of one that is no longer kept."""
+        self._lock = Lock()
+        self._entries: deque[tuple[int, Entry]] = deque(maxlen=most)  # each with its number
+
+    @property
+    def first(self) -> int:
+        """The number of the oldest entry that is kept; one more than `last` if there is none."""
+        return self.last - len(self._entries) + 1
 
     def append(self, entry: Entry) -> int:
         """Keep an entry and return its number."""
-        with self.lock:
+        with self._lock:
             self.last += 1
-            number = self.last
-            self.entries.append((number, entry))
-            self.size += entry.size
-            if len(self.entries) > self._most:
-                self.drop()
-            if self._has_ended:
-                self.count()
-        self._memory.add(entry.size)
-        return number
-
-    def count(self) -> None:
-        """Count the entries that are not counted yet."""
-        with self.lock:
-            first = self.last - len(self.entries) + 1
-            for number, entry in islice(self.entries, max(0, self._counted + 1 - first), None):
-                self._count_entry(number, entry)
-            self._counted = self.last
-
-    def end(self) -> None:
-        """Count all entries, and the last ones as they come: the world was removed."""
-        with self.lock:
-            self._has_ended = True
-            self.count()
-
-    def drop(self) -> int:
-        """Drop the oldest entry, if any; return the bytes that it kept."""
-        with self.lock:
-            if not self.entries:
-                return 0
-            number, entry = self.entries.popleft()
-            if number > self._counted:
-                self._count_entry(number, entry)
-            self.size -= entry.size
-            self.dropped += 1
-            return entry.size
-
-    def snapshot(self) -> list[tuple[int, Entry]]:
-        with self.lock:
-            return list(self.entries)
+            self._entries.append((self.last, entry))
+            return self.last
 
     def document(
         self,
@@ -106,13 +58,12 @@ class Journal:
         """The first `limit` matching entries after number `after`, oldest first; with `before`, the
         last ones before that number.
 
-        With them, the highest number that there is, and how many entries were dropped to make room.
+        With them, the highest number that there is.
         """
         words = q.casefold().split()
-        with self.lock:
-            numbered = list(self.entries)
+        with self._lock:
+            numbered = list(self._entries)
             last = self.last
-            dropped = self.dropped
         if before is not None:
             numbered = [each for each in reversed(numbered) if each[0] < before]
         matching = (
@@ -126,49 +77,12 @@ class Journal:
         return {
             "requests": [entry.document(n) for n, entry in sorted(islice(matching, limit))],
             "last": last,
-            "dropped": dropped,
         }
 
     def clear(self) -> None:
         """Forget the entries; the numbers go on."""
-        with self.lock:
-            self.count()
-            self.entries.clear()
-            self.size = self.dropped = 0
-
-
-class JournalMemory:
-    """The memory that the entries of all journals may take. `most` is in bytes."""
-
-    def __init__(self, most: int, journals: Callable[[], list[Journal]]) -> None:
-        self._most = most
-        self._journals = journals
-        self._lock = Lock()
-        self._kept = 0  # bytes, with the entries of removed worlds until the next drop
-
-    def add(self, size: int) -> None:
-        """Count the bytes that an entry keeps. Where all keep too much, drop the oldest entries,
-        and a sixteenth more than needed, so that this is rare.
-        """
         with self._lock:
-            self._kept += size
-            if self._kept > self._most:
-                self._kept = self._drop_down_to(self._most * 15 // 16)
-
-    def _drop_down_to(self, most: int) -> int:
-        """Drop the oldest entries of all journals; return the bytes that are kept then."""
-        journals = self._journals()
-        kept = sum(journal.size for journal in journals)
-        by_age = sorted(
-            (entry.started, index)
-            for index, journal in enumerate(journals)
-            for _, entry in journal.snapshot()
-        )
-        for _, index in by_age:
-            if kept <= most:
-                break
-            kept -= journals[index].drop()
-        return kept
+            self._entries.clear()
 
 
 def read_filters(query: MultiDict[str, str], operations: Collection[str]) -> dict[str, Any]:

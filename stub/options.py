@@ -39,7 +39,6 @@ class Options:
     freeze: datetime | None = None  # the time at which the clocks stand still
     tick: float = 0.0  # by which a read of a deployment advances the clock of its world
     delay: float = 0.0  # of each response
-    journal_bytes: int = 64 * 1024 * 1024  # of memory, for the entries of all worlds
     max_entries: int = MAX_ENTRIES  # of the journal of a world
     max_worlds: int = 1000  # beside the main one
     max_faults: int = 1000  # that wait in a world; as many unused ones are reported

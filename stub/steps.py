@@ -17,7 +17,6 @@ from web.routing import OPERATIONS
 from .connection import Connection
 from .contract import find_unpromised, find_violations
 from .entry import (
-    ENTRY_SIZE,
     MAX_KEPT,
     MAX_SENTENCE,
     MAX_SENTENCES,
@@ -25,7 +24,6 @@ from .entry import (
     STARTED,
     Applied,
     Entry,
-    Recorded,
 )
 from .faults import Fault, wait
 from .grease.responses import vary
@@ -109,7 +107,7 @@ class Steps:
         world = visit.world
         applied = self._apply(response, received, world, outcome, context)
         entry = self._describe(received, response, world, outcome, applied, context)
-        context["recorded"] = Recorded(world.name, world.journal.append(entry), entry)
+        context["recorded"] = world.record(entry)
         tick = world.clock.tick
         if tick and entry.status_read:
             with suppress(StoreUnavailable):  # the response is right; the next read turns it on
@@ -197,12 +195,10 @@ class Steps:
             unpromised = masked(found, redactor)
         problem = context.get("problem")
         reason = reasons(problem)[0] if problem and response.status_code in REJECTED else ""
-        texts = "".join([*kept.values(), *unpromised, *violations, reason])
         now, is_frozen = world.clock.reading()
         started = environ[STARTED]
         return Entry(
             redactor,
-            ENTRY_SIZE + len(texts) + min(len(body), MAX_KEPT) + len(sent),
             started,
             now,
             0 if is_frozen else (time.perf_counter() - started + applied.delay) * 1000,

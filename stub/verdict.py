@@ -65,7 +65,7 @@ class Verdict:
         more: Iterable[Finding] = (),
     ) -> None:
         common = worlds.common
-        coverage = worlds.coverage()
+        coverage = common.coverage
         rejections = common.rejections
         unused = unused_findings(worlds.unused_faults(), common.redactor)
         self._seen = coverage.findings()
@@ -77,7 +77,6 @@ class Verdict:
             **coverage.document(worlds=True),
             "rejected_by_the_server": rejections.document(),
             "unused_faults": [{"what": each.what, "count": each.count} for each in unused],
-            "dropped": worlds.dropped(),
         }
 
     def table(self) -> str:

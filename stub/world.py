@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from functools import partial
+from threading import Lock
 from typing import Any
 from uuid import uuid4
 
@@ -18,7 +19,7 @@ from .entry import Entry, Recorded
 from .faults import Fault, Faults
 from .grease.axes import Parts, Switch, read_grease
 from .ids import Ids
-from .journal import Journal, JournalMemory
+from .journal import Journal
 from .options import Options
 from .redaction import Redactor
 from .rejections import Rejections
@@ -76,13 +77,14 @@ class Common:
 class World:
     """A world between two resets. A request stays in the one that it entered."""
 
-    def __init__(self, name: str, common: Common, memory: JournalMemory) -> None:
+    def __init__(self, name: str, common: Common) -> None:
         self.name = common.redactor.text(name)  # which may be a token
         options = common.options
         self.instance = uuid4().hex  # of no other world, also after the program was started anew
-        self._coverage = Coverage(common.contract, options.max_kinds)
-        self._coverages = (self._coverage, common.coverage)
-        self.journal = Journal(memory, self._count, options.max_entries)
+        self.coverage = Coverage(common.contract, options.max_kinds)
+        self.journal = Journal(options.max_entries)
+        self._lock = Lock()  # of the two above: a view shows both as of one request
+        self._coverages = (self.coverage, common.coverage)
         self.faults = Faults(options.max_faults)
         self.grease = Switch(common.grease)
         self.ids = common.ids.of_world(name, self.grease)
@@ -98,20 +100,15 @@ class World:
         """The faults that no request has met, with the name of this world."""
         return [(self.name, each) for each in self.faults.unused()]
 
-    @property
-    def coverage(self) -> Coverage:
-        """That of all requests so far."""
-        self.journal.count()
-        return self._coverage
-
-    def _count(self, number: int, entry: Entry) -> None:
-        recorded = Recorded(self.name, number, entry)
-        counted = tuple(entry.counted())
-        for coverage in self._coverages:
-            coverage.count(recorded, counted)
+    def record(self, entry: Entry) -> Recorded:
+        """Keep a request in the journal, and count it in the coverage of this world and the run."""
+        with self._lock:
+            recorded = Recorded(self.name, self.journal.append(entry), entry)
+            for coverage in self._coverages:
+                coverage.count(recorded)
+        return recorded
 
     def recorded(self) -> tuple[int, int, dict[str, Any]]:
         """The number of the oldest entry, the highest number, and the coverage of these."""
-        with self.journal.lock:
-            last = self.journal.last
-            return last - len(self.journal.entries) + 1, last, self.coverage.document()
+        with self._lock:
+            return self.journal.first, self.journal.last, self.coverage.document()

@@ -7,9 +7,7 @@ from typing import Any
 
 from records import Deployment, Project, ProjectList
 
-from .coverage import Coverage
 from .faults import Fault
-from .journal import Journal, JournalMemory
 from .seed import Seed
 from .tokens import MAIN, Tokens
 from .world import Common, World
@@ -25,14 +23,12 @@ class Worlds:
     def __init__(self, common: Common) -> None:
         self.common = common
         self.tokens = Tokens(common.options.tokens)
-        self._memory = JournalMemory(common.options.journal_bytes, self._journals)
         self._stores = common.stores
         self._lock = Lock()
         self._worlds: OrderedDict[str, World] = OrderedDict()  # the least recently used one first
         self._most = common.options.max_worlds
         # Of the worlds that have ended.
         self._unused_faults: deque[tuple[str, Fault]] = deque(maxlen=common.options.max_faults)
-        self._dropped = 0
 
     def authenticate(self, token: str) -> "Visit | None":
         """What a token opens: a visit to its world; None for an unknown token."""
@@ -44,7 +40,7 @@ class Worlds:
         with self._lock:
             world = self._worlds.get(name)
             if world is None:
-                world = World(name, self.common, self._memory)
+                world = World(name, self.common)
                 self._add(name, world)
             self._worlds.move_to_end(name)
             return world
@@ -55,7 +51,7 @@ class Worlds:
         A named world without a seed is removed, and made anew on its next use.
         """
         # Made without the lock, since a large seed takes time.
-        world = World(name, self.common, self._memory)
+        world = World(name, self.common)
         world.store.reset(world.records_of(seed) if seed is not None else None)
         with self._lock:
             self._remove(name)
@@ -69,17 +65,6 @@ class Worlds:
             for world in self._worlds.values():
                 found += world.unused_faults()
             return found
-
-    def coverage(self) -> Coverage:
-        """That of all requests so far, to all worlds."""
-        for journal in self._journals():
-            journal.count()
-        return self.common.coverage
-
-    def dropped(self) -> int:
-        """How many entries the journals dropped."""
-        with self._lock:
-            return self._dropped + sum(each.journal.dropped for each in self._worlds.values())
 
     def document(self) -> dict[str, Any]:
         """The worlds, the main one first, and the room of this process for more.
@@ -110,10 +95,6 @@ class Worlds:
             return dict.fromkeys(worlds, at_start) | self._stores.worlds()
         return {name: len(world.store.list_projects()) for name, world in worlds.items()}
 
-    def _journals(self) -> list[Journal]:
-        with self._lock:
-            return [world.journal for world in self._worlds.values()]
-
     # The caller of these holds the lock.
 
     def _add(self, name: str, world: World) -> None:
@@ -126,9 +107,7 @@ class Worlds:
         """Remove a world, if it is there, but for what the verdict of the run has of it."""
         world = self._worlds.pop(name, None)
         if world:
-            world.journal.end()
             self._unused_faults.extend(world.unused_faults())
-            self._dropped += world.journal.dropped
 
 
 class Visit:

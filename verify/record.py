@@ -10,7 +10,6 @@ import time
 from collections import defaultdict
 from dataclasses import replace
 from datetime import UTC, datetime
-from functools import partial
 from threading import Lock
 from urllib.parse import unquote
 
@@ -20,8 +19,8 @@ from werkzeug.datastructures import Headers
 
 from profiles.openapi import Operation
 from stub.contract import object_in
-from stub.entry import ENTRY_SIZE, MAX_KEPT, Applied, Entry
-from stub.journal import Journal, JournalMemory, read_filters
+from stub.entry import MAX_KEPT, Applied, Entry
+from stub.journal import Journal, read_filters
 from stub.redaction import Redactor
 from web.problems import Problem, handle_errors
 from web.routing import raw_target
@@ -56,9 +55,7 @@ class Recorder:
         self._lock = Lock()
         self._log = Log(client.base, ())
         self._waiting: list[Exchange] = []  # that are not in the log yet
-        memory = JournalMemory(MAX_BYTES, lambda: [*self._journals.values()])
-        new_journal = partial(Journal, memory, lambda number, entry: None)
-        self._journals: dict[str, Journal] = defaultdict(new_journal)  # by world
+        self._journals: dict[str, Journal] = defaultdict(Journal)  # by world
         self.app = Flask(__name__, static_folder=None)
         handle_errors(self.app, {})
         self.app.before_request(self._respond)
@@ -151,7 +148,6 @@ class Recorder:
         sent = exchange.content[:MAX_KEPT]
         return Entry(
             redactor=self._redactor,
-            size=ENTRY_SIZE + len(received) + len(sent),
             started=started,
             time=datetime.fromtimestamp(exchange.sent_at, UTC),
             ms=(time.perf_counter() - started) * 1000,

@@ -10,7 +10,7 @@ import time
 from datetime import datetime
 from functools import partial
 
-from flask import Flask
+from flask import Flask, Response, g
 
 from stub.clock import Setting, WorldClock
 from stub.coverage import Coverage
@@ -18,7 +18,7 @@ from stub.entry import Entry, Recorded
 from stub.faults import Faults
 from stub.grease.axes import Grease, Switch
 from stub.ids import Ids
-from stub.journal import Journal, JournalMemory
+from stub.journal import Journal
 from stub.rejections import Rejections
 from stub.tokens import MAIN
 from tests.conftest import (
@@ -58,11 +58,25 @@ class SlowNumber(int):
         return is_it
 
 
+class SlowSum(int):
+    """A number to which an addition takes a while."""
+
+    def __add__(self, other: int) -> "SlowSum":
+        pause()
+        return SlowSum(int(self) + other)
+
+
 def used_app() -> tuple[Flask, Entry]:
     """An app, and the entry of a request to it."""
-    app = make_stub()
+    found: list[Entry] = []
+
+    def log(response: Response) -> Response:
+        found.append(g.recorded.entry)
+        return response
+
+    app = make_stub(log=log)
     control_client_of(app).get("/v1/projects")
-    ((_, entry),) = worlds_of(app).open(MAIN).journal.snapshot()
+    (entry,) = found
     return app, entry
 
 
@@ -88,39 +102,19 @@ def test_each_rejection_of_the_server_is_counted() -> None:
     assert rejections.document()[0]["count"] == MANY
 
 
-def test_each_entry_is_counted_once_also_those_that_come_after_the_end() -> None:
+def test_each_entry_has_a_number_of_its_own() -> None:
     _, entry = used_app()
-    counted: list[int] = []
-
-    def count_entry(number: int, _: Entry) -> None:
-        pause()
-        counted.append(number)
-
-    journal = Journal(JournalMemory(10**6, list), count_entry)
-    for _ in range(3):
-        journal.append(entry)
-    append = partial(journal.append, entry)
-    race([journal.count, journal.end, journal.document, append, journal.count, append, append])
-    assert counted == [1, 2, 3, 4, 5, 6]
-
-
-def test_threads_drop_no_more_entries_than_needed() -> None:
-    _, entry = used_app()
-
-    memory = JournalMemory(16 * entry.size, lambda: [journal])
-    journal = Journal(memory, lambda number, entry: pause())  # when it is dropped
-    for _ in range(16):
-        journal.append(entry)
-    race(MANY * [partial(journal.append, entry)])
-    assert len(journal.entries) in (15, 16)
+    journal = Journal()
+    journal.last = SlowSum()
+    numbers = race(MANY * [partial(journal.append, entry)])
+    assert sorted(numbers) == [*range(1, MANY + 1)]
 
 
 def test_each_kind_of_finding_is_counted() -> None:
     app, entry = used_app()
     coverage = Coverage(worlds_of(app).common.contract, 10)
-    recorded = Recorded("", 1, entry)
-    found = [("unpromised", SlowText("what"))]
-    race(MANY * [partial(coverage.count, recorded, found)])
+    recorded = Recorded("", 1, entry._replace(unpromised=(SlowText("what"),)))
+    race(MANY * [partial(coverage.count, recorded)])
     assert [each.count for each in coverage.findings()] == [MANY]
 
 
@@ -184,14 +178,22 @@ def test_what_a_world_showed_is_reported_once_while_it_ends() -> None:
 
 
 def test_a_view_shows_the_coverage_of_the_requests_that_it_names() -> None:
-    app = make_stub()
-    client = control_client_of(app)
-    for number in range(200):  # which takes a while to count
-        client.get(f"/v1/projects?page{number}=1")
-    jobs = [partial(client.get, path) for path in 4 * ["/v1/projects", "/_stub/console"]]
-    for response in race(jobs)[1::2]:
-        counts = response.json["coverage"]["operations"]["listProjects"]
-        assert sum(counts.values()) == response.json["requests"]["last"]
+    app, entry = used_app()
+    world = worlds_of(app).open(MAIN)
+    applied = entry.applied._replace(axes=(SlowText("headers"),))  # which are counted first
+    slow = entry._replace(applied=applied)
+
+    def record() -> None:
+        for _ in range(MANY):
+            world.record(slow)
+
+    def view() -> None:
+        for _ in range(4 * MANY):
+            pause()  # in which requests come
+            _, last, coverage = world.recorded()
+            assert sum(coverage["operations"]["listProjects"].values()) == last
+
+    race([record, record, view])
 
 
 def test_a_request_stays_in_the_world_that_it_entered() -> None:
