@@ -4,6 +4,7 @@ import errno
 import json
 import logging
 import os
+import re
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
@@ -21,7 +22,7 @@ from store import utc_now
 from stub.access_log import line_of, milliseconds_since, world_name
 from stub.entry import STARTED
 from stub.paths import is_control_path
-from stub.redaction import Redactor, name_of_host, printable
+from traffic.masking import Redactor, printable
 from web.files import is_named_pipe, no_file
 from web.problems import reasons
 
@@ -84,8 +85,8 @@ class Log:
         path, _, _ = rejected.target.partition("?")
         self._add(line, path, rejected.status, partial(members_of_rejected, rejected, redactor))
         if rejected.code == "host_not_allowed":
-            host = redactor.host(rejected.host)
-            name = name_of_host(host)
+            host = redactor.text(rejected.host)
+            name = re.sub(":[0-9]*$", "", host).strip("[]")
             self._hint(f"Host {host} is not served: start with --trusted-host {name}")
 
     def held(self) -> str:
@@ -112,7 +113,7 @@ class Log:
 
     def _hint(self, hint: str) -> None:
         """Print what to start with instead, unless this is one of the newest hints."""
-        text = printable(self.redactor.url(hint)) + "\n"
+        text = printable(self.redactor.text(hint)) + "\n"
         if text in self._hints:
             return
         self._hints.append(text)
@@ -201,7 +202,7 @@ def members_of(response: Response, redactor: Redactor) -> dict[str, Any]:
     if problem:
         first, *_ = reasons(problem)
         members["code"] = problem["code"]
-        members["reason"] = redactor.url(first)
+        members["reason"] = redactor.text(first)
     return members
 
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import stub
 from stub.failures import FAILURES, STALL, STALLED, Attempt, Failures, Reaction, read_reactions
-from stub.redaction import printable
+from traffic.masking import printable
 
 from .options import Settings
 from .stderr import say

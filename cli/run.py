@@ -17,7 +17,7 @@ import stub
 from auth import DEFAULT_TOKEN
 from profiles.profile import lacking
 from stub.failures import RunJournal
-from stub.redaction import SHORT
+from traffic.masking import SHORT
 
 from .apps import NewApp, make_app, worlds_of
 from .command import COULD_NOT_RUN, NOT_FOUND, Command

@@ -6,12 +6,12 @@ from typing import Any
 
 from flask import Response, g, request
 
+from traffic.masking import Redactor, cut, printable
 from web.problems import MAX_REASONS, reasons
 from web.routing import raw_target
 
 from .entry import MAX_REASON, REJECTED, STARTED, Recorded
 from .paths import is_control_path
-from .redaction import Redactor, cut, printable
 from .tokens import MAIN
 
 MAX_TARGET = 2048  # bytes that are shown
@@ -58,6 +58,6 @@ def line_of(response: Response, redactor: Redactor) -> str:
 def shown_reasons(problem: Mapping[str, Any], redactor: Redactor) -> str:
     shown = []
     for reason in reasons(problem)[:MAX_REASONS]:
-        masked = redactor.url(reason)
+        masked = redactor.text(reason)
         shown.append(cut(masked, MAX_REASON))
     return "; ".join(shown)

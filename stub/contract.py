@@ -3,8 +3,7 @@
 import json
 import re
 from typing import Any
-
-from flask import Request
+from urllib.parse import parse_qsl
 
 from profiles.openapi import Operation
 from web.documents import unknown_members
@@ -13,15 +12,17 @@ WELL_FORMED = re.compile(r"Bearer [A-Za-z0-9._~+/-]+=*")
 
 
 def find_unpromised(
-    operation: Operation, request: Request, document: dict[str, Any] | None, body: bytes
+    operation: Operation, query: str, document: dict[str, Any] | None, body: bytes
 ) -> list[str]:
     """What the request depends on that the contract does not promise: any query parameter, say.
 
-    `document` is the value of its body, None if that was not read.
+    `query` is masked: decoded, a name would have lost the `=` at the end of a token. `document` is
+    the value of the body, None if that was not read.
     """
     found: list[str] = []
-    if request.query_string:
-        found += [f"{operation.id}: query parameter {name}" for name in request.args]
+    if query:
+        names = dict.fromkeys(name for name, _ in parse_qsl(query, keep_blank_values=True))
+        found += [f"{operation.id}: query parameter {name}" for name in names]
     if body and operation.names:
         sent = document or object_in(body)
         unknown = unknown_members(sent, operation.names)

@@ -6,25 +6,23 @@ from typing import Any, NamedTuple
 
 from profiles.openapi import Operation
 from records import timestamp
+from traffic.masking import Redactor, cut, cut_between_words, printable
 
 from .contract import object_in
 from .faults import Fault
 from .findings import FirstRequest, request_name
 from .paths import shown_path
-from .redaction import Redactor, cut, printable
 
 STARTED = "stub.started"  # in the environ: when a request began, by `time.perf_counter()`
 REJECTED = (400, 415, 422)
 """The statuses for a request that the contract does not allow."""
 
-MAX_BODY_TEXT = 4096  # bytes
+MAX_BODY_TEXT = 4096  # bytes that are shown
+MAX_KEPT = 20 * 1024  # bytes of a body
 MAX_REASON = 300  # bytes that are shown
 MAX_SENTENCE = 160  # bytes
 MAX_SENTENCES = 100  # of an entry
-MARGIN = 16 * 1024  # bytes of a body that are searched for tokens beyond those that are shown
-MAX_KEPT = MAX_BODY_TEXT + MARGIN  # bytes of a body
 
-HOSTS = ("Host", "X-Forwarded-Host")  # fields whose value is a host
 FIELDS = ("CONTENT_TYPE", "CONTENT_LENGTH")  # beside what begins with HTTP_
 # What is shown of the first request of a finding.
 REQUEST = ("number", "method", "path", "query", "headers", "body", "status", "code", "reason")
@@ -121,7 +119,7 @@ class Entry(NamedTuple):
             "body": mask_body(self.received, redactor),
             "status": self.status,
             "code": self.code,
-            "reason": cut(printable(redactor.url(self.reason)), MAX_REASON) or None,
+            "reason": cut(printable(redactor.text(self.reason)), MAX_REASON) or None,
             "operation": self.operation_id,
             "fault": fault.id if fault else None,
             "unpromised": [*self.unpromised],
@@ -180,28 +178,27 @@ def labels_in(record: dict[str, Any]) -> Iterator[str]:
             yield str(value)
 
 
-def mask_body(kept: bytes, redactor: Redactor) -> str:
-    """The text of a body with tokens masked; without zeros, so that one in UTF-16 is found, too.
+def keep_body(body: bytes, redactor: Redactor) -> bytes:
+    """Shorten a body to what an entry keeps, which ends with no part of a token.
 
-    The end of what is kept of a long body may cut a token in two, so none of the margin is shown.
+    What is one long word, as a file in base64 is, is masked at once.
     """
+    if len(body) > MAX_KEPT:
+        body = cut_between_words(body, MAX_BODY_TEXT)
+    return body if len(body) <= MAX_KEPT else mask_body(body, redactor).encode()
 
-    def mask(body: bytes) -> str:
-        return redactor.text(body.decode(errors="replace").replace("\0", ""))
 
-    shown = mask(kept)
-    if len(kept) == MAX_KEPT:
-        margin = mask(kept[MAX_BODY_TEXT:])
-        shown = shown[: len(shown) - len(margin)]
-    return cut(shown, MAX_BODY_TEXT)
+def mask_body(kept: bytes, redactor: Redactor) -> str:
+    """Mask tokens in the text of a body, which has no zeros, so that UTF-16 is found, too."""
+    text = kept.decode(errors="replace").replace("\0", "")
+    return cut(redactor.text(text), MAX_BODY_TEXT)
 
 
 def mask_fields(fields: Iterable[tuple[str, str]], redactor: Redactor) -> dict[str, str]:
     """Header fields with secrets masked; the values of one name are joined."""
     found: dict[str, str] = {}
     for name, value in fields:
-        masked = redactor.host(value) if name in HOSTS else redactor.url(value)
         shown = redactor.text(name)
-        masked = redactor.secret(name, masked)
+        masked = redactor.secret(name, redactor.text(value))
         found[shown] = f"{found[shown]}, {masked}" if shown in found else masked
     return found

@@ -11,13 +11,13 @@ from urllib.parse import unquote
 
 from flask import Request, Response
 
+from traffic.masking import Redactor
 from web.patterns import matches
 from web.problems import FieldError, InvalidBody
 from web.routing import raw_target
 
 from .connection import Connection
 from .findings import Finding, FirstRequest, finding_of
-from .redaction import Redactor
 
 WITHOUT_BODY = (204, 304)  # statuses (RFC 9110 §6.4.1)
 PAUSE = 0.05  # seconds between two looks whether the client has closed

@@ -3,9 +3,10 @@
 from threading import Lock
 from typing import Any
 
+from traffic.masking import Redactor
+
 from .entry import REJECTED
 from .findings import Finding, FirstRequest, finding_of
-from .redaction import Redactor
 
 
 class Rejections:
@@ -26,7 +27,7 @@ class Rejections:
             "world": None,
             "number": None,
             **redactor.request_line(method, path, query),
-            "headers": {"Host": redactor.host(host)} if host else {},
+            "headers": {"Host": redactor.text(host)} if host else {},
             "body": "",
             "status": status,
             "code": code,

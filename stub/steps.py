@@ -11,25 +11,25 @@ from flask.typing import ResponseReturnValue
 from werkzeug.exceptions import ClientDisconnected
 
 from store import StoreUnavailable
+from traffic.masking import Redactor, cut, printable
 from web.problems import reasons
 from web.routing import OPERATIONS
 
 from .connection import Connection
 from .contract import find_unpromised, find_violations
 from .entry import (
-    MAX_KEPT,
     MAX_SENTENCE,
     MAX_SENTENCES,
     REJECTED,
     STARTED,
     Applied,
     Entry,
+    keep_body,
 )
 from .faults import Fault, wait
 from .grease.responses import vary
 from .outcome import Outcome, decide
 from .paths import CONTROLS, is_preflight, shown_path
-from .redaction import Redactor, cut, printable
 from .world import World
 from .worlds import Visit, Worlds
 
@@ -182,7 +182,7 @@ class Steps:
             with suppress(ClientDisconnected, OSError):
                 body = received.get_data()
         pieces: Any = response.response
-        sent = b"" if method == "HEAD" else b"".join(pieces)[:MAX_KEPT]
+        sent = b"" if method == "HEAD" else keep_body(b"".join(pieces), redactor)
         operation = outcome.operation
         unpromised: tuple[str, ...] = ()
         violations: tuple[str, ...] = ()
@@ -191,7 +191,8 @@ class Steps:
             target = f"{received.method} {shown_path(environ)}"
             violations = masked(find_violations(operation, header, target), redactor)
         elif body or environ.get("QUERY_STRING"):
-            found = find_unpromised(operation, received, context.get("document"), body)
+            query = redactor.text(environ.get("QUERY_STRING", ""))  # before it is decoded
+            found = find_unpromised(operation, query, context.get("document"), body)
             unpromised = masked(found, redactor)
         problem = context.get("problem")
         reason = reasons(problem)[0] if problem and response.status_code in REJECTED else ""
@@ -203,7 +204,7 @@ class Steps:
             now,
             0 if is_frozen else (time.perf_counter() - started + applied.delay) * 1000,
             kept,
-            body[:MAX_KEPT],
+            keep_body(body, redactor),
             response.status_code,
             response.headers,
             sent,
@@ -228,4 +229,4 @@ class Steps:
 def masked(sentences: Iterable[str], redactor: Redactor) -> tuple[str, ...]:
     """The first of these sentences, each cut."""
     found = islice(sentences, MAX_SENTENCES)
-    return tuple(cut(printable(redactor.url(each)), MAX_SENTENCE) for each in found)
+    return tuple(cut(printable(redactor.text(each)), MAX_SENTENCE) for each in found)

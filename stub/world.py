@@ -12,6 +12,7 @@ from profiles.ids import IdForm
 from profiles.openapi import Contract
 from records import STATUSES
 from store import MAX_PROJECTS, Clock, NewId
+from traffic.masking import Redactor
 
 from .clock import Setting, WorldClock
 from .coverage import Coverage
@@ -21,7 +22,6 @@ from .grease.axes import Parts, Switch, read_grease
 from .ids import Ids
 from .journal import Journal
 from .options import Options
-from .redaction import Redactor
 from .rejections import Rejections
 from .seed import Seed
 from .store import NewStore, Records, StubStore, WorldStore

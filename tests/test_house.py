@@ -17,9 +17,10 @@ MAY_IMPORT: dict[str, set[str]] = {
     "auth": {"flask", "store", "web"},
     "app": {"flask", "auth", "store", "web"},
     "server": {"waitress"},
-    "profiles": {"flask", "werkzeug", "records", "store", "web"},
-    "stub": {"flask", "werkzeug", "app", "auth", "profiles", "records", "store", "web"},
-    "verify": {"flask", "werkzeug", "app", "profiles", "records", "store", "stub", "web"},
+    "traffic": {"web"},
+    "profiles": {"flask", "werkzeug", "records", "store", "traffic", "web"},
+    "stub": {"flask", "werkzeug", "app", "auth", "profiles", "records", "store", "traffic", "web"},
+    "verify": {"flask", "werkzeug", "profiles", "records", "stub", "traffic", "web"},
     "redis_store": {"redis", "records", "store", "stub"},
 }
 MAY_IMPORT["cli"] = {*MAY_IMPORT, "click", "flask"}

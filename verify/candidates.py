@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from profiles.markers import Path
-from stub.redaction import SECRET_NAME
+from traffic.masking import SECRET_FIELD
 
 from .exchange import Exchange
 from .guesses import DEPLOYMENT_WORDS, ID_WORDS, LOCATIONS, MAX_ID
@@ -86,7 +86,7 @@ def rank_at(path: Path, value: Any, *, is_in_a_url: bool) -> int | None:
     text = str(value)
     if not is_id(value) or len(text) > MAX_ID or seconds_of(value) is not None:
         return None
-    if SECRET_NAME.search(name) or last == "key" or is_own_member(name):
+    if SECRET_FIELD.search(name) or last == "key" or is_own_member(name):
         return None
     if is_in_a_url or (is_of_deployment(path) and last in ID_WORDS):
         return 0

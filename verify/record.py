@@ -21,7 +21,7 @@ from profiles.openapi import Operation
 from stub.contract import object_in
 from stub.entry import MAX_KEPT, Applied, Entry
 from stub.journal import Journal, read_filters
-from stub.redaction import Redactor
+from traffic.masking import Redactor
 from web.problems import Problem, handle_errors
 from web.routing import raw_target
 

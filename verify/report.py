@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from profiles.openapi import Contract
-from stub.redaction import Redactor, cut, printable
+from traffic.masking import Redactor, cut, printable
 
 from .exchange import Exchange
 from .main import LEAK, Finding, Result, left_behind
