@@ -346,10 +346,10 @@ def test_sockets_that_are_mocked_lose_no_report(
     output = done.stdout.str()
     assert output.count("AssertionError: assert not 'the own reason'") == 3
     reason = f"they are not shown: the stub at {live_url} does not respond: "
-    assert f"\n{reason}no match for 127.0.0.1; what replaces the sockets of " in output
+    assert f"\n{reason}no match for 127.0.0.1; something replaces the sockets of " in output
     assert f"\n{reason}refused\n" in output
     assert "\nthey are not shown: no\n" in output
-    assert re.search("\nthe stub at .* does not respond: no match; what replaces the ", output)
+    assert re.search("\nthe stub at .* does not respond: no match; something replaces the ", output)
     assert "\n#1 GET /v1/projects 200\n" in output
 
 

@@ -3,6 +3,7 @@
 import os
 import re
 import signal
+import sys
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -123,7 +124,7 @@ def test_it_serves_until_it_is_closed_which_raises_what_fail_on_finds(tmp_path: 
         assert path in file.read_text("utf-8")
 
 
-def test_what_cannot_start_says_why() -> None:
+def test_what_cannot_start_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     """A list is an option that is repeated; none is left out by `False` and `None`."""
     unknown: Any = {"sede": "seed.json"}
     with pytest.raises(TypeError, match=r"the stub takes no 'sede': give cors_origin, .*, seed"):
@@ -131,6 +132,12 @@ def test_what_cannot_start_says_why() -> None:
     missing = r"^/.+/no\.py was not found: install .*, or set STUB_PROGRAM "
     with pytest.raises(StubError, match=missing):
         Stub(environ=variables(STUB_PROGRAM="no.py"))
+    with (
+        monkeypatch.context() as patch,
+        pytest.raises(StubError, match="the stub before it, such "),
+    ):
+        patch.setattr(sys, "executable", "/no/python")  # as pyfakefs lets it look
+        Stub(environ=variables())
     outcome = ["*-fails=failed", "canceled"]
     own: Any = {"strict": False, "freeze": None, "empty": True, "outcome": outcome, "pace": "soon"}
     with pytest.raises(StubError) as raised:
