@@ -4,7 +4,6 @@ import errno
 import json
 import logging
 import os
-import re
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
@@ -15,7 +14,6 @@ from typing import Any
 
 from flask import Response, g, request
 
-import server
 import stub
 from records import timestamp
 from store import utc_now
@@ -75,19 +73,9 @@ class Log:
             self._hint(g.hint)
         return response
 
-    def add_rejected(self, rejected: server.RejectedRequest) -> None:
-        """Log a request that the server rejected."""
-        redactor = self.redactor
-        line = "a request"
-        if rejected.target:
-            line = redactor.target(f"{rejected.method} {rejected.target}")
-        line += f" {rejected.status} {rejected.code} ({rejected.detail})\n"
-        path, _, _ = rejected.target.partition("?")
-        self._add(line, path, rejected.status, partial(members_of_rejected, rejected, redactor))
-        if rejected.code == "host_not_allowed":
-            host = redactor.text(rejected.host)
-            name = re.sub(":[0-9]*$", "", host).strip("[]")
-            self._hint(f"Host {host} is not served: start with --trusted-host {name}")
+    def add_wrong_host(self, name: str) -> None:
+        """Say how to start to serve the host that a request was for."""
+        self._hint(f"Host {name} is not served: start with --trusted-host {name}")
 
     def held(self) -> str:
         """The latest lines that were not printed."""
@@ -204,15 +192,3 @@ def members_of(response: Response, redactor: Redactor) -> dict[str, Any]:
         members["code"] = problem["code"]
         members["reason"] = redactor.text(first)
     return members
-
-
-def members_of_rejected(rejected: server.RejectedRequest, redactor: Redactor) -> dict[str, Any]:
-    """A request that the server rejected, before anything was known of its world."""
-    path, _, query = rejected.target.partition("?")
-    return {
-        **NOTHING,
-        **redactor.request_line(rejected.method, path, query),
-        "status": rejected.status,
-        "code": rejected.code,
-        "reason": rejected.detail,
-    }

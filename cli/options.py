@@ -54,7 +54,7 @@ class Settings:
     trusted_host: Sequence[str] = ()
     env: Mapping[str, str] = field(default_factory=dict)  # values with placeholders, by name
     store: str | None = None
-    threads: int = 16
+    threads: int = 64
     grace: float = 10.0
 
     def environment(self, url: str, port: int) -> dict[str, str]:

@@ -119,8 +119,7 @@ def serve(parts: Parts, app: Flask, work: Callable[[], int] | None) -> None:
         grace=settings.grace,
         trusted_hosts=settings.trusted_host,
         on_listening=partial(begin, parts, work),
-        on_rejected=partial(note_rejected, parts.log, app),
-        headers_for=partial(stub.cors_headers, settings.options.cors_origins),
+        on_wrong_host=parts.log.add_wrong_host,
     )
     try:
         server.serve(app, settings.host, settings.port, options)
@@ -159,21 +158,13 @@ def announce(settings: Settings, port: int, *, has_command: bool) -> None:
         token = DEFAULT_TOKEN if is_published else "TOKEN"  # never a secret
         say(f'try: curl -H "Authorization: Bearer {token}" {url}/v1/projects\n')
         say(f"open {url}/\n")
-    for line in notes(settings, port):
+    for line in notes(settings):
         say(f"{line}\n")
 
 
-def note_rejected(log: Log, app: Flask, rejected: server.RejectedRequest) -> None:
-    """Log and count a request that the server rejected."""
-    log.add_rejected(rejected)
-    worlds_of(app).common.rejections.count(*rejected)
-
-
-def notes(settings: Settings, port: int) -> Iterator[str]:
+def notes(settings: Settings) -> Iterator[str]:
     """What the start says on stderr of what is unusual."""
     options = settings.options
-    for address in server.addresses_for_others(settings.host):
-        yield f"for other machines: http://{server.in_brackets(address)}:{port}"
     if any(len(token) < SHORT for token in options.tokens):
         yield (
             f"warning: a token of less than {SHORT} characters is masked in the log and in the "

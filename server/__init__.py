@@ -1,35 +1,32 @@
-"""waitress with strict heads, errors in JSON, and an end that loses no response.
+"""waitress with errors in JSON, responses that can be dropped, and an end that loses none.
 
-It knows nothing of the app. It uses waitress' public names alone, and overrides six methods:
+It knows nothing of the app. It uses waitress' public names alone, and overrides five methods:
 
 | overridden | what a user sees of it |
 |---|---|
-| `HTTPRequestParser.parse_header` | exact heads; Host checked |
 | `HTTPRequestParser.received` | a response to TLS |
-| `ErrorTask.execute` | errors in JSON; HEAD without a body |
-| `WSGITask.get_environment` | responses that are cut or dropped; a thread for what waits |
-| `WSGITask.write`, `HTTPChannel.write_soon` | a response in one piece |
+| `HTTPRequestParser.parse_header` | a limit of fields |
+| `ErrorTask.execute` | errors in JSON |
+| `WSGITask.get_environment`, `WSGITask.build_response_header` | responses that are cut or dropped |
 """
 
 import logging
 import signal
 import sys
 import traceback
+from ipaddress import ip_address
 from types import FrameType
 from typing import Any
 
-from .addresses import LOOPBACK as LOOPBACK
 from .addresses import ListenError as ListenError
 from .addresses import address_of as address_of
-from .addresses import addresses_for_others as addresses_for_others
-from .addresses import check_hosts as check_hosts
-from .addresses import connection_limit as connection_limit
-from .addresses import hosts_served, listen
-from .addresses import in_brackets as in_brackets
+from .addresses import listen
+from .hosts import LOOPBACK as LOOPBACK
+from .hosts import App, serve_hosts
+from .hosts import check_hosts as check_hosts
+from .hosts import in_brackets as in_brackets
 from .loop import Server as Server
-from .options import App
-from .options import RejectedRequest as RejectedRequest
-from .options import ServerOptions as ServerOptions
+from .loop import ServerOptions as ServerOptions
 
 # Windows has no SIGHUP.
 STOP_SIGNALS = [each for each in signal.Signals if each.name in ("SIGTERM", "SIGINT", "SIGHUP")]
@@ -37,11 +34,15 @@ DEFAULTS = ServerOptions()
 
 
 def create_server(app: App, host: str, port: int, options: ServerOptions = DEFAULTS) -> Server:
-    """Listen, and return the server, whose port is `effective_port`. Raises as `listen()` does."""
+    """Listen, and return the server, whose port is `effective_port`. Raises as `listen()` does.
+
+    On loopback it serves the names of loopback, the host and the trusted ones.
+    """
     sockets = listen(host, port)
-    hosts = hosts_served(sockets[0], host, options.trusted_hosts)
     try:
-        return Server(app, sockets, hosts, connection_limit(), options)
+        if ip_address(sockets[0].getsockname()[0]).is_loopback:
+            app = serve_hosts(app, [host, *options.trusted_hosts], options.on_wrong_host)
+        return Server(app, sockets, options)
     except BaseException:
         for each in sockets:
             each.close()

@@ -1,11 +1,11 @@
-"""The server: its connections, its threads, the loop that reads and sends, and its end."""
+"""The server: its connections, the loop that reads and sends, and its end."""
 
-import re
 import socket
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from threading import Lock, RLock
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from functools import partial
+from threading import RLock
 from typing import Any
 
 from waitress import wasyncore
@@ -13,75 +13,83 @@ from waitress.channel import HTTPChannel
 from waitress.server import BaseWSGIServer, create_server
 from waitress.task import WSGITask
 
-from .options import App, ServerOptions
-from .protocol import MAX_BODY, MAX_HEAD, Parser, RejectionTask
+from .hosts import App
+from .parser import MAX_BODY, MAX_HEAD, Parser
+from .problems import RejectionTask
 
 TICK = 1.0  # seconds between two looks for idle connections, where nothing else happens
+MAX_CONNECTIONS = 1000  # waitress counts its listeners, too; its own limit is 100
+HALF_CLOSED = 0.1  # seconds after its request in which a client that sends its end waits on
+
+
+@dataclass(frozen=True)
+class ServerOptions:
+    """How to serve. `on_wrong_host` is called with a host in the thread of its request."""
+
+    threads: int = 64
+    grace: float = 10.0  # seconds to finish the current requests after a signal
+    trusted_hosts: Collection[str] = ()  # served on loopback besides its own names and the host
+    on_listening: Callable[[int, Callable[[], None]], None] = lambda port, stop: None
+    on_wrong_host: Callable[[str], None] = lambda host: None
 
 
 class AppTask(WSGITask):
+    """Lets the app end its connection."""
+
     channel: "Connection"
     request: Parser  # type: ignore[assignment]
 
     def get_environment(self) -> dict[str, Any]:
-        """What WSGI lacks: the end of the connection, and a wait on purpose."""
+        """Add what WSGI lacks: three functions for the connection of the request."""
         environ: dict[str, Any] = super().get_environment()
         environ["server.close"] = self.request.close_connection
-        environ["server.drop"] = self.drop
-        environ["server.is_open"] = self.is_open
-        environ["server.waiting"] = self.channel.owner.waiting
+        environ["server.drop"] = self.request.drop
+        environ["server.is_open"] = self.channel.is_open
         return environ
 
-    def write(self, data: bytes) -> None:
-        """Send the head and what is there of the body in one piece."""
-        if self.wrote_header:
-            super().write(data)
-        else:
-            with self.channel.in_one_piece():
-                super().write(data)
-
-    def drop(self) -> None:
-        """Send no head, and end the connection; the body must be empty."""
-        self.wrote_header = True
-        self.close_on_finish = True
-
-    def is_open(self) -> bool:
-        """Whether the client has not closed the connection, and the server goes on."""
-        sock = self.channel.socket
-        if self.channel.owner.is_stopping or sock is None:  # closed by this side
-            return False
-        try:
-            return bool(sock.recv(1, socket.MSG_PEEK))
-        except OSError as error:
-            return isinstance(error, BlockingIOError)
+    def build_response_header(self) -> bytes:
+        """Return the head of the response; nothing of a dropped one."""
+        if self.request.is_dropped:
+            self.close_on_finish = True
+            return b""
+        return bytes(super().build_response_header())
 
 
 class Connection(HTTPChannel):
+    """A connection that knows its server."""
+
     task_class = AppTask
     error_task_class = RejectionTask
+    parser_class = Parser
 
-    owner: "Server"
     requests: list[Parser]  # that have arrived
     request: Parser | None  # that arrives
     requests_lock: Any
-    pieces: list[bytes] | None = None
+    has_half_closed = False
 
-    @contextmanager
-    def in_one_piece(self) -> Iterator[None]:
-        """Send at once what is written meanwhile, by one thread."""
-        pieces: list[bytes] = []
-        self.pieces = pieces
+    def __init__(self, owner: "Server", *args: Any, **kwargs: Any) -> None:
+        self.owner = owner
+        super().__init__(*args, **kwargs)
+
+    def is_open(self) -> bool:
+        """Return whether the client waits for the response, and the server goes on.
+
+        A client that sends its end (FIN) may have closed, or only have said that it sends no more.
+        It waits if it does so right after its request, as `nc -N`, and has left if it does so
+        later.
+        """
+        sock = self.socket
+        if self.owner.is_stopping or sock is None:  # closed by this side
+            return False
+        if self.has_half_closed:
+            return True
         try:
-            yield
-        finally:
-            self.pieces = None
-        self.write_soon(b"".join(pieces))
-
-    def write_soon(self, data: Any) -> int:
-        if self.pieces is None:
-            return int(super().write_soon(data) or 0)
-        self.pieces.append(data)
-        return len(data)
+            if sock.recv(1, socket.MSG_PEEK):
+                return True
+        except OSError as error:
+            return isinstance(error, BlockingIOError)
+        self.has_half_closed = time.time() - self.last_activity < HALF_CLOSED
+        return self.has_half_closed
 
 
 class Server:
@@ -90,24 +98,15 @@ class Server:
     is_stopping = False
     is_closed = False
 
-    def __init__(
-        self,
-        app: App,
-        sockets: Sequence[socket.socket],
-        hosts: re.Pattern[str],
-        connections: int,
-        options: ServerOptions,
-    ) -> None:
-        self.options = options
+    def __init__(self, app: App, sockets: Sequence[socket.socket], options: ServerOptions) -> None:
+        self.grace = options.grace
         self.effective_port: int = sockets[0].getsockname()[1]
         self.trigger_lock = RLock()  # a signal handler may interrupt what holds it
-        self.threads_lock = Lock()
-        self.thread_count = options.threads
         self.map: dict[int, Any] = {}  # what waitress polls, by descriptor
         settings: dict[str, Any] = {
             "sockets": sockets,
             "threads": options.threads,
-            "connection_limit": connections,
+            "connection_limit": MAX_CONNECTIONS,
             "max_request_header_size": MAX_HEAD + 1,
             "max_request_body_size": MAX_BODY + 1,
             "inbuf_overflow": 2 * MAX_BODY,  # neither a request nor a response goes to the disk
@@ -118,38 +117,14 @@ class Server:
         self.dispatcher: Any = made.task_dispatcher
         self.listeners = [each for each in self.map.values() if isinstance(each, BaseWSGIServer)]
         for each in self.listeners:
-            each.channel_class = connection_class(self, hosts)
+            each.channel_class = partial(Connection, self)  # type: ignore[assignment]
 
     @property
     def connections(self) -> list[Connection]:
         return [each for each in self.map.values() if isinstance(each, Connection)]
 
-    @contextmanager
-    def waiting(self) -> Iterator[None]:
-        """While a request waits on purpose, one more thread serves the others."""
-        is_added = self.add_threads(1)
-        try:
-            yield
-        finally:
-            if is_added:
-                self.add_threads(-1)
-
-    def add_threads(self, count: int) -> bool:
-        """Start or end threads; False if the server is closed, or no more can be started."""
-        with self.threads_lock:
-            if self.is_closed:
-                return False
-            known = {*self.dispatcher.threads}
-            try:
-                self.dispatcher.set_thread_count(self.thread_count + count)
-            except RuntimeError:
-                with self.dispatcher.lock:  # waitress has counted a thread that did not start
-                    self.dispatcher.threads &= known
-                return False
-            self.thread_count += count
-            return True
-
     def run(self) -> None:
+        """Serve until `stop()`, and drain."""
         try:
             while not self.is_stopping:
                 self.run_once(TICK)
@@ -159,6 +134,7 @@ class Server:
                 each.handle_close()
 
     def run_once(self, timeout: float) -> None:
+        """Read and send what there is, or wait for it for so many seconds."""
         # poll: waitress' select() fails on a descriptor above 1023.
         wasyncore.loop(timeout, use_poll=True, map=self.map, count=1)
 
@@ -174,7 +150,7 @@ class Server:
 
         waitress would lose it at SIGTERM, and after 5 seconds at SIGINT.
         """
-        ends = time.monotonic() + self.options.grace
+        ends = time.monotonic() + self.grace
         known = 0
         while known != len(self.map):  # accept what the kernel has received
             known = len(self.map)
@@ -191,29 +167,18 @@ class Server:
             self.run_once(min(TICK, left))
 
     def close_listeners(self) -> None:
+        """Accept no more connections."""
         for each in self.listeners:
             wasyncore.dispatcher.close(each)  # without its trigger, which wakes the loop
 
     def close(self) -> None:
+        """Close all files, and end the threads."""
         self.close_listeners()
-        with self.trigger_lock, self.threads_lock:
+        with self.trigger_lock:
             self.is_closed = True
         self.dispatcher.shutdown(timeout=0.5)  # seconds, in which idle threads end
         for each in self.listeners:
             each.close()
-
-
-def connection_class(server: Server, hosts: re.Pattern[str]) -> type[Connection]:
-    """waitress makes the connections and the parsers itself: the class has what they need."""
-
-    class BoundParser(Parser):
-        hosts_served = hosts
-
-    class BoundConnection(Connection):
-        parser_class = BoundParser
-        owner = server
-
-    return BoundConnection
 
 
 def end(connection: Connection) -> None:

@@ -8,7 +8,7 @@ from web.times import parse_time
 from .app import create_stub
 from .clock import MAX_ADVANCE
 from .console import POLL_PATH
-from .cors import check_origins, cors_headers
+from .cors import check_origins
 from .findings import CHOICES, Finding, finding_of, parse_kinds
 from .grease.axes import AXES, MAX_SEED, TIER_1, parse_axes
 from .options import Options

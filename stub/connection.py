@@ -1,7 +1,6 @@
 """The connection of a request, of which the server of this project lets the stub know."""
 
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 
@@ -14,10 +13,7 @@ class Connection:
         self.drop: Callable[[], None] = environ.get("server.drop", do_nothing)
         """Lets the connection end without the response."""
         self.is_open: Callable[[], bool] | None = environ.get("server.is_open")
-        """Tells whether the client has not closed the connection, if that can be known."""
-        self.waiting: Callable[[], AbstractContextManager[None]]
-        self.waiting = environ.get("server.waiting", nullcontext)
-        """Tells the server that the request waits on purpose."""
+        """Tells whether the client waits for the response, if that can be known."""
 
 
 def do_nothing() -> None:

@@ -221,9 +221,7 @@ class Steps:
     def _wait(self, received: Request, applied: Applied) -> None:
         """Delay the response, until the client is gone."""
         if applied.delay:
-            connection = Connection(received.environ)
-            with connection.waiting():
-                wait(applied.delay, connection, self.sleep)
+            wait(applied.delay, Connection(received.environ), self.sleep)
 
 
 def masked(sentences: Iterable[str], redactor: Redactor) -> tuple[str, ...]:

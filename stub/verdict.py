@@ -66,16 +66,14 @@ class Verdict:
     ) -> None:
         common = worlds.common
         coverage = common.coverage
-        rejections = common.rejections
         unused = unused_findings(worlds.unused_faults(), common.redactor)
         self._seen = coverage.findings()
-        found = [*self._seen, *rejections.findings(), *coverage.find_idle(), *unused, *more]
+        found = [*self._seen, *coverage.find_idle(), *unused, *more]
         self.findings, unused_patterns = choose(found, fail_on, allowed)
         self.unused_patterns = [common.redactor.text(each) for each in unused_patterns]
         self.is_called = coverage.is_called
         self._document = {
             **coverage.document(worlds=True),
-            "rejected_by_the_server": rejections.document(),
             "unused_faults": [{"what": each.what, "count": each.count} for each in unused],
         }
 

@@ -22,7 +22,6 @@ from .grease.axes import Parts, Switch, read_grease
 from .ids import Ids
 from .journal import Journal
 from .options import Options
-from .rejections import Rejections
 from .seed import Seed
 from .store import NewStore, Records, StubStore, WorldStore
 from .timelines import timelines_of
@@ -52,7 +51,6 @@ class Common:
         self.grease = read_grease(options.grease, options.grease_seed, self.parts.by_axis)
         # Of all worlds, also of those that have ended.
         self.coverage = Coverage(self.contract, options.max_kinds)
-        self.rejections = Rejections(self.redactor)
         # The ids and the records that all worlds start with.
         self.ids = Ids(new_id, options.ids_seed, id_forms, Switch(self.grease))
         self.timeline_for = timelines_of(options.pace, run, options.outcomes)

@@ -4,7 +4,8 @@ import logging
 import os
 import signal
 import socket
-import threading
+import struct
+import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, closing
@@ -13,7 +14,6 @@ from typing import Any
 import pytest
 
 from server import ServerOptions, create_server, serve
-from tests.conftest import eventually
 from tests.live import running
 from tests.program import process_state
 from tests.server.conftest import Echo
@@ -21,35 +21,41 @@ from tests.wire import AUTHORIZATION, SECRET, Connection, get, post
 
 pytestmark = pytest.mark.process
 
+NO_LINGER = struct.pack("ii", 1, 0)  # a close resets the connection
 
-def test_a_wait_on_purpose_has_a_thread_of_its_own_until_its_client_leaves(echo: Echo) -> None:
-    with running(echo, threads=1) as server:
-        threads = server.dispatcher.threads
-        with Connection(server.effective_port) as client:
-            client.send(get("/on-purpose"))
-            assert echo.entered.acquire(timeout=10)
-            assert len(threads) == 2
-        eventually(lambda: len(threads) == 1)
+
+@pytest.mark.parametrize(("age", "waits"), [(-60, True), (60, False)])
+def test_a_client_that_half_closes_right_after_its_request_waits(
+    echo: Echo, age: float, waits: bool
+) -> None:
+    """As `nc -N` does. One that closes later has left."""
+    with running(echo) as server, Connection(server.effective_port) as client:
+        client.send(get("/gate"))
+        assert echo.entered.acquire(timeout=10)
+        (connection,) = server.connections
+        assert connection.is_open()
+        client.sock.shutdown(socket.SHUT_WR)
+        connection.last_activity = time.time() - age  # when the request came
+        assert connection.is_open() == waits
+        connection.last_activity -= 120
+        assert connection.is_open() == waits
         echo.gate.set()
+        assert client.reply().status_code == 200
 
 
-def test_a_thread_that_cannot_be_started_is_not_counted(echo: Echo) -> None:
-    with running(echo, threads=1) as server:
-        previous = threading.stack_size(1 << 46)
-        try:
-            with server.waiting():
-                assert len(server.dispatcher.threads) == server.thread_count == 1
-        finally:
-            threading.stack_size(previous)
+def test_a_client_that_resets_its_connection_has_left(echo: Echo) -> None:
+    with running(echo) as server:
+        with Connection(server.effective_port) as client:
+            client.send(get("/while-open"))
+            assert echo.entered.acquire(timeout=10)
+            client.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, NO_LINGER)
+        assert echo.left.acquire(timeout=10)
 
 
-def test_an_end_waits_for_no_thread_that_is_being_started(echo: Echo) -> None:
-    """The main thread starts one when a signal comes."""
-    with running(echo) as server, server.threads_lock:
-        stopping = threading.Thread(target=server.stop, daemon=True)
-        stopping.start()
-        stopping.join(10)
-        assert not stopping.is_alive()
+def test_a_dropped_response_is_a_closed_connection(echo: Echo) -> None:
+    with running(echo) as server, Connection(server.effective_port) as client:
+        client.send(get("/drop"))
+        assert client.closed()
 
 
 def until_it_drains(port: int, stop: Callable[[], None]) -> None:
@@ -70,7 +76,7 @@ def test_what_has_been_received_gets_its_response_and_the_last_one_closes(echo: 
         pipelining, sending, waiting = (stack.enter_context(Connection(port)) for _ in range(3))
         pipelining.send(b"".join(map(get, paths)) + b"GET /half")
         sending.send(post("Content-Length: 5", body=b"he"))
-        waiting.send(get("/on-purpose"))
+        waiting.send(get("/while-open"))
         for _ in range(2):
             assert echo.entered.acquire(timeout=10)
         until_it_drains(port, server.stop)
@@ -145,7 +151,7 @@ def test_of_a_failure_the_place_is_logged_and_nothing_that_was_sent(
                 client.until(b"\r\n\r\n")
         with Connection(port) as client:  # it leaves before its response
             client.send(get(f"/{SECRET}", "Host: localhost", AUTHORIZATION))
-            client.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+            client.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, NO_LINGER)
 
     caplog.set_level(logging.DEBUG)
     served(echo, ask)

@@ -1,4 +1,4 @@
-"""Addresses to listen on, and room for connections."""
+"""Addresses to listen on, and connections."""
 
 import os
 import resource
@@ -7,9 +7,9 @@ from contextlib import ExitStack
 
 import pytest
 
-from server import ListenError, connection_limit, create_server
+from server import ListenError, create_server
 from tests.conftest import limited, needs
-from tests.live import running, serving
+from tests.live import serving
 from tests.server.conftest import Echo
 from tests.wire import Connection, get
 
@@ -55,14 +55,6 @@ def test_localhost_is_both_loopbacks_or_none(echo: Echo) -> None:
         port = taken.getsockname()[1]
         with pytest.raises(ListenError, match=f"^cannot listen on localhost, port {port}: "):
             create_server(echo, "localhost", port)
-
-
-def test_the_limit_of_connections_is_what_open_files_allow(echo: Echo) -> None:
-    for files, connections in ((20, 10), (64, 48), (4096, 1030)):
-        with limited(resource.RLIMIT_NOFILE, files):
-            assert connection_limit() == connections
-    with limited(resource.RLIMIT_NOFILE, 1024), running(echo) as server:
-        assert server.listeners[0].adj.connection_limit == connection_limit() == 1008
 
 
 def test_a_connection_may_have_a_high_descriptor(echo: Echo) -> None:

@@ -19,7 +19,6 @@ from stub.faults import Faults
 from stub.grease.axes import Grease, Switch
 from stub.ids import Ids
 from stub.journal import Journal
-from stub.rejections import Rejections
 from stub.tokens import MAIN
 from tests.conftest import (
     START,
@@ -92,14 +91,6 @@ def test_no_more_faults_are_added_than_there_is_room_for() -> None:
     results = in_parallel(MANY * [partial(faults.add, {"status": 503})])
     assert [type(each) for each in results].count(InvalidBody) == MANY - 3
     assert len(faults.waiting) == 3
-
-
-def test_each_rejection_of_the_server_is_counted() -> None:
-    app, _ = used_app()
-    rejections = Rejections(worlds_of(app).common.redactor)
-    code = SlowText("malformed_request")
-    race(MANY * [partial(rejections.count, "GET", "/", "", 400, code, "Why.")])
-    assert rejections.document()[0]["count"] == MANY
 
 
 def test_each_entry_has_a_number_of_its_own() -> None:

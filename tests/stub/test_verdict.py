@@ -8,7 +8,7 @@ from flask.testing import FlaskClient
 
 from tests.conftest import control_client_of
 from tests.contract import V1
-from tests.stub.conftest import entries, verdict_of, worlds_of
+from tests.stub.conftest import entries, verdict_of
 
 KINDS = ("violations", "unpromised", "rejected", "idle", "unused-faults")
 
@@ -79,14 +79,12 @@ def test_a_finding_says_where_it_was_first_seen_and_what_to_do(app: Flask) -> No
     job = control_client_of(app, "dev-token.job-5")
     for document in ({"name": "x"}, {}, {"name": 1}, {"name": ""}):
         job.post("/v1/projects", json=document)
-    worlds_of(app).common.rejections.count("", "", "", 400, "malformed_request", "Send CRLF.")
     verdict = verdict_of(app, ["unpromised", "rejected", "unused-faults"])
     advice = "correct the request; the contract does not allow it"
     assert [finding.sentence for finding in verdict.findings] == [
         "unpromised: listProjects: query parameter page (x2, first: #1): "
         "do without it; no document promises it",
         f"rejected: createProject 422 (x3, first: job-5 #2: /name is required): {advice}",
-        f"rejected: before the app 400 malformed_request (first: Send CRLF.): {advice}",
     ]
 
 
@@ -100,22 +98,3 @@ def test_the_report_has_the_first_request_of_a_finding_also_of_an_ended_world(ap
     first = finding["first"]
     assert (finding["count"], first.pop("world"), len(first["body"])) == (2, "ended", 4096)
     assert first == {name: entry[name] for name in first}
-
-
-def test_requests_that_the_server_rejects_are_rejected_too(app: Flask) -> None:
-    count = worlds_of(app).common.rejections.count
-    for status, code in ((400, "malformed_request"), (431, "headers_too_large")):
-        for reason in ("Why.", "Other."):
-            target = "/v1/dev-token?access_token=s"
-            count("GET", target, "dev-token.test", status, code, reason)
-    assert report(app)["rejected_by_the_server"] == [
-        {"status": 400, "code": "malformed_request", "count": 2},
-        {"status": 431, "code": "headers_too_large", "count": 2},
-    ]
-    (finding,) = report(app, "rejected")["findings"]
-    assert (finding["what"], finding["count"]) == ("before the app 400 malformed_request", 2)
-    assert finding["first"] == {
-        "world": None, "number": None, "method": "GET", "path": "/v1/***",
-        "query": "access_token=***", "headers": {"Host": "***.test"}, "body": "", "status": 400,
-        "code": "malformed_request", "reason": "Why.",
-    }  # fmt: skip
