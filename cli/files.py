@@ -4,13 +4,12 @@ from dataclasses import replace
 
 import click
 
-import stub
 from profiles.profile import Profile, read_profile
 from stub.rules import check
-from stub.seed import Seed, read_seed, read_states, sample_of, write_seed
-from stub.tokens import MAIN
+from stub.seed import Seed, read_seed, read_states, sample_of
 
 from .apps import connect_store
+from .keep import has_records
 from .options import MAX_STORED, Settings, invalid
 
 
@@ -38,19 +37,13 @@ def with_files(settings: Settings) -> Settings:
 
 
 def seed_of(settings: Settings, like: Profile | None) -> Seed:
-    if settings.keep and settings.keep.exists():
+    if settings.keep and has_records(settings.keep):
         return read_seed(settings.keep, like)
     if settings.empty:
         return Seed()
     if settings.seed:
         return read_seed(settings.seed, like)
     return sample_of(like)
-
-
-def kept_state(worlds: stub.Worlds) -> str:
-    """What --keep writes: the seed document of the main world."""
-    store = worlds.open(MAIN).store
-    return write_seed(store.records(), store.now())
 
 
 def check_outcomes(settings: Settings, like: Profile | None) -> None:

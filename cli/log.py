@@ -1,41 +1,30 @@
 """The log of a run: on stderr, at once or at its end, and in the file of --log."""
 
-import errno
-import json
-import logging
-import os
 from collections import deque
-from collections.abc import Callable
 from contextlib import suppress
-from functools import partial
-from logging.handlers import WatchedFileHandler
+from io import FileIO
 from pathlib import Path
-from typing import Any
+from threading import Lock
 
 from flask import Response, g, request
 
 import stub
 from records import timestamp
 from store import utc_now
-from stub.access_log import line_of, milliseconds_since, world_name
-from stub.entry import STARTED
+from stub.access_log import line_of
 from stub.paths import is_control_path
 from traffic.masking import Redactor, printable
-from web.files import is_named_pipe, no_file
-from web.problems import reasons
 
 from .options import Settings
-from .reports import PRIVATE, is_output
+from .reports import open_private
 from .stderr import say
 
 UNLOGGED = (f"{stub.POLL_PATH}/", "/_stub/health", "/_stub/ready")  # where they succeed
+DOCUMENTS = ("/openapi.json", "/_stub/openapi.json", "/llms.txt")
 # Lines that the end of a failed run shows, and with --quiet. A guess: those of a large test run.
 HELD = 1000
 LATEST = 20
 HINTS = 100  # the newest, which are not repeated
-
-Members = Callable[[], dict[str, Any]]
-"""Makes the JSON object of a request."""
 
 
 class Log:
@@ -49,6 +38,7 @@ class Log:
     def __init__(self, settings: Settings, *, has_command: bool) -> None:
         self.redactor = Redactor(settings.options.tokens)
         self.is_muted = False  # whether only the file gets what comes
+        self.has_served_documents = False
         self._file = LogFile(settings.log) if settings.log else None
         self._quiet = settings.quiet
         self._is_held = settings.quiet or (has_command and not settings.probe)
@@ -62,13 +52,14 @@ class Log:
         """The last step of a request: log its response."""
         path = request.environ["PATH_INFO"]
         status = response.status_code
+        if path in DOCUMENTS:
+            self.has_served_documents = True
         if not self._has_readers and status < 400:
             return response
         # The console has many files and asks each second, that of the image every 5 seconds.
         if path == stub.POLL_PATH or (status == 200 and path.startswith(UNLOGGED)):
             return response
-        line = line_of(response, self.redactor)
-        self._add(line, path, status, partial(members_of, response, self.redactor))
+        self._add(line_of(response, self.redactor), path, status)
         if "hint" in g:
             self._hint(g.hint)
         return response
@@ -87,10 +78,10 @@ class Log:
         if self._file:
             self._file.close()
 
-    def _add(self, line: str, path: str, status: int, members: Members) -> None:
+    def _add(self, line: str, path: str, status: int) -> None:
         """Write a line; print or hold it. A client may not show which control requests fail."""
         if self._file:
-            self._file.add(line, members)
+            self._file.add(line)
         if self.is_muted:
             return
         is_control = is_control_path(path)
@@ -111,84 +102,40 @@ class Log:
             say(text)
 
 
-class LogFile(WatchedFileHandler):
-    """The file of --log: lines, or JSON objects if its name ends with `.jsonl`.
+class LogFile:
+    """The file of --log, to which lines are appended, each behind the time and whole.
 
-    It is made anew at the start, and may be moved or truncated meanwhile. Raises `OSError` if it
-    cannot be made.
+    Raises `OSError` if it cannot be opened.
     """
 
-    terminator = ""  # a line has its own
-
     def __init__(self, path: Path) -> None:
-        if is_named_pipe(path):
-            raise no_file(path)
-        if path.exists() and is_output(path.stat()):
-            raise OSError(errno.EINVAL, "the output of this program", str(path))
-        open(path, "wb", opener=open_private).close()
-        super().__init__(path, encoding="utf-8", errors="replace")
-        self._path = path
-        self._is_json = path.suffix.lower() == ".jsonl"
-        self._lost = 0  # lines that it could not take
+        self._file = FileIO(path, "ab", opener=open_private)
+        self._has_failed = False
+        self._lock = Lock()
 
-    def add(self, line: str, members: Members | None = None) -> None:
-        """Write a line behind the time, or the JSON object of its `members`, if it has any.
-
-        What the file cannot take is counted, and breaks no request.
-        """
-        now = timestamp(utc_now())
-        text = f"{now} {line}"
-        if self._is_json:
-            if members is None:
+    def add(self, text: str) -> None:
+        """Append a line. One that cannot be written breaks no request, and leaves no half."""
+        line = f"{timestamp(utc_now())} {text}".encode(errors="replace")
+        with self._lock:
+            if self._file.closed:  # the request outlived the grace
                 return
-            text = json.dumps({"time": now, **members()}) + "\n"
-        try:
-            self._path.touch(PRIVATE)  # else the handler makes a file that others can read
-            self.handle(logging.makeLogRecord({"msg": text}))
-        except OSError as error:
-            if not self._lost:
-                say(f"warning: --log: {error.strerror}: lines are lost until this ends\n")
-            self._lost += 1
-            with suppress(OSError):  # it has the line still; the next one opens the file again
-                self.close()
-            return
-        if self._lost:
-            say(f"--log: it can be written again; {self._lost} lines were lost\n")
-            self._lost = 0
+            rest = line
+            try:
+                while rest:
+                    rest = rest[self._file.write(rest) :]
+            except OSError as error:
+                self._remove_last(len(line) - len(rest))
+                if not self._has_failed:
+                    reason = f"{error.strerror}: lines of the log are lost"
+                    say(f"warning: {self._file.name}: {reason}\n")
+                self._has_failed = True
 
-    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802
-        raise  # what is being handled: `add` counts it
+    def _remove_last(self, size: int) -> None:
+        """Remove so many bytes from the end of the file."""
+        if size:
+            with suppress(OSError):  # a pipe has no end
+                self._file.truncate(self._file.tell() - size)
 
-
-def open_private(path: str, flags: int) -> int:
-    """An opener for `open()`: a new file, which has requests in it, is for its owner alone."""
-    return os.open(path, flags, PRIVATE)
-
-
-# What a JSON object has of the journal's entry of a request, by the names there.
-OF_ENTRY = ("number", "ms", "method", "path", "query", "status", "code", "reason", "operation",
-            "fault", "unpromised", "violations", "grease")  # fmt: skip
-NOTHING: dict[str, Any] = dict.fromkeys(("world", *OF_ENTRY))
-
-
-def members_of(response: Response, redactor: Redactor) -> dict[str, Any]:
-    """The current request and its response, with tokens masked."""
-    context = vars(g._get_current_object())
-    members = {**NOTHING, "world": redactor.text(world_name(context))}
-    if "recorded" in context:
-        document = context["recorded"].document()
-        for name in OF_ENTRY:
-            members[name] = document[name]
-        return members
-    environ = request.environ
-    query = environ.get("QUERY_STRING", "")
-    elapsed = milliseconds_since(environ[STARTED])
-    members |= redactor.request_line(environ["REQUEST_METHOD"], request.path, query)
-    members["ms"] = round(elapsed, 3)
-    members["status"] = response.status_code
-    problem = context.get("problem")
-    if problem:
-        first, *_ = reasons(problem)
-        members["code"] = problem["code"]
-        members["reason"] = redactor.text(first)
-    return members
+    def close(self) -> None:
+        with self._lock:
+            self._file.close()

@@ -15,8 +15,7 @@ import server
 from auth import DEFAULT_TOKEN
 
 from .documents import show_document
-from .github import guarded_output
-from .options import OPTIONS, ROWS, Settings, Start, invalid, is_link, settings_of
+from .options import OPTIONS, ROWS, Settings, Start, invalid, settings_of
 from .run import run
 from .stderr import background_stderr, say, say_error
 from .verify import verify
@@ -126,10 +125,7 @@ def contradictions(
     """
     is_command = words and words[0].strip()
     grease = settings.options.grease
-    files = [settings.seed, settings.keep, settings.states, settings.like]
-    files += [settings.report, settings.log]
     is_open = not server.address_of(settings.host).is_loopback
-    paths = [os.path.realpath(file) for file in files if file]
     return {
         f"{', '.join(empty)} is empty: give a value, or leave the option out.": empty,
         "--probe: give a command after --.": settings.probe and not is_command,
@@ -145,7 +141,6 @@ def contradictions(
         f"{settings.host} can be reached from elsewhere, and {DEFAULT_TOKEN} is published: "
         "give a --token of your own (with `docker run`: `-e STUB_TOKEN=a-token-of-your-own`), "
         "or leave --host out.": is_open and DEFAULT_TOKEN in settings.options.tokens,
-        f"two options name the same file: {', '.join(paths)}.": len({*paths}) < len(paths),
     }
 
 
@@ -153,7 +148,7 @@ def warn_of_unknown_variables(environ: Mapping[str, str]) -> None:
     known = [str(option.envvar) for option in OPTIONS.values()]
     unknown = {*environ} - {*known, *OTHER_VARIABLES}
     for name in sorted(unknown):
-        if not name.startswith("STUB_") or is_link(name, environ[name]):
+        if not name.startswith("STUB_"):
             continue
         nearest = get_close_matches(name, known, n=1, cutoff=0.75)  # all begin with STUB_
         hint = f": did you mean {nearest[0]}?" if nearest else ""
@@ -180,7 +175,7 @@ def main(
     start = Start(create_stub, words, environ)
     if isinstance(stdout, TextIOWrapper):  # a console may lack characters of the documents
         stdout.reconfigure(errors="backslashreplace")
-    with redirect_stdout(stdout), background_stderr(stderr), guarded_output(environ):
+    with redirect_stdout(stdout), background_stderr(stderr):
         try:
             status: int | None = program.main([*args], standalone_mode=False, obj=start)
         except server.ListenError as error:

@@ -78,19 +78,7 @@ class Settings:
 
 # The variables of options
 
-# What Kubernetes sets for a Service of the name `stub` or `stub-…`. Its PORT differs from an
-# option, or from a typing error, in its value alone.
-LINK = re.compile(
-    r"STUB_(\w+_)?(SERVICE_(HOST|PORT(_\w+)?)|PORT_[0-9]+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)=.*"
-    r"|STUB_(\w+_)?PORT=(tcp|udp|sctp)://.*",
-    re.DOTALL,
-)
 BLANKS = " \t\r\n\ufeff"  # a byte order mark, too
-
-
-def is_link(name: str, value: str) -> bool:
-    """Whether a variable is no setting of this program, but the address of a service."""
-    return LINK.fullmatch(f"{name}={value}") is not None
 
 
 class Option(click.Option):
@@ -99,7 +87,7 @@ class Option(click.Option):
     def resolve_envvar_value(self, ctx: click.Context) -> str | None:
         name = str(self.envvar)
         value: str = ctx.obj.environ.get(name, "").strip(BLANKS)
-        return None if is_link(name, value) else value or None
+        return value or None
 
     def get_error_hint(self, ctx: click.Context | None) -> str:
         if ctx and ctx.get_parameter_source(str(self.name)) is ParameterSource.ENVIRONMENT:
@@ -276,13 +264,13 @@ ROWS: dict[str, dict[str, Row]] = {
         ),
         "empty": flag("Start without the sample."),
         "seed": file("JSON file to start from, not the sample."),
-        "keep": file("JSON file to start from once it is there, and to write at the end."),
+        "keep": file("JSON file to start from once it is there, and to write with each change."),
         "cors_origin": several("Origin whose pages may call, or *", stub.check_origins),
         "delay": option("Seconds by which responses are late.", DELAY, default=0.0),
         "quiet": flag(
             "Of the requests, print failed ones to /_stub, and the last 20 if the run fails."
         ),
-        "log": file("File for a line per request, made anew at the start; .jsonl: JSON."),
+        "log": file("File to which a line per request is appended."),
     },
     "In a client team's tests": {
         "env": several(
@@ -311,12 +299,12 @@ ROWS: dict[str, dict[str, Row]] = {
             "Seconds by which each read of a deployment moves the clock.", TICK, default=0.0
         ),
         "states": file("JSON file of Pact provider states: a seed document for each name."),
-        "like": file("Profile of a service: respond with its bodies (docs like)."),
+        "like": file("Profile of a service: respond with its bodies (docs profile)."),
         "fail_on": several(FAIL_ON, stub.parse_kinds),
         "allow": several(
             "Finding to ignore, or a shell pattern; one to a line", parse_lines, LINES
         ),
-        "report": file("File for the coverage and the findings, as JSON."),
+        "report": file("File for the coverage and the findings, as JSON; FILE.xml: JUnit XML."),
     },
     "How to serve": {
         "host": option("Address to listen on."),

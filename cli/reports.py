@@ -1,17 +1,20 @@
-"""The files of reports, and the form that CI servers show: JUnit XML."""
+"""What a run leaves: its files, JUnit XML for CI servers, and annotations for GitHub Actions."""
 
+import errno
 import os
 import re
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from stat import S_IMODE, S_ISREG
-from tempfile import TemporaryDirectory
+from shutil import copymode
+from tempfile import mkstemp
 from typing import NamedTuple
 
-from .stderr import say_error
+from .stderr import say, say_error
 
-PRIVATE = 0o600  # the mode of a new file that has requests in it
+PRIVATE = 0o600  # the mode of a new file, which may hold a token
+# Why a file is not renamed: it is mounted by itself, or its folder takes no other file.
+NO_RENAME = (errno.EBUSY, errno.EACCES, errno.EPERM, errno.EROFS, errno.EXDEV)
 # What XML 1.0 cannot have, not even escaped (§2.2).
 INVALID = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -72,53 +75,94 @@ def valid(text: str) -> str:
     return INVALID.sub("?", text)
 
 
-class ReportFile:
-    """A file that the end of a run writes: whole or not at all, and through a link where it leads.
+def annotate(environ: Mapping[str, str], kind: str, messages: Sequence[str]) -> None:
+    """Annotate the step of GitHub Actions, if this is one, with each message.
 
-    The file of another run is removed, unless it is kept until there is a new one, which has its
-    mode. Otherwise the new one has `mode`: one with requests in it is for its owner alone. Raises
-    `OSError` if a file cannot be written there.
+    `kind` is `error` or `warning`. A line break and a `%` are escaped as the runner reads them.
     """
+    if environ.get("GITHUB_ACTIONS") != "true":
+        return
+    for message in messages:
+        escaped = message.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+        say(f"::{kind} title=deployment-stub::{escaped}\n")
 
-    def __init__(self, path: Path, *, is_kept: bool = False, mode: int = PRIVATE) -> None:
-        self.is_xml = path.suffix.lower() == ".xml"  # JUnit XML in place of JSON
-        self._given = path
-        self._path = Path(os.path.realpath(path))
-        self._mode = mode
-        with suppress(FileNotFoundError):  # at any time: another program may have the same file
-            status = path.stat()
-            if not S_ISREG(status.st_mode) or is_output(status):
-                raise OSError(0, "not a file of its own", str(path))
-            self._mode = S_IMODE(status.st_mode)
+
+# Files
+
+
+def open_private(path: str, flags: int) -> int:
+    """Open a file for `open()`; a new one is for its owner alone."""
+    return os.open(path, flags, PRIVATE)
+
+
+@contextmanager
+def named(path: Path) -> Iterator[None]:
+    """Give an `OSError` the name of a file: that of a full disk has none."""
+    try:
+        yield
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from None
+
+
+def attempt(write: Callable[[], None]) -> bool:
+    """Write a file, and return whether that was possible; if not, say why."""
+    try:
+        write()
+    except OSError as error:
+        say_error(f"{error.filename}: {error.strerror}.")
+        return False
+    return True
+
+
+def is_xml(path: Path | None) -> bool:
+    """Whether a report is to be JUnit XML in place of JSON."""
+    return path is not None and path.suffix.lower() == ".xml"
+
+
+def write_file(path: Path, text: str) -> None:
+    """Write a file. Raises `OSError`."""
+    with named(path), open(path, "w", encoding="utf-8", opener=open_private) as file:
+        file.write(text)
+
+
+def check_writable(path: Path) -> None:
+    """Raise `OSError` if a file cannot be written; leave it as it is."""
+    is_new = not path.exists()
+    with named(path), open(path, "ab", opener=open_private):
+        pass
+    if is_new:
+        Path(os.path.realpath(path)).unlink()
+
+
+def replace_file(path: Path, text: str) -> None:
+    """Write a file whole or not at all: the previous one stays until then.
+
+    Where it cannot be renamed, it is written in place. Raises `OSError`.
+    """
+    target = Path(os.path.realpath(path))
+    is_in_place = target.exists() and not target.is_file()  # such as /dev/null
+    with named(path):
         try:
-            with TemporaryDirectory(dir=self._path.parent):  # as `write` makes one
-                pass
+            if not is_in_place:
+                replace_by_rename(target, text)
         except OSError as error:
-            raise OSError(error.errno, error.strerror, str(path)) from None
-        if not is_kept:
-            self._path.unlink(missing_ok=True)
-
-    def __str__(self) -> str:
-        return str(self._given)
-
-    def write(self, text: str) -> bool:
-        """Write the file, and return whether that was possible; if not, say why."""
-        try:
-            with TemporaryDirectory(dir=self._path.parent) as folder:
-                temporary = Path(folder, self._path.name)
-                temporary.write_text(text, "utf-8")
-                temporary.chmod(self._mode)
-                temporary.replace(self._path)
-        except OSError as error:
-            say_error(f"{self}: {error.strerror}.")
-            return False
-        return True
+            if error.errno not in NO_RENAME:
+                raise
+            is_in_place = True
+        if is_in_place:
+            write_file(target, text)
 
 
-def is_output(status: os.stat_result) -> bool:
-    """Whether a file has the output of this program, which is redirected to it: `/dev/stdout`."""
-    for descriptor in (1, 2):
-        with suppress(OSError):  # it may be closed
-            if os.path.samestat(status, os.fstat(descriptor)):
-                return True
-    return False
+def replace_by_rename(target: Path, text: str) -> None:
+    descriptor, beside = mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(descriptor)
+        with suppress(FileNotFoundError):
+            copymode(target, beside)
+        Path(beside).replace(target)
+    except OSError:
+        Path(beside).unlink()
+        raise

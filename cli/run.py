@@ -1,7 +1,6 @@
 """A run of the program: the app, the server, a command beside it, and the end."""
 
 import json
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, nullcontext, suppress
 from dataclasses import dataclass
@@ -21,13 +20,13 @@ from traffic.masking import SHORT
 
 from .apps import NewApp, make_app, worlds_of
 from .command import COULD_NOT_RUN, NOT_FOUND, Command
-from .files import kept_state, with_files
-from .github import add_to_summary, annotate
+from .files import with_files
+from .keep import Keeper
 from .log import Log
 from .options import Settings, Start
 from .probe import Ended, Probe
 from .probe_report import document_of, findings_of, summary
-from .reports import Case, Failure, ReportFile, junit_xml
+from .reports import Case, Failure, annotate, attempt, is_xml, junit_xml, write_file
 from .stderr import say
 
 
@@ -38,8 +37,7 @@ class Parts:
     settings: Settings  # with what is in the files
     log: Log
     command: Command | None
-    report: ReportFile | None
-    keep: ReportFile | None
+    keeper: Keeper | None = None
 
 
 def run(start: Start, given: Settings) -> int:
@@ -48,21 +46,24 @@ def run(start: Start, given: Settings) -> int:
     Raises `click.ClickException` and `OSError` for files that cannot be used, and what `serve`
     raises.
     """
-    report = ReportFile(given.report) if given.report else None
-    keep = ReportFile(given.keep, is_kept=True) if given.keep else None
     settings = with_files(given)
+    if settings.report:
+        write_file(settings.report, "")  # that of another run is not this run's
     with closing(Log(settings, has_command=bool(start.words))) as log:
         new_app = partial(make_app, start.create_stub, log, settings)
         command = Command(start.words, start.environ) if start.words else None
-        parts = Parts(settings, log, command, report, keep)
         probe = None
         if command and settings.probe:
+            parts = Parts(settings, log, command)
             probe = Probe(settings, partial(run_once, parts, command, new_app))
             command.status = probe.run()
             worlds = probe.worlds
         else:
             app = new_app()
-            serve(parts, app, command.run if command else None)
+            keeper = Keeper(settings.keep, worlds_of(app)) if settings.keep else None
+            parts = Parts(settings, log, command, keeper)
+            with keeper or nullcontext():
+                serve(parts, app, command.run if command else None)
             worlds = worlds_of(app)
     return conclude(parts, worlds, probe, start.environ)
 
@@ -170,8 +171,6 @@ def notes(settings: Settings) -> Iterator[str]:
             f"warning: a token of less than {SHORT} characters is masked in the log and in the "
             "journal only where it is a whole word"
         )
-    if settings.keep and settings.keep.exists():
-        yield f"the records are those of {settings.keep}"
     if options.grease:
         axes = ",".join(options.grease)
         seed = options.grease_seed
@@ -198,14 +197,14 @@ def conclude(
     is a failure, too.
     """
     settings = parts.settings
-    is_kept = not parts.keep or parts.keep.write(kept_state(worlds))
+    is_kept = not parts.keeper or attempt(parts.keeper.save)
     depends = list(findings_of(probe)) if probe else []
     verdict = stub.Verdict(worlds, settings.fail_on, settings.allow, depends)
     status = parts.command.status if parts.command else 0
     others = [finding for finding in verdict.findings if finding not in depends]
     if status or others:
         say(parts.log.held())
-    if parts.command and not verdict.is_called:
+    if parts.command and not verdict.is_called and not parts.log.has_served_documents:
         warn_of_no_request(parts.command, "STUB_URL, or --env NAME={url}")
     if probe:
         say("".join(summary(probe)))
@@ -213,9 +212,9 @@ def conclude(
     status = status or int(bool(verdict.findings))
     if not is_kept or (probe and probe.not_run):
         status = status or 2
-    if parts.report:
+    if settings.report:
         text = text_of_report(parts, verdict, probe, status)
-        if not parts.report.write(text):
+        if not attempt(partial(write_file, settings.report, text)):
             status = status or 2
     return status
 
@@ -246,13 +245,12 @@ def print_verdict(verdict: stub.Verdict, environ: Mapping[str, str]) -> None:
     unused = [f"--allow {pattern!r} matches no finding" for pattern in verdict.unused_patterns]
     for warning in unused:
         say(f"warning: {warning}\n")
-    annotate(sys.stderr, "error", [finding.sentence for finding in verdict.findings])
-    annotate(sys.stderr, "warning", unused)
-    add_to_summary(environ, "deployment-stub", text)
+    annotate(environ, "error", [finding.sentence for finding in verdict.findings])
+    annotate(environ, "warning", unused)
 
 
 def text_of_report(parts: Parts, verdict: stub.Verdict, probe: Probe | None, status: int) -> str:
-    if parts.report and parts.report.is_xml:
+    if is_xml(parts.settings.report):
         return junit_xml("deployment-stub", list(cases_of(parts, verdict, probe)))
     document = verdict.document(status)
     if probe:

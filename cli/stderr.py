@@ -1,7 +1,7 @@
 """The program's stderr: a thread writes to it, so that a reader that does not read blocks nobody.
 
-Not a `QueueHandler` of `logging`: at its end it waits for whoever does not read, it counts nothing
-that is dropped, and warnings and tracebacks pass it by.
+Not a `QueueHandler` of `logging`: at its end it waits for whoever does not read, and warnings and
+tracebacks pass it by.
 """
 
 import io
@@ -21,26 +21,21 @@ WRITE_GRACE = 1.0  # seconds to write what is waiting at the end
 class BackgroundWriter(io.TextIOBase):
     """A text stream to a file descriptor; `write()` never blocks.
 
-    Text that does not fit into the queue is dropped. The number of dropped lines is written once
-    there is room.
+    Text that does not fit into the queue is dropped.
     """
 
     def __init__(self, descriptor: int, encoding: str) -> None:
         self._descriptor = descriptor
         self._encoding = encoding
         self._waiting: SimpleQueue[bytes | None] = SimpleQueue()
-        self._dropped = 0
-        self._lock = threading.RLock()  # the garbage collector may write a warning at any time
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
 
     def write(self, text: str) -> int:
-        data = self._encode(text)  # not in the thread, which an exception would end
-        with self._lock:
-            if self._waiting.qsize() < MAX_WAITING:
-                self._waiting.put(data)
-            else:
-                self._dropped += text.count("\n")
+        # Not in the thread, which an exception would end.
+        data = text.encode(self._encoding, "backslashreplace")
+        if self._waiting.qsize() < MAX_WAITING:
+            self._waiting.put(data)
         return len(text)
 
     def finish(self) -> None:
@@ -50,17 +45,9 @@ class BackgroundWriter(io.TextIOBase):
 
     def _run(self) -> None:
         while (data := self._waiting.get()) is not None:
-            with self._lock:
-                dropped = self._dropped
-                self._dropped = 0
-            if dropped:
-                data += self._encode(f"{dropped} lines were dropped: stderr was not read\n")
             # Nobody reads any more; or select() has no place for a descriptor above 1023.
             with suppress(OSError, ValueError):
                 self._send(data)
-
-    def _encode(self, text: str) -> bytes:
-        return text.encode(self._encoding, "backslashreplace")
 
     def _send(self, data: bytes) -> None:
         while data:

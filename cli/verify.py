@@ -8,6 +8,8 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -18,9 +20,18 @@ from profiles.check import MAX_BYTES
 from server import LOOPBACK, in_brackets
 from verify.options import KINDS, Options, contradictions
 
-from .github import add_to_summary, annotate
 from .options import Number, Start, file, flag, option, several
-from .reports import Case, Failure, ReportFile, junit_xml
+from .reports import (
+    Case,
+    Failure,
+    annotate,
+    attempt,
+    check_writable,
+    is_xml,
+    junit_xml,
+    replace_file,
+    write_file,
+)
 from .stderr import say_error
 
 if TYPE_CHECKING:
@@ -86,9 +97,6 @@ def verify(start: Start, /, **values: Any) -> int:
         raise click.UsageError(message)
     try:
         return verify_service(start, options)
-    except OSError as error:
-        name = error.filename or options.ca
-        raise click.UsageError(f"{name}: {error.strerror}.") from None
     except ValueError as error:
         raise click.UsageError(f"{masked(str(error), start.environ)}.") from None
 
@@ -110,8 +118,6 @@ class Run:
     options: Options
     inputs: "Inputs"
     token: str
-    profile: ReportFile | None
-    report: ReportFile | None
     started: datetime
 
 
@@ -127,9 +133,11 @@ def verify_service(start: Start, options: Options) -> int:
     inputs = read_inputs(options)
     client = None if options.har else make_client(options, token)
     check_save(options)
-    profile = ReportFile(options.save, is_kept=True) if options.save else None
-    report = ReportFile(options.report) if options.report else None
-    run = Run(start.environ, options, inputs, token, profile, report, datetime.now(UTC))
+    if options.save:
+        check_writable(options.save)
+    if options.report:
+        write_file(options.report, "")  # that of another run is not this run's
+    run = Run(start.environ, options, inputs, token, datetime.now(UTC))
     asked: list[Exchange] = []  # what was sent until now, also after Ctrl-C
     say = sayer([token])
     handler = signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C
@@ -222,15 +230,16 @@ def write_files(run: Run, result: "Result", findings: "list[Finding]", say: Say)
     """Write the files of a run, and return whether that was possible."""
     from verify.report import text_of_profile
 
+    report, save = run.options.report, run.options.save
     is_whole = True
-    if run.report:
-        is_whole = run.report.write(text_of_report(run, result, findings))
-    if run.profile and result.inferred is None:
-        say(["", f"no profile is saved in {run.profile}: this needs a project that was created"])
+    if report:
+        is_whole = attempt(partial(write_file, report, text_of_report(run, result, findings)))
+    if save and result.inferred is None:
+        say(["", f"no profile is saved in {save}: this needs a project that was created"])
         is_whole = False
-    elif run.profile and result.inferred:
-        if save_profile(run.profile, result.inferred.document):
-            say(text_of_profile(result, run.profile))
+    elif save and result.inferred:
+        if save_profile(save, result.inferred.document):
+            say(text_of_profile(result, save))
         else:
             is_whole = False
     return is_whole
@@ -239,7 +248,7 @@ def write_files(run: Run, result: "Result", findings: "list[Finding]", say: Say)
 def text_of_report(run: Run, result: "Result", findings: "list[Finding]") -> str:
     from verify.report import document_of
 
-    if run.report and run.report.is_xml:
+    if is_xml(run.options.report):
         return junit_xml("verify", list(cases_of(result, findings)))
     return text_of(document_of(result, run.options, run.started, findings))
 
@@ -259,13 +268,13 @@ def cases_of(result: "Result", findings: "list[Finding]") -> Iterator[Case]:
             yield Case(kind, [Failure(*failure_of(result, each)) for each in of_kind])
 
 
-def save_profile(file: ReportFile, document: dict[str, Any]) -> bool:
+def save_profile(file: Path, document: dict[str, Any]) -> bool:
     """Write a profile, and return whether that was possible; `--like` rejects a large one."""
     text = text_of(document)
     if len(text.encode()) > MAX_BYTES:
         say_error(f"{file}: it would have over {MAX_BYTES} bytes.")
         return False
-    return file.write(text)
+    return attempt(partial(replace_file, file, text))
 
 
 def text_of(document: dict[str, Any]) -> str:
@@ -288,9 +297,8 @@ def tell_findings(
         say([f"no finding of the kinds {', '.join(run.options.fail_on)}"])
     say([f"warning: {line}" for line in warnings])
     errors = [printed(result.secrets, line) for line in lines]
-    annotate(sys.stdout, "error", errors)
-    annotate(sys.stdout, "warning", [printed(result.secrets, line) for line in warnings])
-    add_to_summary(run.environ, "verify", "\n".join(errors) or "no finding")
+    annotate(run.environ, "error", errors)
+    annotate(run.environ, "warning", [printed(result.secrets, line) for line in warnings])
 
 
 def sayer(tokens: list[str], result: "Result | None" = None) -> Say:

@@ -156,7 +156,7 @@ def context_of(ca: Path | None) -> ssl.SSLContext:
         text = content_of(ca).decode("ascii", "ignore")
         try:
             context.load_verify_locations(cadata=text)
-        except ValueError as error:  # of an empty file
+        except (ValueError, ssl.SSLError) as error:  # ValueError: of an empty file
             raise ValueError(f"{ca}: {error}") from None
     return context
 

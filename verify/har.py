@@ -15,13 +15,14 @@ from typing import Any, NamedTuple
 from urllib.parse import urlencode, urlsplit
 from zipfile import BadZipFile, ZipFile
 
-from web.files import MAX_BYTES, content_of
+from web.files import content_of
 from web.times import parse_time
 
 from .client import MAX_BODY, PORTS, TOO_LARGE
 from .exchange import Exchange, Log, message_of
 from .shorten import shortened
 
+MAX_BYTES = 64 * 1024 * 1024  # of a recording that is unpacked
 OPERATION = re.compile("(.*)/v1/(?:projects|deployments/[^/]+)")
 ENDS = "/v1/projects or /v1/deployments/{id}"
 GZIP = b"\x1f\x8b"  # what gzip begins with (RFC 1952 §2.3.1), and zip

@@ -151,7 +151,7 @@ def text_of_left_behind(exchanges: Sequence[Exchange]) -> Iterator[str]:
         yield "left behind in the service:"
     for each in found:
         place = "perhaps" if each["id"] is None else each["id"]
-        yield f"  {place}  {each['name'] or ''}".rstrip()
+        yield f"  project {place}  {each['name'] or ''}".rstrip()
 
 
 def indented(lines: Iterable[str], size: int) -> Iterator[str]:

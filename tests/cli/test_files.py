@@ -1,17 +1,17 @@
 """The files that the program reads and writes: --seed, --states, --keep, --report, …"""
 
+import io
 import json
-import os
 import resource
-from concurrent.futures import ThreadPoolExecutor
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from cli.reports import ReportFile
-from tests.conftest import limited
-from tests.program import not_started, run
+from tests.conftest import ROOT, eventually, limited, needs
+from tests.program import environment, not_started, program, run
 from tests.wire import call
 
 pytestmark = pytest.mark.process
@@ -46,51 +46,38 @@ def test_a_state_may_have_as_many_levels_as_a_project(file: Path) -> None:
     assert run("--states", str(file)).status == 0
 
 
-# In a folder with a named pipe and a link to it.
 UNUSABLE = [
     ("--seed", "", "Is a directory"),
+    ("--seed", "no", "No such file or directory"),
     ("--log", "", "Is a directory"),
-    ("--log", "fifo", "neither a regular file nor a pipe of a shell"),
-    ("--log", "/dev/stdout", "the output of this program"),
     ("--log", "no/x", "No such file or directory"),
-    ("--report", "link", "not a file of its own"),
+    ("--report", "", "Is a directory"),
     ("--report", "no/x", "No such file or directory"),
-    ("--report", "/dev/stdout", "not a file of its own"),
-    ("--keep", "", "not a file of its own"),
+    ("--keep", "", "Is a directory"),
+    ("--keep", "no/x", "No such file or directory"),
 ]
 
 
-@pytest.mark.usefixtures("capfd")  # whose stdout is a file
 def test_a_file_that_cannot_be_used_is_an_error_at_the_start(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "fifo")
-    (tmp_path / "link").symlink_to("fifo")
     for option, name, reason in UNUSABLE:
         path = tmp_path / name
         error = not_started(option, str(path))
         assert f"{path}: {reason}" in error
         assert error.count("\n") == 1
-    assert (tmp_path / "link").is_fifo()
+    assert [*tmp_path.iterdir()] == []
 
 
-def test_no_option_writes_the_file_of_another(file: Path) -> None:
-    link = file.with_name("link")
-    file.write_text("{}")
-    link.symlink_to(file)
-    for one, other in (("--seed", "--keep"), ("--states", "--log"), ("--like", "--report")):
-        error = not_started(one, str(file), other, str(link))
-        assert error.startswith("error: two options name the same file: ")
-        assert file.read_text() == "{}"
-
-
-def test_a_report_is_made_anew_where_a_link_leads_and_for_its_owner_alone(file: Path) -> None:
+def test_a_report_is_written_where_a_link_leads_and_a_new_file_is_for_its_owner_alone(
+    file: Path,
+) -> None:
     folder = file.with_name("folder")
     folder.mkdir()
     report, link, log = folder / "real.json", file.with_name("link"), file.with_name("log")
     link.symlink_to("folder/real.json")
     options = ("--report", str(link), "--log", str(log), "--fail-on", "idle", "--allow", "x")
     for mode in (0o600, 0o640):  # that of a file which is there stays
-        done = run(*options, during=lambda url: report.exists())
-        assert (done.status, done.result) == (1, False)
+        done = run(*options, during=lambda url: report.read_text())
+        assert (done.status, done.result) == (1, "")  # that of another run is gone
         assert json.loads(report.read_text())["exit_status"] == 1
         assert report.stat().st_mode & 0o777 == log.stat().st_mode & 0o777 == mode
         report.chmod(0o640)
@@ -101,17 +88,16 @@ def test_a_report_is_made_anew_where_a_link_leads_and_for_its_owner_alone(file: 
     assert {*file.parent.iterdir()} == {folder, link, log}
 
 
-def test_programs_that_start_at_once_can_have_one_report(file: Path) -> None:
-    # Of 400 in four threads, one failed each time when a missing file was an error.
-    with ThreadPoolExecutor(4) as pool:
-        assert len([*pool.map(ReportFile, [file] * 400)]) == 400
+def test_a_report_can_be_a_pipe(capfd: pytest.CaptureFixture[str]) -> None:
+    run("--report", "/dev/stdout", "--quiet")
+    assert json.loads(capfd.readouterr().out)["exit_status"] == 0
 
 
 def test_a_file_that_can_no_longer_be_written_is_named_and_leaves_a_failure_as_it_is(
     file: Path,
 ) -> None:
     for option, ends, status in (("--report", 0, 2), ("--report", 7, 7), ("--keep", 0, 2)):
-        done = run(option, str(file), "--", "sh", "-c", f"mkdir '{file}'; exit {ends}")
+        done = run(option, str(file), "--", "sh", "-c", f"rm '{file}'; mkdir '{file}'; exit {ends}")
         assert done.status == status
         assert f"error: {file}: Is a directory.\n" in done.stderr
         assert [*file.parent.iterdir()] == [file]
@@ -154,7 +140,7 @@ def test_the_records_of_the_main_world_go_on(file: Path) -> None:
         return [read(url), call(url, paths[0], token="b").json["status"]]
 
     next_day = run(*options, "--freeze", "2026-01-05T09:00:00Z", during=read_again)
-    assert f"\nthe records are those of {file}\n" in next_day.stderr
+    assert f"the records are those of {file}\n" in next_day.stderr
     assert next_day.result == [done.result, "building"]
     assert json.loads(file.read_text("utf-8"))["projects"] == json.loads(kept)["projects"]
     assert {*file.parent.iterdir()} == {seed, file}
@@ -165,9 +151,62 @@ def test_it_is_written_beside_a_command_also_if_that_fails(file: Path) -> None:
     assert json.loads(file.read_text("utf-8")) == {"projects": [], "deployments": []}
 
 
-def test_a_full_disk_leaves_the_previous_file(file: Path) -> None:
+def test_a_full_disk_leaves_the_previous_file_and_is_an_error_at_the_start(file: Path) -> None:
     file.write_text(SEED)
     with limited(resource.RLIMIT_FSIZE, 0):
         done = run("--keep", str(file))
-    assert (done.status, f"error: {file}: File too large.\n" in done.stderr) == (2, True)
+    assert (done.status, done.stderr) == (2, f"error: {file}: File too large.\n")
     assert [each.read_text() for each in file.parent.iterdir()] == [SEED]
+
+
+def names_in(file: Path) -> list[str]:
+    return [each["name"] for each in json.loads(file.read_text("utf-8"))["projects"]]
+
+
+def test_a_change_is_kept_by_a_program_that_is_killed(file: Path) -> None:
+    with program("--empty", "--keep", str(file)) as (running, url):
+        assert names_in(file) == []  # from the start
+        for name in ("first", "second"):
+            create(url, name)
+            eventually(lambda name=name: name in names_in(file))  # type: ignore[misc]
+        running.kill()
+    assert names_in(file) == ["first", "second"]
+    assert [*file.parent.iterdir()] == [file]
+
+
+def test_what_fails_to_be_kept_is_said_once_and_tried_again(file: Path) -> None:
+    file.write_text("{}")
+    warning = f"warning: {file}: Is a directory: it is tried again\n"
+
+    def work(url: str) -> None:
+        file.unlink()
+        file.mkdir()
+        create(url, "first")
+        eventually(lambda: warning in said.getvalue())
+        file.rmdir()
+        eventually(lambda: file.exists() and names_in(file) == ["first"])
+
+    said = io.StringIO()
+    done = run("--keep", str(file), during=work, stderr=said)
+    assert done.status == 0
+    assert said.getvalue().count(warning) == 1
+
+
+# In a folder where a file is mounted by itself, as by `docker run -v`.
+MOUNTED = """
+mount --bind "$0" "$0" && exec "$@"
+"""
+
+
+def test_a_file_that_is_mounted_by_itself_is_written_in_place(file: Path) -> None:
+    needs("unshare", "root")
+    seed = file.with_name("seed.json")
+    seed.write_text(SEED)
+    file.touch()  # it has to be there to be mounted
+    words = ["unshare", "--mount", "sh", "-ec", MOUNTED, str(file), sys.executable, "app.py"]
+    for options in (["--seed", str(seed)], ["--empty"]):
+        command = [*words, *options, "--keep", str(file), "--quiet", "--", "true"]
+        done = subprocess.run(command, cwd=ROOT, env=environment(), check=False)
+        assert done.returncode == 0
+        assert names_in(file) == ["of the seed"]
+    assert {*file.parent.iterdir()} == {seed, file}

@@ -1,23 +1,21 @@
 """The log: on stderr, in the file of --log, at the end of a failed run, masked; and its hints."""
 
-import json
 import re
-from contextlib import closing
+import resource
 from pathlib import Path
-from typing import Any
 
 import pytest
 from werkzeug.test import Client
 
 from cli.apps import make_app
-from cli.log import Log, LogFile
+from cli.log import Log
 from cli.options import Settings
 from cli.run import proxy_hint
 from records import timestamp
 from store import utc_now
 from stub import create_stub
 from tests.cli.conftest import script
-from tests.conftest import BEARER
+from tests.conftest import BEARER, limited
 from tests.contract import assert_problem
 from tests.program import run
 from tests.wire import Connection, call, get, port_of
@@ -64,7 +62,7 @@ def test_what_is_held_is_printed_before_the_coverage_if_the_run_fails() -> None:
         assert requests(done.stderr) == shown
 
 
-def test_the_file_has_a_line_for_each_request_and_is_made_anew(tmp_path: Path) -> None:
+def test_the_file_has_a_line_for_each_request_and_is_appended_to(tmp_path: Path) -> None:
     file = tmp_path / "log"
     file.write_text("of another run\n")
     begun = timestamp(utc_now())
@@ -74,7 +72,9 @@ def test_the_file_has_a_line_for_each_request_and_is_made_anew(tmp_path: Path) -
         call(url, "/_stub/reset?s3cret-token", token="s3cret-token")
 
     done = run("--quiet", "--token", "s3cret-token", "--log", str(file), during=ask)
-    times, lines = zip(*re.findall(r"(\S+) (.*)\n", file.read_text("utf-8")), strict=True)
+    before, *appended = file.read_text("utf-8").splitlines()
+    assert before == "of another run"
+    times, lines = zip(*(line.split(" ", 1) for line in appended), strict=True)
     assert begun <= min(times) <= max(times) <= timestamp(utc_now())
     served, control = lines
     assert served.startswith("#1 GET /v1/projects?q=*** 200 ")
@@ -82,66 +82,24 @@ def test_the_file_has_a_line_for_each_request_and_is_made_anew(tmp_path: Path) -
     assert [line for line in lines if line in done.stderr] == [control]  # the other is held
 
 
-def test_a_file_of_jsonl_has_an_object_for_each_request_with_the_names_of_the_journal(
-    tmp_path: Path,
-) -> None:
-    file = tmp_path / "log.jsonl"
-    token = "s3cret-token.job"
-    journal: list[Any] = []
+def test_a_full_disk_loses_lines_whole_and_breaks_no_request(tmp_path: Path) -> None:
+    file = tmp_path / "log"
+    file.write_text("of another run\n")
 
-    def ask(url: str) -> None:
-        call(url, "/v1/projects?q=s3cret-token", token=token, body=b'{"name": 7}')
-        call(url, "/_stub/faults", token=token, body=b'{"status": 503}')
-        call(url, "/_stub/clock", token=token, body=b'{"advance": -1}')
-        call(url, "/v1/projects", token=token)
-        journal.extend(call(url, "/_stub/requests", token=token).json["requests"])
-        with Connection(port_of(url)) as client:  # which brings a hint
-            client.send(get("/", "Host: stub.example"))
-            assert_problem(client.reply(), 400, "host_not_allowed")
+    def ask(url: str) -> list[int]:
+        statuses = [call(url, "/v1/projects").status_code]
+        with limited(resource.RLIMIT_FSIZE, file.stat().st_size + 20):  # room for half a line
+            statuses += [call(url, "/v1/projects?lost").status_code for _ in range(2)]
+        return [*statuses, call(url, "/v1/projects").status_code]
 
-    run("--quiet", "--token", "s3cret-token", "--log", str(file), during=ask)
-    text = file.read_text("utf-8")
-    assert "s3cret" not in text
-    first, fault, clock, second, read = map(json.loads, text.splitlines())
-    for line, entry in zip((first, second), journal, strict=True):
-        assert re.fullmatch(r"\d{4}-\d\d-\d\dT[0-9:.]{12}Z", line["time"])
-        assert line["world"] == "job"
-        shared = line.keys() & entry.keys() - {"time"}
-        assert {"number", "status", "code", "reason", "path", "query", "fault"} <= shared
-        assert {name: line[name] for name in shared} == {name: entry[name] for name in shared}
-    assert (fault["number"], fault["path"], fault["status"]) == (None, "/_stub/faults", 201)
-    assert (read["method"], read["world"]) == ("GET", "job")
-    assert (clock["code"], clock["reason"][:9]) == ("invalid_body", "/advance ")
-    assert fault["ms"] > 0
-    assert fault.keys() == first.keys()
-
-
-def test_a_file_that_was_moved_goes_on_and_lost_lines_are_counted(
-    tmp_path: Path, capsys: Captured
-) -> None:
-    folder = tmp_path / "logs"
-    folder.mkdir()
-    path = folder / "log"
-    with closing(LogFile(path)) as log:
-        log.add("1\n")
-        path.rename(folder / "moved")
-        log.add("2\n")
-        assert path.stat().st_mode & 0o777 == 0o600  # others cannot read the new one
-        folder.rename(tmp_path / "moved")
-        log.add("3\n")
-        log.add("4\n")
-        folder.mkdir()
-        log.add("5\n")
-    with closing(LogFile(Path("/dev/full"))) as log:  # where writing fails
-        log.add("1\n")
-    files = [tmp_path / "moved" / "moved", tmp_path / "moved" / "log", path]
-    written = [re.fullmatch(r"20\S+Z (\d)\n", file.read_text("utf-8")) for file in files]
-    assert [found and found[1] for found in written] == ["1", "2", "5"]
-    assert capsys.readouterr().err == (
-        "warning: --log: No such file or directory: lines are lost until this ends\n"
-        "--log: it can be written again; 2 lines were lost\n"
-        "warning: --log: No space left on device: lines are lost until this ends\n"
-    )
+    done = run("--log", str(file), during=ask)
+    assert done.result == [200, 200, 200, 200]
+    warning = f"warning: {file}: File too large: lines of the log are lost\n"
+    assert done.stderr.count(warning) == 1
+    first, *lines = file.read_text("utf-8").splitlines()
+    assert first == "of another run"
+    numbers = [re.fullmatch(r"2\S{23} #(\d) GET \S* 200 .* ms", line) for line in lines]
+    assert [found and found[1] for found in numbers] == ["1", "4"]
 
 
 HOST = "Host (.*) is not served: start with --trusted-host (.*)"
@@ -188,7 +146,12 @@ def test_a_command_that_does_not_call_the_interface_is_warned_of() -> None:
     hint = f"{warning} HTTP_PROXY is set: set NO_PROXY and no_proxy to 127.0.0.1,localhost\n"
     assert hint in run("--", "true", env={"HTTP_PROXY": "http://a"}).stderr
     assert warning in run("--", *script("call('/_stub/state'); call('/projects')")).stderr
-    for words in (["no-such-command"], script("call('/v1/nothing')")):
+    for words in (
+        ["no-such-command"],
+        script("call('/v1/nothing')"),
+        script("call('/openapi.json')"),  # it asks only for documents
+        script("call('/_stub/openapi.json')"),
+    ):
         assert warning not in run("--", *words).stderr
     for env, named in PROXIES:
         assert proxy_hint(env).removeprefix(" ").partition(" is set: ")[0] == named

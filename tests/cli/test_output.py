@@ -76,14 +76,14 @@ def test_a_full_stdout_is_named() -> None:
         def write(self, text: str) -> int:
             raise OSError(errno.ENOSPC, "No space left on device")
 
-    done = run("docs", stdout=Full())
+    done = run("docs", "profile", stdout=Full())
     assert (done.status, done.stderr) == (2, "error: stdout: No space left on device.\n")
 
 
 def test_a_console_gets_what_its_encoding_has(tmp_path: Path) -> None:
     stdout = io.TextIOWrapper(io.BytesIO(), encoding="koi8-r")
     with (tmp_path / "err").open("w", encoding="koi8-r") as stderr:
-        assert run("docs", "choices", stdout=stdout).status == 0
+        assert run("docs", "openapi", stdout=stdout).status == 0
         assert run("--seed", "\xe9\udcff", stderr=stderr).status == 2
     stdout.flush()
     assert rb"\xa7" in stdout.buffer.getvalue()
@@ -93,14 +93,8 @@ def test_a_console_gets_what_its_encoding_has(tmp_path: Path) -> None:
 # stderr that is not read: a pipe takes 64 KiB.
 
 
-def count(received: list[str]) -> int:
-    """The lines that were received, and those that were dropped."""
-    dropped = re.findall(r"(\d+) lines were dropped: stderr was not read\n", "".join(received))
-    return len(received) - len(dropped) + sum(map(int, dropped))
-
-
-def read_late(lines: list[str], *, blocks: bool) -> list[str]:
-    """What a reader gets that begins when all lines were said and the pipe is full."""
+def read_late(lines: list[str], count: int, *, blocks: bool) -> list[str]:
+    """The first lines that a reader gets which begins when all were said and the pipe is full."""
     receiving, sending = os.pipe()
     os.set_blocking(sending, blocks)
     received: list[str] = []
@@ -111,21 +105,22 @@ def read_late(lines: list[str], *, blocks: bool) -> list[str]:
                 say(line)
             eventually(lambda: not select.select([], [sending], [], 0)[1])
             thread.start()
-            eventually(lambda: count(received) == len(lines))
+            eventually(lambda: len(received) >= count)
         thread.join()
     return received
 
 
-def test_unread_lines_block_nobody_and_the_number_of_dropped_ones_is_written() -> None:
+def test_unread_lines_block_nobody() -> None:
     line = f"{1000 * 'x'}\n"
-    received = read_late(1500 * [line], blocks=True)
-    assert 1000 <= received.count(line) < 1500  # 1,000 wait
+    received = read_late(1500 * [line], 1000, blocks=True)
+    assert received == len(received) * [line]
+    assert 1000 <= len(received) < 1500  # 1,000 wait
 
 
 def test_a_stderr_that_does_not_block_gets_every_line() -> None:
     """What shares a terminal with the program may make it non-blocking."""
     lines = [f"{number} {1000 * 'x'}\n" for number in range(500)]
-    assert read_late(lines, blocks=False) == lines
+    assert read_late(lines, 500, blocks=False) == lines
 
 
 def test_the_end_does_not_wait_for_whoever_does_not_read() -> None:

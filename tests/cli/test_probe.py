@@ -91,7 +91,7 @@ class Done:
         with redirect_stderr(io.StringIO()) as stderr:
             probe = Probe(settings, self.function.execute)
             command.status = probe.run()
-            parts = Parts(settings, log, command, report=None, keep=None)
+            parts = Parts(settings, log, command)
             self.status = conclude(parts, probe.worlds, probe, {})
         self.stderr = stderr.getvalue()
         self.report = document_of(probe)

@@ -1,27 +1,27 @@
-"""Reports that CI servers show: JUnit XML, and the lines and the summary of GitHub Actions."""
+"""Reports that CI servers show: JUnit XML, and the annotations of GitHub Actions."""
 
-import io
+import re
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 from xml.etree import ElementTree
 
 import pytest
 
-from cli.github import RunnerStream, add_to_summary, annotate
-from cli.reports import Case, Failure, junit_xml
+from cli.reports import Case, Failure, annotate, junit_xml
 from tests.cli.conftest import script
 from tests.program import run
-from tests.verify.conftest import TOKEN, Service, verify
-from tests.verify.differences import on, on_deployment, put, without
+from tests.verify.conftest import TOKEN, Response, Service, verify
+from tests.verify.differences import ALL_ERRORS, on, on_deployment, on_projects, put, without
 from tests.wire import call
+from verify.exchange import Exchange
 
 pytestmark = pytest.mark.process
 
 HOSTILE = "\x00\x1b[1m ]]> <b> & \" ' \ud800 \ufffe \U0001f680 \n é"
 READ = "??[1m ]]> <b> & \" ' ? ? \U0001f680 \n é"
-OLDER = "##[stop-commands]q"
-WRONG_CALL = f"/v1/projects?::error::{quote(OLDER)}%25=1"
+WRONG_CALL = "/v1/projects?::error::%25=1"
+GITHUB = {"VERIFY_TOKEN": TOKEN, "GITHUB_ACTIONS": "true"}
+OURS = ("::error title=deployment-stub::", "::warning title=deployment-stub::")
 
 
 def cases_in(path: Path) -> dict[str, Any]:
@@ -55,7 +55,7 @@ def test_the_report_has_a_test_case_for_each_kind_of_finding(tmp_path: Path) -> 
     cases = cases_in(file)
     assert [*cases] == ["violations", "unpromised", "rejected", "idle", "unused-faults"]
     failure = cases["unpromised"].find("failure")
-    assert "listProjects: query parameter ::error::##" in failure.get("message")
+    assert "listProjects: query parameter ::error::%" in failure.get("message")
     assert failure.get("message").endswith("(and 1 more)")
     assert '"path": "/v1/projects"' in failure.text
     assert cases["rejected"].find("skipped").get("message") == "--fail-on does not name it"
@@ -74,68 +74,34 @@ def test_a_command_that_fails_and_a_probe_without_requests_are_failures(tmp_path
     assert cases["probe"].find("failure").get("message") == "no request in members"
 
 
-def test_github_shows_each_finding_and_the_table(tmp_path: Path) -> None:
-    summary = tmp_path / "summary.md"
-    summary.write_text("before\n", "utf-8")
-    env = {"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(summary)}
+def test_github_shows_each_finding_in_one_line(tmp_path: Path) -> None:
     options = ("--fail-on", "unpromised", "--allow", "50%\n* ```")
 
     def ask(url: str) -> None:
         call(url, WRONG_CALL)
 
-    done = run(*options, during=ask, env=env)
-    lines = done.stderr.splitlines()
+    lines = run(*options, during=ask, env={"GITHUB_ACTIONS": "true"}).stderr.splitlines()
     (finding,) = [each for each in lines if each.startswith("finding: ")]
     escaped = finding.removeprefix("finding: ").replace("%", "%25")
-    assert lines[-3:] == [
+    assert [each for each in lines if each.lstrip().startswith("::")] == [
         f"::error title=deployment-stub::{escaped}",
         "::warning title=deployment-stub::--allow '50%25' matches no finding",
         "::warning title=deployment-stub::--allow '* ```' matches no finding",
     ]
-    assert "## [stop-commands]q" in done.stderr
-    assert "##[" not in done.stderr
-    text = summary.read_text("utf-8")
-    assert text.startswith("before\n### deployment-stub\n\n```text\ncoverage: 1 of 26 responses")
-    assert finding.replace("## [", "##[") in text  # which no runner reads
-    env["GITHUB_STEP_SUMMARY"] = str(tmp_path)
-    assert "warning: GITHUB_STEP_SUMMARY: Is a directory\n" in run(during=ask, env=env).stderr
     assert "\n::" not in run(*options, during=ask).stderr
 
 
-def test_a_summary_is_of_github_alone_and_no_text_ends_its_fence(tmp_path: Path) -> None:
-    file = tmp_path / "summary.md"
-    add_to_summary({"GITHUB_STEP_SUMMARY": str(file)}, "verify", "elsewhere")
-    github = {"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(file)}
-    add_to_summary(github, "verify", "")
-    add_to_summary(github, "verify", "a\n````\nb\n")
-    assert file.read_text("utf-8") == "### verify\n\n`````text\na\n````\nb\n`````\n\n"
-
-
-TEXTS = [
-    ("a :: b ::c:: # ##", "a :: b ::c:: # ##"),
-    ("::add-mask::x", ": :add-mask::x"),
-    ("\u2003::a::\n\x0b::b::\r::c::\r\n\n:::d::", "\u2003: :a::\n\x0b: :b::\r: :c::\r\n\n: ::d::"),
-    ("a ##[group]b ###[c]", "a ## [group]b ### [c]"),
-]
-
-
-def test_no_text_is_a_command_to_the_runner_of_github() -> None:
-    for text, masked in TEXTS:
-        written = io.StringIO()
-        print(text, file=RunnerStream(written))
-        assert written.getvalue() == f"{masked}\n"
-    written = io.StringIO()
-    annotate(RunnerStream(written), "error", ["a\r\nb 5% %0A ##[stop-commands]x"])
-    line = "::error title=deployment-stub::a%0D%0Ab 5%25 %250A ## [stop-commands]x\n"
-    assert written.getvalue() == line
+def test_a_line_break_of_an_annotation_is_escaped(capsys: pytest.CaptureFixture[str]) -> None:
+    annotate({"GITHUB_ACTIONS": "true"}, "error", ["a\r\nb 5% %0A"])
+    line = "::error title=deployment-stub::a%0D%0Ab 5%25 %250A\n"
+    assert capsys.readouterr().err == line
 
 
 def test_verify_has_a_test_case_for_each_part_and_each_other_finding(tmp_path: Path) -> None:
-    file, summary = tmp_path / "v.xml", tmp_path / "s.md"
-    env = {"VERIFY_TOKEN": TOKEN, "GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(summary)}
+    file = tmp_path / "v.xml"
     leak = on("list", headers={"X-Sent": TOKEN})
-    service = Service(on_deployment(without("status")), on_deployment(put(**{OLDER: OLDER})), leak)
-    done = verify(service, "--report", str(file), env=env)
+    service = Service(on_deployment(without("status")), leak)
+    done = verify(service, "--report", str(file), env=GITHUB)
     cases = cases_in(file)
     failed = [name for name, each in cases.items() if each.find("failure") is not None]
     assert "leaks" in failed
@@ -145,8 +111,27 @@ def test_verify_has_a_test_case_for_each_part_and_each_other_finding(tmp_path: P
     assert TOKEN not in file.read_text("utf-8")
     assert any(each.find("skipped") is not None for each in cases.values())
     findings = [each for each in done.stdout.splitlines() if each.startswith("finding: ")]
-    errors = [each for each in done.stdout.splitlines() if each.startswith("::error ")]
+    errors = [each for each in done.stderr.splitlines() if each.startswith("::error ")]
     assert len(findings) == len(errors) == len(failed)
-    assert findings[0].removeprefix("finding: ") in summary.read_text("utf-8")
-    assert "## [stop-commands]q" in done.stdout
-    assert "##[" not in done.stdout + done.stderr
+
+
+COMMAND = "::error::of the service"
+
+
+def command(response: Response, request: Exchange, number: int) -> None:
+    """The service sends what the runner of GitHub takes for a command, wherever it can."""
+    response.headers |= {"::warning::x": COMMAND, "Content-Type": f"{COMMAND}/json"}
+    if response.case == "created":
+        response.body |= {"id": COMMAND, "name": COMMAND, COMMAND: [COMMAND], "status": COMMAND}
+    else:
+        response.raw = f"{COMMAND}\r{COMMAND}\n{COMMAND}".encode()
+
+
+def test_no_text_of_a_service_is_at_the_start_of_a_line() -> None:
+    errors = [on(each, status=418) for each in ALL_ERRORS]
+    for changes in ([command], [on_projects(put(**{COMMAND: COMMAND, "id": COMMAND})), *errors]):
+        for options in ([], ["--write"]):
+            done = verify(Service(*changes), *options, env=GITHUB)
+            lines = re.split("[\r\n]", done.stdout + done.stderr)
+            commands = [each for each in lines if each.lstrip().startswith("::")]
+            assert [each for each in commands if not each.startswith(OURS)] == []

@@ -15,7 +15,7 @@ from profiles.profile import make_profile
 from tests.clients.commands import HERE, VARIABLES, documented, link_node_modules, perform
 from tests.conftest import ROOT, TOKEN
 from tests.contract import CREATED, V1
-from tests.docs.documents import leave_out_the_stub
+from tests.docs.documents import execute, leave_out_the_stub
 from tests.program import environment, program
 from tests.services import DOCUMENTS, FOLDER
 from tests.wire import call, free_port
@@ -58,6 +58,14 @@ def test_a_client_compiles_and_lists_creates_polls_and_takes_errors(
     for grease in ((), GREASE):
         with program("--pace", "0.1", *options, *grease) as (_, url):
             assert perform([*session, url], tmp_path) == SESSION
+
+
+def test_a_generator_reads_the_contract_from_the_program(tmp_path: Path) -> None:
+    link_node_modules(tmp_path)
+    _, *words = documented("deployment-stub -- ")
+    done = execute([sys.executable, str(ROOT / "app.py"), *words], tmp_path, **VARIABLES)
+    assert (done.returncode, "warning" in done.stderr) == (0, False), done.stderr
+    assert "createProject" in (tmp_path / "schema.d.ts").read_text("utf-8")
 
 
 def test_prism_takes_valid_traffic_and_rejects_other(tmp_path: Path) -> None:

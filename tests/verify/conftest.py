@@ -271,6 +271,7 @@ def verify(service: Service | str, *options: str, env: Mapping[str, str] | None 
         file = Path(folder, "report.json")
         words = [*filter(None, [url]), *QUICK, "--report", str(file), *options]
         done = run("verify", *words, env=environ)
-        report = json.loads(file.read_text("utf-8")) if file.exists() else None
+        written = file.read_text("utf-8") if file.exists() else ""
+    report = json.loads(written) if written else None
     assert "Traceback" not in done.stdout + done.stderr, done
     return Verified(done.status, done.stdout, done.stderr, report)

@@ -149,7 +149,7 @@ def test_a_run_tells_its_findings_and_what_it_left_behind(tmp_path: Path) -> Non
     assert "\nwarning: --known 'broken: no' matches no finding\n" in done.stdout
     assert f"\n{'list':34} the response contains the token\n" in done.stdout
     (created,) = service.projects[3:]
-    left_behind = f"left behind in the service:\n  {created['id']}  {created['name']}\n"
+    left_behind = f"left behind in the service:\n  project {created['id']}  {created['name']}\n"
     assert left_behind in done.stdout
     assert done.report["created"] == [{"id": created["id"], "name": created["name"]}]
     assert (done.report["level"], done.report["leaks"]) == ("write", ["list"])
@@ -206,17 +206,18 @@ def test_the_token_is_nowhere_and_a_terminal_gets_no_control_characters(
 
 
 @with_process
-def test_nothing_checked_is_a_sentence_and_removes_the_report_of_another_run(
+def test_nothing_checked_is_a_sentence_and_empties_the_report_of_another_run(
     tmp_path: Path,
 ) -> None:
-    (tmp_path / "report.json").write_text("{}")
+    report = tmp_path / "report.json"
+    report.write_text("{}")
     location: dict[str, str | None] = {"Location": f"/login?from={TOKEN}"}
     moved = on(status=302, headers=location, raw=b"")
-    done = verify(Service(moved), "--report", str(tmp_path / "report.json"))
+    done = verify(Service(moved), "--report", str(report))
     assert done.status == 2
     assert done.stderr.startswith("error: no response is JSON (302 to /login?from=***): ")
     assert done.stderr.count("\n") == 1
-    assert [*tmp_path.iterdir()] == []
+    assert report.read_text() == ""
 
 
 URL = "http://127.0.0.1:1"
@@ -259,7 +260,7 @@ def test_after_a_signal_it_says_what_is_left_behind() -> None:
         done = verify(url, "--write")
         is_over.set()
     assert (done.status, done.report) == (130, None)
-    assert "  perhaps  stub-verify-" in done.stdout
+    assert "  project perhaps  stub-verify-" in done.stdout
 
 
 @with_process
