@@ -42,6 +42,12 @@ def test_the_path_is_what_the_server_has_of_it(anonymous: FlaskClient) -> None:
         assert response.json["code"] == code
 
 
+def test_a_target_without_a_path_is_that_of_the_root() -> None:
+    without_path = {"PATH_INFO": "", "REQUEST_URI": "http://localhost"}
+    _, status, _ = run_wsgi_app(make_stub(), create_environ() | without_path)
+    assert status == "200 OK"
+
+
 def test_the_app_keeps_the_rules_of_wsgi() -> None:
     app = validator(make_stub())
     for method in ("GET", "HEAD", "POST"):

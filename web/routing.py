@@ -41,6 +41,8 @@ def with_raw_path(wsgi_app: Callable[..., Iterable[bytes]]) -> Callable[..., Ite
         target = raw_target(environ)
         environ["REQUEST_URI"] = target  # which others read
         path = path_in(target, environ)
+        if not environ["PATH_INFO"]:  # of http://localhost, which Werkzeug would redirect
+            environ["PATH_INFO"] = "/"
         if "%" in path:
             path = decode_path(path)
             environ["PATH_INFO"] = path.encode().decode("latin-1")
