@@ -5,8 +5,8 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import IO
 
@@ -53,6 +53,17 @@ class Command:
         for each in server.STOP_SIGNALS:
             if signal.getsignal(each) is not signal.SIG_IGN:  # as `nohup` has set it
                 signal.signal(each, self._forward)
+
+    @contextmanager
+    def forwarding_signals(self) -> Iterator[None]:
+        """Forward the signals that come between two runs, too; then put the handlers back."""
+        previous = {each: signal.getsignal(each) for each in server.STOP_SIGNALS}
+        self.forward_signals()
+        try:
+            yield
+        finally:
+            for each, handler in previous.items():
+                signal.signal(each, handler)
 
     def start(self, work: Callable[[], int], then: Callable[[], None]) -> None:
         """In a thread note the status that `work` returns, which runs the command; call `then`.

@@ -56,7 +56,8 @@ def run(start: Start, given: Settings) -> int:
         if command and settings.probe:
             parts = Parts(settings, log, command)
             probe = Probe(settings, partial(run_once, parts, command, new_app))
-            command.status = probe.run()
+            with command.forwarding_signals():
+                command.status = probe.run()
             worlds = probe.worlds
         else:
             app = new_app()
@@ -89,7 +90,6 @@ def run_once(
             command.kill_group()
             return status
 
-        command.forward_signals()  # also those that come between two runs
         serve(parts, app, work)
         parts.log.is_muted = True  # but for the plain run, which is the first
         written = b""

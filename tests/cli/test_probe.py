@@ -331,8 +331,10 @@ if name != 'plain':
 
 @pytest.mark.process
 def test_a_run_that_a_signal_cuts_short_is_no_success_if_its_command_ends_with_0() -> None:
+    handler = signal.getsignal(signal.SIGINT)
     done = run("--probe", "members,headers", "--", *script(CUT_SHORT))
     assert done.status == 128 + signal.SIGTERM
+    assert signal.getsignal(signal.SIGINT) is handler
     assert re.findall("^probe: (\\w+): ", done.stderr, re.MULTILINE) == ["plain", "incomplete"]
 
 
