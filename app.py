@@ -12,7 +12,7 @@ from store import MemoryStore, NameTaken, Store, StoreFull, StoreUnavailable
 from web.files import read_file
 from web.problems import Problem, handle_errors
 from web.routing import CREATED, OPERATIONS, route_raw_path
-from web.strict_json import JSON, read_json
+from web.strict_json import JSON, JSONRequest, read_json
 from web.validation import check_project, require_valid
 
 v1 = Blueprint("v1", __name__, url_prefix=OPERATIONS.rstrip("/"))
@@ -98,6 +98,7 @@ def create_app(
     the contract lacks, and `contract` is served in place of openapi.json.
     """
     app = Flask(__name__, static_folder=None)
+    app.request_class = JSONRequest
     app.config.from_mapping(STRICT=strict, PROVIDE_AUTOMATIC_OPTIONS=False)
     route_raw_path(app)
     app.before_request(require_bearer(authenticate or allow_list(MemoryStore()), is_open))

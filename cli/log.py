@@ -60,8 +60,9 @@ class Log:
         if path == stub.POLL_PATH or (status == 200 and path.startswith(UNLOGGED)):
             return response
         self._add(line_of(response, self.redactor), path, status)
-        if "hint" in g:
-            self._hint(g.hint)
+        visit = g.get("store")
+        if visit and visit.hint:
+            self._hint(visit.hint)
         return response
 
     def add_wrong_host(self, name: str) -> None:

@@ -7,12 +7,13 @@ from typing import Any
 from flask import Response, g, request
 
 from traffic.masking import Redactor, cut, printable
-from web.problems import MAX_REASONS, reasons
+from web.problems import MAX_REASONS, find_problem, reasons
 from web.routing import raw_target
 
-from .entry import MAX_REASON, REJECTED, STARTED, Recorded
+from .entry import MAX_REASON, REJECTED, STARTED
 from .paths import is_control_path
 from .tokens import MAIN
+from .worlds import Visit
 
 MAX_TARGET = 2048  # bytes that are shown
 
@@ -21,28 +22,22 @@ def milliseconds_since(started: float) -> float:
     return (time.perf_counter() - started) * 1000
 
 
-def world_name(context: Mapping[str, Any]) -> str:
-    """The world that a request is for, or the one that it meant."""
-    visit = context.get("store")
-    return visit.name if visit else MAIN
-
-
 def line_of(response: Response, redactor: Redactor) -> str:
     """The line of the current request's response: printable, and without tokens.
 
     First comes what the stub calls the request, or its world; last, what the stub did on purpose.
     """
     environ = request.environ
-    context = vars(g._get_current_object())
-    recorded: Recorded | None = context.get("recorded")
-    name = recorded.name if recorded else world_name(context)
+    visit: Visit | None = g.get("store")
+    recorded = visit.recorded if visit else None
+    name = recorded.name if recorded else visit.name if visit else MAIN
     method = environ["REQUEST_METHOD"]
     start = redactor.text(f"{name} {method}")
     target = redactor.target(raw_target(environ))
     shown = cut(target, MAX_TARGET)
     status = response.status_code
     line = f"{start} {shown} {status}"
-    problem = context.get("problem")
+    problem = find_problem(response)
     if problem:
         code = problem["code"]
         line += f" {code}"

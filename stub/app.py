@@ -104,8 +104,11 @@ def add_steps(
 def explain_rejection(worlds: Worlds, rejection: Unauthorized) -> ResponseReturnValue:
     """Note the world that a rejected request meant, and say what the stub knows of the mistake."""
     header = request.environ.get("HTTP_AUTHORIZATION", "")
-    g.store = Visit(worlds.tokens.find_intended_world(header), worlds, is_accepted=False)
-    rejection.description = f"{rejection.description}{explain_token(header)}{explain_preflight()}"
+    visit = Visit(worlds.tokens.find_intended_world(header), worlds, is_accepted=False)
+    g.store = visit
+    visit.hint = explain_preflight()
+    advice = f" This is a {visit.hint}." if visit.hint else ""
+    rejection.description = f"{rejection.description}{explain_token(header)}{advice}"
     return respond(rejection)
 
 

@@ -6,7 +6,7 @@ An origin that is named may send credentials, which are not allowed for `*` (§3
 import re
 from collections.abc import Collection, Iterable
 
-from flask import Request, Response, g, request
+from flask import Request, Response, request
 
 from .paths import is_preflight
 from .routes import no_content
@@ -59,13 +59,12 @@ def is_exposed(name: str) -> bool:
 
 
 def explain_preflight() -> str:
-    """A sentence for the rejection of a preflight, which the log shows, too; else nothing."""
+    """Say how to start the program so that the current preflight is allowed; "" for another one."""
     if not is_preflight(request):
         return ""
     option = "'*'" if request.origin == "null" else request.origin  # as for a page that is a file
     start = f"start with --cors-origin {option}, or STUB_CORS_ORIGIN={option}"
-    g.hint = f"preflight from {request.origin}: {start}"
-    return f" This is a {g.hint}."
+    return f"preflight from {request.origin}: {start}"
 
 
 class Cors:

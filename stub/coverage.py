@@ -10,7 +10,6 @@ from web.routing import OPERATIONS
 from .entry import Recorded
 from .findings import Finding, FirstRequest, finding_of
 from .grease.axes import AXES
-from .paths import shown_path
 
 OTHERS = "others"
 FINDINGS = ("violations", "unpromised", "rejected")  # kinds; `rejected` are operations and statuses
@@ -49,7 +48,7 @@ class Coverage:
         entry = recorded.entry
         with self._lock:
             if not self.is_called:
-                self.is_called = shown_path(entry.environ).startswith(OPERATIONS)
+                self.is_called = entry.exchange.path.startswith(OPERATIONS)
             for kind, what in entry.counted():
                 counts = self._counts[kind]
                 if what not in counts:

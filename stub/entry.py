@@ -1,17 +1,16 @@
 """An entry of the journal: a request and its response. Readers get it with secrets masked."""
 
 from collections.abc import Collection, Iterable, Iterator
-from datetime import datetime
 from typing import Any, NamedTuple
 
 from profiles.openapi import Operation
 from records import timestamp
+from traffic.exchange import Exchange
 from traffic.masking import Redactor, cut, cut_between_words, printable
 
 from .contract import object_in
 from .faults import Fault
 from .findings import FirstRequest, request_name
-from .paths import shown_path
 
 STARTED = "stub.started"  # in the environ: when a request began, by `time.perf_counter()`
 REJECTED = (400, 415, 422)
@@ -23,7 +22,6 @@ MAX_REASON = 300  # bytes that are shown
 MAX_SENTENCE = 160  # bytes
 MAX_SENTENCES = 100  # of an entry
 
-FIELDS = ("CONTENT_TYPE", "CONTENT_LENGTH")  # beside what begins with HTTP_
 # What is shown of the first request of a finding.
 REQUEST = ("number", "method", "path", "query", "headers", "body", "status", "code", "reason")
 
@@ -52,29 +50,23 @@ class Applied(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """A request and its response, as they were received and sent; of a long body only what is
-    searched for tokens. Whoever reads an entry masks and describes it: most are never read.
+    """A request that the stub recorded: the exchange, and what the stub did and noticed.
 
-    `time` is that of the world, UTC; `ms` is milliseconds.
+    The exchange is as it was sent; of a long body it has what is searched for tokens. Whoever reads
+    an entry masks and describes it: most are never read.
     """
 
+    exchange: Exchange
+    applied: Applied
+    operation: Operation | None
     redactor: Redactor
     started: float  # by `time.perf_counter()`
-    time: datetime
-    ms: float
-    environ: dict[str, str]  # the texts of the WSGI environment
-    received: bytes
-    status: int
-    sent_fields: Iterable[tuple[str, str]]
-    sent: bytes
-    code: str | None  # of the problem, if it is one
-    reason: str  # why the request was rejected, or nothing
-    operation: Operation | None
-    is_requested: bool  # whether a fault or `Prefer` made the response
-    applied: Applied
-    status_read: str | None  # of a deployment
-    unpromised: tuple[str, ...]  # masked, as the next
-    violations: tuple[str, ...]
+    is_requested: bool = False  # whether a fault or `Prefer` made the response
+    code: str | None = None  # of the problem, if the response is one
+    reason: str = ""  # why the request was rejected
+    status_read: str | None = None  # of a deployment
+    unpromised: tuple[str, ...] = ()  # masked, as the next
+    violations: tuple[str, ...] = ()
 
     @property
     def operation_id(self) -> str | None:
@@ -101,23 +93,16 @@ class Entry(NamedTuple):
     def document(self, number: int) -> dict[str, Any]:
         """The wire form."""
         redactor = self.redactor
-        environ = self.environ
-        fields = (
-            (key.removeprefix("HTTP_").replace("_", "-").title(), value)
-            for key, value in environ.items()
-            if key.startswith("HTTP_") or key in FIELDS
-        )
+        exchange = self.exchange
         fault = self.applied.fault
         return {
             "number": number,
-            "time": timestamp(self.time),
-            "ms": round(self.ms, 3),
-            **redactor.request_line(
-                environ["REQUEST_METHOD"], shown_path(environ), environ.get("QUERY_STRING", "")
-            ),
-            "headers": mask_fields(fields, redactor),
-            "body": mask_body(self.received, redactor),
-            "status": self.status,
+            "time": timestamp(exchange.time),
+            "ms": round(exchange.ms, 3),
+            **redactor.request_line(exchange.method, exchange.path, exchange.query),
+            "headers": mask_fields(exchange.request_fields, redactor),
+            "body": mask_body(exchange.request_body, redactor),
+            "status": exchange.status,
             "code": self.code,
             "reason": cut(printable(redactor.text(self.reason)), MAX_REASON) or None,
             "operation": self.operation_id,
@@ -126,9 +111,9 @@ class Entry(NamedTuple):
             "violations": [*self.violations],
             "grease": [*self.applied.axes],
             "response": {
-                "status": self.status,
-                "headers": mask_fields(self.sent_fields, redactor),
-                "body": mask_body(self.sent, redactor),
+                "status": exchange.status,
+                "headers": mask_fields(exchange.response_fields, redactor),
+                "body": mask_body(exchange.response_body, redactor),
             },
         }
 
@@ -140,7 +125,7 @@ class Entry(NamedTuple):
         target = shown["path"]
         if shown["query"]:
             target += "?" + shown["query"]
-        searched = [str(self.status), f"{self.status // 100}xx", self.code or ""]
+        searched = [str(self.exchange.status), f"{self.exchange.status // 100}xx", self.code or ""]
         searched += [shown["method"], target]
         for body in (shown["body"], shown["response"]["body"]):
             searched += labels_in(object_in(body))

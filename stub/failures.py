@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 from flask import Response, g
 
-from web.routing import raw_target
+from traffic.exchange import find_field
 
-from .entry import MAX_KEPT, Recorded
+from .entry import MAX_BODY_TEXT, Recorded
 from .faults import Fault
 from .findings import Finding, FirstRequest, finding_of
 
@@ -57,14 +57,15 @@ def read_attempt(recorded: Recorded, ended: float) -> Attempt | None:
     if entry.operation is None:
         return None
     fault = entry.applied.fault
+    exchange = entry.exchange
     return Attempt(
         operation=entry.operation.id,
-        method=entry.environ["REQUEST_METHOD"],
-        sent=identify(entry.environ, recorded.world, entry.received),
-        key=entry.environ.get("HTTP_IDEMPOTENCY_KEY") or None,
+        method=exchange.method,
+        sent=identify(exchange.method, exchange.target, recorded.world, exchange.request_body),
+        key=find_field(exchange.request_fields, "Idempotency-Key") or None,
         arrived=entry.started,
         ended=ended,
-        is_success=200 <= entry.status < 300,
+        is_success=200 <= exchange.status < 300,
         fault=fault.id if fault else None,
         first=recorded.first() if fault and fault.id in FAULTS else None,
     )
@@ -79,16 +80,17 @@ class RunJournal:
 
     def add(self, response: Response) -> Response:
         """Keep the attempt of the current request, if it was one, and log the response."""
-        recorded = g.get("recorded")
+        visit = g.get("store")
+        recorded: Recorded | None = visit.recorded if visit else None
         attempt = read_attempt(recorded, time.perf_counter()) if recorded else None
         if attempt:
             self.attempts.append(attempt)
         return self._log(response)
 
 
-def identify(environ: dict[str, Any], world: str, body: bytes) -> int:
+def identify(method: str, target: str, world: str, body: bytes) -> int:
     """Return a number that is equal for requests that send the same to the same world."""
-    return hash((environ["REQUEST_METHOD"], raw_target(environ), world, body[:MAX_KEPT]))
+    return hash((method, target, world, body[:MAX_BODY_TEXT]))
 
 
 class Failures:

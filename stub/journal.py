@@ -71,7 +71,7 @@ class Journal:
             for number, entry in numbered
             if number > after
             and operation in (None, entry.operation_id)
-            and status in ("", str(entry.status), f"{entry.status // 100}xx")
+            and status in ("", str(entry.exchange.status), f"{entry.exchange.status // 100}xx")
             and (not words or entry.has(words))
         )
         return {

@@ -7,6 +7,7 @@ from flask import Request, current_app
 from flask.typing import ResponseReturnValue
 
 from profiles.openapi import Contract, Operation
+from traffic.exchange import read_target
 from web.problems import FieldError, Problem, respond
 
 from .failures import Failures, identify
@@ -39,7 +40,8 @@ def decide(
     fault = world.faults.take(operation.id if operation else None, request)
     status = fault.status if fault else preferred_status(request)
     if failures and operation and not fault and status is None:
-        sent = identify(request.environ, world.name, request.get_data())
+        target = read_target(request.environ)
+        sent = identify(request.method, target, world.name, request.get_data())
         fault = failures.replace(operation.id, sent)
         status = fault.status if fault else None
     response: ResponseReturnValue | None = None

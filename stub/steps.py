@@ -1,19 +1,21 @@
 """The stub's steps of a request; app.py lists them in their order."""
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from itertools import islice
-from typing import Any
+from typing import Any, cast
 
 from flask import Request, Response, g, request
 from flask.typing import ResponseReturnValue
 from werkzeug.exceptions import ClientDisconnected
 
 from store import StoreUnavailable
+from traffic.exchange import Exchange, read_fields, read_target
 from traffic.masking import Redactor, cut, printable
-from web.problems import reasons
+from web.problems import find_problem, reasons
 from web.routing import OPERATIONS
+from web.strict_json import JSONRequest
 
 from .connection import Connection
 from .contract import find_unpromised, find_violations
@@ -29,7 +31,7 @@ from .entry import (
 from .faults import Fault, wait
 from .grease.responses import vary
 from .outcome import Outcome, decide
-from .paths import CONTROLS, is_preflight, shown_path
+from .paths import CONTROLS, is_preflight
 from .world import World
 from .worlds import Visit, Worlds
 
@@ -83,13 +85,12 @@ class Steps:
         received = bound(request)
         if not is_recorded(received):
             return None
-        context = bound(g)
-        visit: Visit = context.store
+        visit: Visit = bound(g).store
         world = visit.world
         if not received.environ["PATH_INFO"].startswith(OPERATIONS):
             return None
         outcome = decide(received, world, self.common.contract, self.options.failures)
-        context.outcome = outcome
+        visit.outcome = outcome
         return outcome.response
 
     def finish(self, response: Response) -> Response:
@@ -97,17 +98,16 @@ class Steps:
         order.
         """
         received = bound(request)
-        context = vars(bound(g))
-        outcome: Outcome | None = context.get("outcome")
-        if outcome is None:
-            if not is_recorded(received):
-                return response
-            outcome = Outcome(self.common.contract.operation(received))  # of a rejected request
-        visit: Visit = context["store"]
+        visit: Visit | None = bound(g).get("store")
+        if visit is None or not is_recorded(received):
+            return response
         world = visit.world
-        applied = self._apply(response, received, world, outcome, context)
-        entry = self._describe(received, response, world, outcome, applied, context)
-        context["recorded"] = world.record(entry)
+        outcome = visit.outcome
+        if outcome is None:  # The request was rejected before a fault could meet it.
+            outcome = Outcome(self.common.contract.operation(received))
+        applied = self._apply(response, received, world, outcome)
+        entry = self._describe(received, response, visit, outcome, applied)
+        visit.recorded = world.record(entry)
         tick = world.clock.tick
         if tick and entry.status_read:
             with suppress(StoreUnavailable):  # the response is right; the next read turns it on
@@ -121,11 +121,10 @@ class Steps:
         received: Request,
         world: World,
         outcome: Outcome,
-        context: Mapping[str, Any],
     ) -> Applied:
         """Give an error the form of a profile, vary the response, and cut it short."""
         forms = self.common.forms
-        problem = context.get("problem")
+        problem = find_problem(response)
         if forms and problem:
             forms.fill_error(response, problem, is_requested=outcome.response is not None)
         fault = outcome.fault
@@ -166,56 +165,40 @@ class Steps:
         self,
         received: Request,
         response: Response,
-        world: World,
+        visit: Visit,
         outcome: Outcome,
         applied: Applied,
-        context: Mapping[str, Any],
     ) -> Entry:
-        """The entry of a request and its response."""
+        """Describe a request and its response, with what the contract does not promise."""
         environ = received.environ
-        visit: Visit = context["store"]
         redactor = self.common.redactor
-        method = environ["REQUEST_METHOD"]
-        kept = {key: value for key, value in environ.items() if type(value) is str}
-        body = b""
-        if "CONTENT_LENGTH" in environ:
-            with suppress(ClientDisconnected, OSError):
-                body = received.get_data()
-        pieces: Any = response.response
-        sent = b"" if method == "HEAD" else keep_body(b"".join(pieces), redactor)
+        exchange = read_exchange(received, response, visit.world, redactor, applied.delay)
         operation = outcome.operation
-        unpromised: tuple[str, ...] = ()
-        violations: tuple[str, ...] = ()
+        found_unpromised: list[str] = []
+        found_violations: list[str] = []
         if operation is None or not visit.is_accepted:
             header = None if visit.is_accepted else environ.get("HTTP_AUTHORIZATION", "")
-            target = f"{received.method} {shown_path(environ)}"
-            violations = masked(find_violations(operation, header, target), redactor)
-        elif body or environ.get("QUERY_STRING"):
-            query = redactor.text(environ.get("QUERY_STRING", ""))  # before it is decoded
-            found = find_unpromised(operation, query, context.get("document"), body)
-            unpromised = masked(found, redactor)
-        problem = context.get("problem")
-        reason = reasons(problem)[0] if problem and response.status_code in REJECTED else ""
-        now, is_frozen = world.clock.reading()
-        started = environ[STARTED]
+            target = f"{exchange.method} {exchange.path}"
+            found_violations = find_violations(operation, header, target)
+        elif exchange.request_body or exchange.query:
+            document = cast(JSONRequest, received).document
+            query = redactor.text(exchange.query)  # Masked before it is decoded.
+            body = read_body(received)
+            found_unpromised = find_unpromised(operation, query, document, body)
+        problem = find_problem(response)
+        is_rejected = problem and response.status_code in REJECTED
         return Entry(
-            redactor,
-            started,
-            now,
-            0 if is_frozen else (time.perf_counter() - started + applied.delay) * 1000,
-            kept,
-            keep_body(body, redactor),
-            response.status_code,
-            response.headers,
-            sent,
-            problem["code"] if problem else None,
-            reason,
-            operation,
-            outcome.response is not None,
-            applied,
-            visit.status_read if method == "GET" else None,
-            unpromised,
-            violations,
+            exchange=exchange,
+            applied=applied,
+            operation=operation,
+            redactor=redactor,
+            started=environ[STARTED],
+            is_requested=outcome.response is not None,
+            code=problem["code"] if problem else None,
+            reason=reasons(problem)[0] if problem and is_rejected else "",
+            status_read=visit.status_read if exchange.method == "GET" else None,
+            unpromised=mask_sentences(found_unpromised, redactor),
+            violations=mask_sentences(found_violations, redactor),
         )
 
     def _wait(self, received: Request, applied: Applied) -> None:
@@ -224,7 +207,40 @@ class Steps:
             wait(applied.delay, Connection(received.environ), self.sleep)
 
 
-def masked(sentences: Iterable[str], redactor: Redactor) -> tuple[str, ...]:
-    """The first of these sentences, each cut."""
+def read_exchange(
+    received: Request, response: Response, world: World, redactor: Redactor, delay: float
+) -> Exchange:
+    """Read a request and its response; of long bodies the beginning.
+
+    While the clock of the world is frozen, a request takes no time.
+    """
+    environ = received.environ
+    pieces: Any = response.response
+    is_sent = environ["REQUEST_METHOD"] != "HEAD"
+    now, is_frozen = world.clock.reading()
+    elapsed = time.perf_counter() - environ[STARTED]
+    return Exchange(
+        method=environ["REQUEST_METHOD"],
+        target=read_target(environ),
+        request_fields=read_fields(environ),
+        request_body=keep_body(read_body(received), redactor),
+        status=response.status_code,
+        response_fields=response.headers,
+        response_body=keep_body(b"".join(pieces), redactor) if is_sent else b"",
+        time=now,
+        ms=0 if is_frozen else (elapsed + delay) * 1000,
+    )
+
+
+def read_body(received: Request) -> bytes:
+    """Return the body of a request; b"" for one that did not arrive whole."""
+    if "CONTENT_LENGTH" in received.environ:
+        with suppress(ClientDisconnected, OSError):
+            return received.get_data()
+    return b""
+
+
+def mask_sentences(sentences: Iterable[str], redactor: Redactor) -> tuple[str, ...]:
+    """Return the first of these sentences, masked and cut."""
     found = islice(sentences, MAX_SENTENCES)
     return tuple(cut(printable(redactor.text(each)), MAX_SENTENCE) for each in found)

@@ -1,13 +1,16 @@
 """The worlds of a stub, and a request's visit to one of them."""
 
 from collections import OrderedDict, deque
+from dataclasses import dataclass
 from datetime import datetime
 from threading import Lock
 from typing import Any
 
 from records import Deployment, Project, ProjectList
 
+from .entry import Recorded
 from .faults import Fault
+from .outcome import Outcome
 from .seed import Seed
 from .tokens import MAIN, Tokens
 from .world import Common, World
@@ -110,36 +113,41 @@ class Worlds:
             self._unused_faults.extend(world.unused_faults())
 
 
+@dataclass(eq=False)
 class Visit:
-    """A request's visit to a world, which is opened at the first use: a rejected request opens
-    none. It is the `Store` of the request, and notes which deployment was read, and when.
+    """What belongs to one request with a token: its visit to the world of that name.
+
+    The world is opened at the first use: a rejected request opens none. A visit is the `Store` of
+    the request, and notes which deployment was read, and when.
     """
 
-    deployment: Deployment | None = None
-    time: datetime
+    name: str
+    worlds: Worlds
+    is_accepted: bool = True  # by the bearer check
     opened: World | None = None
-
-    def __init__(self, name: str, worlds: Worlds, *, is_accepted: bool = True) -> None:
-        self.name = name
-        self.is_accepted = is_accepted  # by the bearer check
-        self._worlds = worlds
+    outcome: Outcome | None = None
+    deployment: Deployment | None = None
+    time: datetime | None = None
+    recorded: Recorded | None = None
+    hint: str = ""  # what to start the program with, for the log
 
     @property
     def world(self) -> World:
         if self.opened is None:
-            self.opened = self._worlds.open(self.name)
+            self.opened = self.worlds.open(self.name)
         return self.opened
 
     @property
     def status_read(self) -> str | None:
         """The status of the deployment that was read, if one was."""
-        if self.deployment is None:
+        if self.deployment is None or self.time is None:
             return None
         return self.deployment.status(self.time)
 
     def now(self) -> datetime:
-        self.time = self.world.store.now()
-        return self.time
+        now = self.world.store.now()
+        self.time = now
+        return now
 
     def list_projects(self) -> ProjectList:
         return self.world.store.list_projects()

@@ -17,9 +17,10 @@ from flask import Flask, Response, request
 from flask.typing import ResponseReturnValue
 from werkzeug.datastructures import Headers
 
+import traffic.exchange
 from profiles.openapi import Operation
 from stub.contract import object_in
-from stub.entry import MAX_KEPT, Applied, Entry
+from stub.entry import Applied, Entry, keep_body
 from stub.journal import Journal, read_filters
 from traffic.masking import Redactor
 from web.problems import Problem, handle_errors
@@ -138,32 +139,25 @@ class Recorder:
 
     def _entry(self, exchange: Exchange, started: float) -> Entry:
         """The exchange as the journal of the stub has it."""
-        fields = {f"HTTP_{name.upper().replace('-', '_')}": value for name, value in exchange.sent}
-        line = {
-            "REQUEST_METHOD": exchange.method,
-            "REQUEST_URI": exchange.target,
-            "QUERY_STRING": exchange.query,
-        }
-        received = exchange.body[:MAX_KEPT]
-        sent = exchange.content[:MAX_KEPT]
-        return Entry(
-            redactor=self._redactor,
-            started=started,
+        recorded = traffic.exchange.Exchange(
+            method=exchange.method,
+            target=exchange.target,
+            request_fields=[(name.title(), value) for name, value in exchange.sent],
+            request_body=keep_body(exchange.body, self._redactor),
+            status=exchange.status,
+            response_fields=[(name, str(value)) for name, value in exchange.headers.items()],
+            response_body=keep_body(exchange.content, self._redactor),
             time=datetime.fromtimestamp(exchange.sent_at, UTC),
             ms=(time.perf_counter() - started) * 1000,
-            environ={**line, **fields},
-            received=received,
-            status=exchange.status,
-            sent_fields=[(name, str(value)) for name, value in exchange.headers.items()],
-            sent=sent,
+        )
+        return Entry(
+            exchange=recorded,
+            applied=Applied(exchange.status),
+            operation=operation_of(exchange),
+            redactor=self._redactor,
+            started=started,
             code=code_of(exchange),
             reason=exchange.failure,
-            operation=operation_of(exchange),
-            is_requested=False,
-            applied=Applied(exchange.status),
-            status_read=None,
-            unpromised=(),
-            violations=(),
         )
 
 

@@ -4,8 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from flask import Flask, g
-from flask.typing import ResponseReturnValue
+from flask import Flask, Response
 from werkzeug.exceptions import HTTPException
 
 PROBLEM_JSON = {"Content-Type": "application/problem+json", "Cache-Control": "no-store"}
@@ -69,8 +68,21 @@ class InvalidBody(Problem):
         super().__init__(422, "invalid_body", detail, errors=errors)
 
 
-def respond(error: HTTPException) -> ResponseReturnValue:
-    """The response for an error; its document is left in `g` for the journal and the log."""
+class ProblemResponse(Response):
+    """The response of an error, with its document in `problem` for whoever describes it."""
+
+    def __init__(self, problem: dict[str, Any], headers: Mapping[str, str]) -> None:
+        super().__init__(json.dumps(problem) + "\n", problem["status"], headers)
+        self.problem = problem
+
+
+def find_problem(response: Response) -> dict[str, Any] | None:
+    """Return the document of the error that a response was made for; None for any other."""
+    return getattr(response, "problem", None)  # An app may have changed the class of a response.
+
+
+def respond(error: HTTPException) -> ProblemResponse:
+    """Make the response of an error."""
     status = error.code or 500
     headers = dict(PROBLEM_JSON)
     errors: Sequence[FieldError] = ()
@@ -92,8 +104,7 @@ def respond(error: HTTPException) -> ResponseReturnValue:
     }
     if errors:
         document["errors"] = [each._asdict() for each in errors]
-    g.problem = document
-    return json.dumps(document) + "\n", status, headers
+    return ProblemResponse(document, headers)
 
 
 def reasons(problem: Mapping[str, Any]) -> list[str]:

@@ -3,9 +3,9 @@
 import json
 import math
 import re
-from typing import Any
+from typing import Any, cast
 
-from flask import g, request
+from flask import Request, request
 from werkzeug.http import parse_options_header
 
 from .problems import FieldError, InvalidBody, Problem
@@ -21,6 +21,12 @@ RULE = "Send JSON that every parser reads the same way (RFC 8259, RFC 7493)."
 REPEATED = object()  # the value of a member whose name its object has twice, until it is found
 
 
+class JSONRequest(Request):
+    """A request that keeps the JSON object that `read_json` found in its body."""
+
+    document: dict[str, Any] | None = None
+
+
 class MalformedJSON(ValueError):
     """Not strict JSON; as text, the place and the reason."""
 
@@ -28,7 +34,7 @@ class MalformedJSON(ValueError):
 def read_json(
     max_bytes: int = MAX_BYTES, max_depth: int = MAX_DEPTH, *, any_type: bool = False
 ) -> tuple[str, dict[str, Any]]:
-    """The text of the request's body, and the JSON object in it, which is left in `g.document`.
+    """The text of the request's body, and the JSON object in it, which stays in `request.document`.
 
     With `any_type` its media type may be any, or missing. Raises a `Problem`: 415, 413, 400 or
     422, checked in this order.
@@ -50,7 +56,7 @@ def read_json(
         raise Problem(400, "malformed_json", f"{RULE} At {error}.") from None
     if not isinstance(document, dict):
         raise InvalidBody([FieldError("", "must be a JSON object")])
-    g.document = document
+    cast(JSONRequest, request).document = document
     return text, document
 
 

@@ -70,7 +70,7 @@ def used_app() -> tuple[Flask, Entry]:
     found: list[Entry] = []
 
     def log(response: Response) -> Response:
-        found.append(g.recorded.entry)
+        found.append(g.store.recorded.entry)
         return response
 
     app = make_stub(log=log)

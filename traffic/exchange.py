@@ -1,0 +1,71 @@
+"""An exchange: a request and its response, as the client and the server sent them."""
+
+from collections.abc import Iterable
+from datetime import datetime
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from web.routing import decode_path, raw_path
+
+Fields = Iterable[tuple[str, str]]
+"""Header fields in their order; a name may be there more than once."""
+
+UNPREFIXED = ("CONTENT_TYPE", "CONTENT_LENGTH")  # header fields whose key does not begin with HTTP_
+
+
+class Exchange(NamedTuple):
+    """A request and its response; of a long body perhaps only the beginning.
+
+    `target` is the path and the query as the client sent them: `/v1/projects?page=2`. `time` is
+    UTC; `ms` is the duration in milliseconds.
+    """
+
+    method: str
+    target: str
+    request_fields: Fields
+    request_body: bytes
+    status: int
+    response_fields: Fields
+    response_body: bytes
+    time: datetime
+    ms: float
+
+    @property
+    def path(self) -> str:
+        """The path with its segments decoded, but for `/` and `%`."""
+        path = self.target.partition("?")[0]
+        return decode_path(path) if "%" in path else path
+
+    @property
+    def query(self) -> str:
+        return self.target.partition("?")[2]
+
+
+def read_target(environ: dict[str, Any]) -> str:
+    """Return the path and the query of a request below the app, as the client sent them."""
+    path = raw_path(environ) or "/"
+    query = environ.get("QUERY_STRING")
+    return f"{path}?{query}" if query else path
+
+
+def find_field(fields: Fields, name: str) -> str:
+    """Return the value of the first header field of that name; "" if there is none."""
+    for found, value in fields:
+        if found.lower() == name.lower():
+            return value
+    return ""
+
+
+def read_fields(environ: dict[str, Any]) -> Fields:
+    """Return the header fields of a request from its WSGI environment."""
+    found = []
+    for key, value in environ.items():
+        if key.startswith("HTTP_") or key in UNPREFIXED:
+            found.append((format_name(key), value))
+    return found
+
+
+@lru_cache(maxsize=256)
+def format_name(key: str) -> str:
+    """Return the name of a header field from its WSGI key: `HTTP_IF_MATCH` is `If-Match`."""
+    return key.removeprefix("HTTP_").replace("_", "-").title()
