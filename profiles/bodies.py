@@ -7,6 +7,7 @@ from typing import Any
 from urllib.parse import quote
 
 from records import quoted
+from traffic.json_values import get, replace
 from web.schemas import is_valid
 
 from .ids import opaque_form
@@ -15,11 +16,10 @@ from .markers import (
     NAME,
     TIMES,
     Marker,
-    Path,
     is_choice,
     markers_in,
     names_below,
-    objects_below,
+    objects_in,
     places_of_projects,
     resolve,
     split,
@@ -242,7 +242,7 @@ def is_constant(value: Any) -> bool:
 def words_of_choices(value: Any) -> set[str]:
     """The statuses for which a value has something of its own."""
     words: set[str] = set()
-    for each in objects_below(value):
+    for each in objects_in(value):
         if is_choice(each):
             words.update(each[CHOICE])
     return words
@@ -250,7 +250,7 @@ def words_of_choices(value: Any) -> set[str]:
 
 def find_beside_name(value: Any) -> dict[str, Any] | None:
     """The first object of a body in which a member is the name of the project."""
-    for each in objects_below(value):
+    for each in objects_in(value):
         if NAME in each.values():
             return each
     return None
@@ -258,15 +258,5 @@ def find_beside_name(value: Any) -> dict[str, Any] | None:
 
 def without_items(body: Any, array: Any) -> tuple[Any, Any]:
     """The body of a list with another array in place of that of the projects, and its one item."""
-
-    def replace(value: Any, path: Path) -> Any:
-        if not path:
-            return array
-        name, *rest = path
-        return {**value, name: replace(value[name], tuple(rest))}
-
     path = next(places_of_projects(body))
-    found = body
-    for name in path:
-        found = found[name]
-    return replace(body, path), found[0]
+    return replace(body, path, array), get(body, (*path, 0))

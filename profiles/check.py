@@ -8,6 +8,7 @@ from functools import cache, lru_cache
 from itertools import islice
 from typing import Any
 
+from traffic.json_values import Path, walk
 from web.files import read_file
 from web.problems import FieldError, short
 from web.schemas import Schema, errors_of, is_valid, resolved
@@ -25,13 +26,11 @@ from .markers import (
     RECORD,
     TIMES,
     Marker,
-    Path,
     is_choice,
     markers_below,
     markers_in,
     places_of_name,
     places_of_projects,
-    values_below,
 )
 from .statuses import MAX_STATUSES, Statuses, first_choice, statuses_of
 from .times import time_form
@@ -265,7 +264,7 @@ def check_request(request: dict[str, Any]) -> Iterator[FieldError]:
         yield error_at(f"{NAME} stands there already", *path, *place)
     if len([*markers_below(request)]) == len(places):
         return
-    for place, value in values_below(request):
+    for place, value in walk(request):
         texts = value if isinstance(value, dict) else [value]
         for text in texts:
             if isinstance(text, str) and markers_in(text) and place not in places:

@@ -5,13 +5,14 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from traffic.json_values import walk
 from web.documents import follow
 from web.routing import CREATED
 from web.validation import pointer
 
 from .bodies import BASE, Body, without_items
 from .forms import describe_error
-from .markers import CHOICE, NAME, places_of_projects, replaced, values_below, whole_marker
+from .markers import CHOICE, NAME, places_of_projects, replace_text, whole_marker
 from .profile import Form, Profile
 from .schema import Schema, observed_by, schema_of, status_texts
 
@@ -157,7 +158,7 @@ class ObservedContract:
 
     def place_of_deployment(self, body: Any) -> str | None:
         """The JSON pointer of the deployment's id in the body of a creation, if it is there."""
-        for path, value in values_below(body):
+        for path, value in walk(body):
             marker = whole_marker(value)
             if marker and self.like.is_deployment_id(marker) and CHOICE not in path:
                 return pointer(*path)
@@ -209,7 +210,7 @@ class ObservedContract:
         elif like.has_optional_name:
             own.update(self.seen)
             own["required"] = []
-        value = replaced(example, NAME, EXAMPLE_NAME)
+        value = replace_text(example, NAME, EXAMPLE_NAME)
         content = body["content"]["application/json"]
         content["examples"] = {"observed": {"value": value}}
         body["content"] = {like.request_type: content}

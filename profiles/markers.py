@@ -1,8 +1,13 @@
 """Markers: texts such as `{project.id}`, for which a value stands."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any, NamedTuple
+
+from traffic.json_values import Path as Path
+from traffic.json_values import map_leaves, walk
+
+values_below = walk  # as verify imports it
 
 CHOICE = "{deployment.status}"
 """The only member of an object that is a choice by the status."""
@@ -25,8 +30,6 @@ _MARKER = re.compile(
 
 MISSING = object()
 """What a choice has for a status without a value: its member is left out."""
-
-Path = tuple[str | int, ...]
 
 
 class Marker(NamedTuple):
@@ -95,70 +98,37 @@ def resolve(value: Any, word: str) -> Any:
 # What is in a JSON value
 
 
-def values_below(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
-    """A JSON value, then all values in it, with their paths, in the order of the document."""
-    waiting = [(path, value)]
-    while waiting:
-        path, value = waiting.pop()
-        yield path, value
-        inner: list[tuple[Path, Any]] = []
-        if isinstance(value, list):
-            inner = [((*path, index), item) for index, item in enumerate(value)]
-        elif isinstance(value, dict):
-            inner = [((*path, name), item) for name, item in value.items()]
-        waiting += reversed(inner)
-
-
-def objects_below(value: Any) -> Iterator[dict[str, Any]]:
-    """The objects in a JSON value, in the order of the document."""
-    waiting = [value]
-    while waiting:
-        value = waiting.pop()
-        inner: Iterable[Any] = value if isinstance(value, list) else ()
-        if isinstance(value, dict):
-            yield value
-            inner = value.values()
-        waiting += reversed([each for each in inner if isinstance(each, dict | list)])
+def objects_in(value: Any) -> Iterator[dict[str, Any]]:
+    """Yield the objects in a JSON value, in the order of the document."""
+    for _, each in walk(value):
+        if isinstance(each, dict):
+            yield each
 
 
 def markers_below(value: Any) -> Iterator[Marker]:
-    """The markers in a JSON value; a choice has that of the status."""
-    waiting = [value]
-    while waiting:
-        value = waiting.pop()
-        if isinstance(value, str):
-            yield from markers_in(value)
-        elif isinstance(value, list):
-            waiting += value
-        elif isinstance(value, dict):
-            waiting += value
-            waiting += value.values()
+    """Yield the markers in a JSON value; a choice has that of the status."""
+    for _, each in walk(value):
+        texts = each if isinstance(each, dict) else [each]
+        for text in texts:
+            if isinstance(text, str):
+                yield from markers_in(text)
 
 
 def names_below(value: Any) -> set[str]:
-    """The names of all markers in a JSON value."""
+    """Return the names of all markers in a JSON value."""
     return {marker.name for marker in markers_below(value)}
 
 
-def replaced(value: Any, text: str, new: Any) -> Any:
-    """A JSON value in which a value stands in place of a text, of each that is this as a whole."""
-    if value == text:
-        return new
-    if isinstance(value, list):
-        return [replaced(item, text, new) for item in value]
-    if isinstance(value, dict):
-        return {name: replaced(item, text, new) for name, item in value.items()}
-    return value
+def replace_text(value: Any, text: str, new: Any) -> Any:
+    """Return a copy of a JSON value with another value in place of each text that is this one."""
+    return map_leaves(value, lambda _, each: new if each == text else each)
 
 
-def places_of_projects(value: Any, path: Path = ()) -> Iterator[Path]:
-    """The paths of the outermost arrays, through objects, that have a marker of a project."""
-    if isinstance(value, list):
-        if has_project(value):
+def places_of_projects(value: Any) -> Iterator[Path]:
+    """Yield the paths of the outermost arrays, through objects, with a marker of a project."""
+    for path, each in walk(value):
+        if isinstance(each, list) and is_through_objects(path) and has_project(each):
             yield path
-    elif isinstance(value, dict):
-        for name, item in value.items():
-            yield from places_of_projects(item, (*path, name))
 
 
 def has_project(value: Any) -> bool:
@@ -167,14 +137,9 @@ def has_project(value: Any) -> bool:
 
 
 def places_of_name(request: Any) -> list[Path]:
-    """The paths in a request, through objects alone, at which the name stands."""
-    found = []
-    waiting: list[tuple[Path, Any]] = [((), request)]
-    while waiting:
-        path, value = waiting.pop()
-        if value == NAME:
-            found.append(path)
-        elif isinstance(value, dict):
-            inner = [each for each in value.items() if isinstance(each[1], str | dict)]
-            waiting += [((*path, name), each) for name, each in reversed(inner)]
-    return found
+    """Return the paths in a request, through objects alone, at which the name stands."""
+    return [path for path, each in walk(request) if each == NAME and is_through_objects(path)]
+
+
+def is_through_objects(path: Path) -> bool:
+    return all(isinstance(name, str) for name in path)

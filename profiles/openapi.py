@@ -7,7 +7,8 @@ from typing import Any
 
 from flask import Request
 
-from web.documents import names_around, path_of
+from traffic.json_values import Names
+from web.documents import path_of
 
 from .contract import ELSEWHERE
 
@@ -20,7 +21,7 @@ class Operation:
 
     id: str
     responses: dict[str, dict[str, Any]]  # status to response, without `$ref`
-    names: dict[str, Any]  # in the body of its requests, as of `names_around`
+    names: Names  # in the body of its requests
 
 
 class Contract:
@@ -29,7 +30,7 @@ class Contract:
     `names` are those in the request of a profile.
     """
 
-    def __init__(self, document: dict[str, Any], names: dict[str, Any] | None = None) -> None:
+    def __init__(self, document: dict[str, Any], names: Names | None = None) -> None:
         self._document = document
         self._names = names
         components = document["components"]
@@ -92,11 +93,11 @@ class Contract:
         responses = {}
         for status, response in operation["responses"].items():
             responses[status] = self.resolve(response)
-        names: dict[str, Any] = {}
+        names: Names = {}
         body = operation.get("requestBody", {"content": {}})
         for content in body["content"].values():
             schema = self.resolve(content["schema"])
-            names = self._names or names_around(schema["properties"], ())
+            names = self._names or {(): schema["properties"].keys()}
         return Operation(operation["operationId"], responses, names)
 
     def resolve(self, part: dict[str, Any]) -> dict[str, Any]:

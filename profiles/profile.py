@@ -10,7 +10,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from web.documents import explained, names_around
+from traffic.json_values import Names, get, walk
+from web.documents import explained
 from web.files import content_of
 from web.problems import FieldError, InvalidBody, short
 from web.strict_json import MAX_DEPTH, parse_json
@@ -27,8 +28,7 @@ from .markers import (
     markers_in,
     names_below,
     places_of_name,
-    replaced,
-    values_below,
+    replace_text,
 )
 from .statuses import statuses_of
 
@@ -96,7 +96,7 @@ class Profile:
     def _read_form(self, part: dict[str, Any], place: str) -> Form:
         body = part["body"]
         if "record" in self.document and not place.startswith("errors/"):
-            body = replaced(body, RECORD, self.document["record"])
+            body = replace_text(body, RECORD, self.document["record"])
         headers = {}
         for name, value in part.get("headers", {}).items():
             if name.lower() in DROPPED:
@@ -118,12 +118,12 @@ class Profile:
         (place,) = places_of_name(self.request)
         self.path_of_name = [str(name) for name in place]
         *path, last = self.path_of_name
-        self.names_of_request = names_around(self.request, path)
-        holder = self.request
-        for name in path:
-            holder = holder[name]
+        # The names in the objects on the way to the name.
+        self.names_of_request: Names = {}
+        for end in range(len(place)):
+            self.names_of_request[place[:end]] = get(self.request, place[:end]).keys()
         # The members beside the name that a client may set in the bodies.
-        self.replaceable = {*holder} - {last, "name"}
+        self.replaceable = {*get(self.request, path)} - {last, "name"}
         self.request_type = JSON
         form = self.form("create")
         if form:
@@ -162,7 +162,7 @@ class Profile:
 
     def _find_typos(self) -> Iterator[str]:
         """Texts that look like markers, and are none."""
-        for path, value in values_below(self.document):
+        for path, value in walk(self.document):
             if isinstance(value, str) and "{" in value:
                 for text in LIKE_MARKER.findall(value):
                     if not markers_in(text):

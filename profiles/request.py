@@ -6,7 +6,7 @@ from typing import Any
 
 from flask import request
 
-from web.documents import unknown_members
+from traffic.json_values import find_unknown, get
 from web.problems import FieldError, Problem
 from web.strict_json import read_json
 from web.validation import SERVER_MEMBERS, check_name, check_project, error_at, require_valid
@@ -26,7 +26,8 @@ def read_project(like: Profile, new_name: Callable[[], str], *, strict: bool) ->
         raise Problem(415, "unsupported_media_type", detail)
     text, document = read_json(any_type=True)
     *path, last = like.path_of_name
-    holder = holder_of(document, path)
+    found = get(document, path)
+    holder = found if isinstance(found, dict) else {}
     is_unnamed = holder.get(last) is None
     if is_unnamed and like.has_optional_name:
         name = new_name()
@@ -34,20 +35,13 @@ def read_project(like: Profile, new_name: Callable[[], str], *, strict: bool) ->
         require_valid(errors_of_name(like, document))
         name = holder[last]
     if strict:
-        unknown = unknown_members(document, like.names_of_request)
+        unknown = find_unknown(document, like.names_of_request)
         require_valid(error_at("is not in the contract (--strict)", *place) for place in unknown)
     if not like.has_own_request and not is_unnamed:
         return name, text
     reserved = (last, *SERVER_MEMBERS)
     sent = {key: value for key, value in holder.items() if key not in reserved}
     return name, json.dumps({**sent, "name": name})
-
-
-def holder_of(document: Any, path: list[str]) -> dict[str, Any]:
-    """The object at a path, an empty one if there is none."""
-    for name in path:
-        document = document.get(name) if isinstance(document, dict) else None
-    return document if isinstance(document, dict) else {}
 
 
 def errors_of_name(like: Profile, document: dict[str, Any]) -> Iterator[FieldError]:

@@ -2,7 +2,9 @@
 
 from typing import Any, NamedTuple
 
-from .markers import CHOICE, Path, names_below, objects_below
+from traffic.json_values import Path
+
+from .markers import CHOICE, names_below, objects_in
 
 MAX_STATUSES = 100
 
@@ -43,7 +45,7 @@ def first_choice(profile: dict[str, Any]) -> tuple[Path, tuple[str, ...]]:
 
 def words_in(value: Any) -> tuple[str, ...]:
     """The statuses that the first choice in a value names."""
-    for each in objects_below(value):
+    for each in objects_in(value):
         words = each.get(CHOICE)
         if isinstance(words, dict) and any(words):
             return tuple(word for word in words if word)

@@ -6,7 +6,7 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 from profiles.openapi import Operation
-from web.documents import unknown_members
+from traffic.json_values import find_unknown
 
 WELL_FORMED = re.compile(r"Bearer [A-Za-z0-9._~+/-]+=*")
 
@@ -25,8 +25,8 @@ def find_unpromised(
         found += [f"{operation.id}: query parameter {name}" for name in names]
     if body and operation.names:
         sent = document or object_in(body)
-        unknown = unknown_members(sent, operation.names)
-        found += [f"{operation.id}: body member {'/'.join(path)}" for path in unknown]
+        unknown = find_unknown(sent, operation.names)
+        found += [f"{operation.id}: body member {'/'.join(map(str, path))}" for path in unknown]
     return found
 
 

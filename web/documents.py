@@ -1,7 +1,7 @@
-"""JSON documents: their files, their parts, and the names in them."""
+"""JSON documents: their files and their parts."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -22,27 +22,6 @@ def follow(part: dict[str, Any], named: dict[str, Any]) -> dict[str, Any]:
         *_, name = path_of(part["$ref"])
         part = named[name]
     return part
-
-
-def names_around(value: dict[str, Any], path: Sequence[str]) -> dict[str, Any]:
-    """The names in an object, and in those on a path: that of each of these has the names in it."""
-    names: dict[str, Any] = {name: {} for name in value}
-    if path:
-        first, *rest = path
-        names[first] = names_around(value[first], rest)
-    return names
-
-
-def unknown_members(value: Any, known: dict[str, Any]) -> Iterator[list[str]]:
-    """The paths of the members of an object that are not among the names of `names_around`."""
-    if not isinstance(value, dict):
-        return
-    for name, inner in value.items():
-        if name not in known:
-            yield [name]
-        elif known[name]:
-            for path in unknown_members(inner, known[name]):
-                yield [name, *path]
 
 
 @contextmanager
