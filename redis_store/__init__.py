@@ -10,7 +10,7 @@ from stub.ids import MakeId
 from stub.store import NewStore, Records
 from stub.tokens import MAIN
 
-from .server import KEYS, Server
+from .server import INVALID_KEY, KEYS, Server, log, logged
 from .store import DAY, RedisStore
 
 
@@ -30,13 +30,22 @@ class RedisStores(Server):
         return store, store.now
 
     def worlds(self) -> dict[str, int]:
-        """The number of projects of each world with records, by its name. This uses no world."""
-        with self.available(f"{KEYS}*") as redis:
+        """The number of projects of each world with records, by its name. This uses no world.
+
+        A key that this package has not written is left out.
+        """
+        with logged(), self.use(f"{KEYS}*") as redis:
             keys = [*redis.scan_iter(f"{KEYS}*", count=1000)]
+            pipeline = redis.pipeline(transaction=False)
+            for key in keys:
+                pipeline.hget(key, "projects")
+            counts: list[Any] = pipeline.execute(raise_on_error=False)
         numbers = {}
-        for key in keys:
-            with self.available(repr(key)[2:-1]) as redis:
-                count: Any = redis.hget(key, "projects")
-                if count:  # else it has expired meanwhile
-                    numbers[key.decode().removeprefix(KEYS)] = int(count)
+        for key, count in zip(keys, counts, strict=True):
+            if count is None:  # it has expired meanwhile
+                continue
+            try:
+                numbers[key.decode().removeprefix(KEYS)] = int(count)
+            except (TypeError, ValueError):
+                log.warning(INVALID_KEY.format(repr(key)[2:-1]))
         return numbers

@@ -2,6 +2,7 @@
 
 `document` is JSON: a list has the members of a record in their order. `version` is the digest of
 it, which tells what has changed, and that this package has written it. `projects` is their number.
+`next` names a program whose change another one came before: once, the others give way to it.
 """
 
 import json

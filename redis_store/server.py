@@ -2,11 +2,12 @@
 
 import logging
 import re
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from weakref import finalize
 
-from redis import Redis, RedisError, WatchError, exceptions
+from redis import Redis, RedisError, exceptions
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
@@ -33,17 +34,26 @@ INVALID_URL = (
     " user or a password, percent-encode all but letters and digits, such as # as %23"
 )
 
+INVALID_KEY = "Redis has something invalid in {}"
+
 log = logging.getLogger(__name__)
 
 
 class Server:
-    """Raises `ValueError` for an invalid URL, and if the server is away."""
+    """A Redis server. Raises `ValueError` for an invalid URL, and if the server is away.
 
-    def __init__(self, url: str) -> None:
+    `patience` is how many seconds a change waits for its turn and is repeated; `sleep` waits
+    between two tries.
+    """
+
+    def __init__(
+        self, url: str, *, patience: float = 30.0, sleep: Callable[[float], None] = time.sleep
+    ) -> None:
         if not URL.fullmatch(url):
             raise ValueError(INVALID_URL)
         self._shown = re.sub(r"(?<=://)[^/]*@|\?.*", "", url)  # without a user and options
-        self._is_away = False
+        self.patience = patience
+        self.sleep = sleep
         try:
             self._client = Redis.from_url(
                 url,
@@ -60,27 +70,33 @@ class Server:
             raise ValueError(INVALID_URL) from None
 
     @contextmanager
-    def available(self, key: str) -> Iterator[Redis]:
-        """The client, to use a key. Raises `WatchError` if another change came between.
+    def use(self, key: str) -> Iterator[Redis]:
+        """Yield the client, to use a key.
 
-        Raises `StoreUnavailable`, with a line in the log, if the server cannot be used, and for a
-        key that has what this package cannot have written: the caller's `ValueError`.
+        Raises `StoreUnavailable`, whose text says why, if the server cannot be used, and for a key
+        that has what this package cannot have written: the caller's `ValueError`.
         """
         try:
             yield self._client
-        except WatchError:
-            raise
         except (RedisError, OSError, ValueError) as error:
             if isinstance(error, ValueError) or "WRONGTYPE" in str(error):
-                log.warning("Redis has something invalid in %s", key)
-            elif not self._is_away:
-                log.warning(self._unusable(reason_of(error)))
-                self._is_away = True
-            raise StoreUnavailable from error
-        self._is_away = False
+                reason = INVALID_KEY.format(key)
+            else:
+                reason = self._unusable(reason_of(error))
+            raise StoreUnavailable(reason) from error
 
     def _unusable(self, reason: str) -> str:
         return f"the store at {self._shown} cannot be used: {reason.rstrip('.')}"
+
+
+@contextmanager
+def logged() -> Iterator[None]:
+    """Log why a store is unavailable: each response that says so has its line."""
+    try:
+        yield
+    except StoreUnavailable as error:
+        log.warning("%s", error)
+        raise
 
 
 def reason_of(error: RedisError | OSError) -> str:

@@ -1,10 +1,12 @@
 """The store of a world on Redis, and its clock: both read and change one document."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
-from threading import Lock
-from typing import Any, TypeVar
+from random import uniform
+from time import monotonic
+from typing import Any
+from uuid import uuid4
 
 from redis import Redis, ResponseError, WatchError
 
@@ -14,14 +16,13 @@ from stub.clock import WorldClock
 from stub.ids import MakeId
 from stub.store import NewStore, Records, WorldStore
 
+from .changes import Change, Made, Turns
 from .document import Document, read_document, write_fields
-from .server import TIMEOUT, Server, log
+from .server import Server, logged
 
 DAY = 24 * 60 * 60  # seconds
 MINUTE = 60
-MAX_TRIES = 40  # of a change, where others come between
-
-Made = TypeVar("Made")
+PAUSE = 0.02  # seconds at most, before a change is made again
 
 
 class RedisClock(WorldClock):
@@ -65,7 +66,9 @@ class RedisStore:
         self._new_store = new_store
         self._initial = Document(None, None, records)
         self._known = self._initial
-        self._lock = Lock()  # of the two above and below
+        self._turns = Turns()  # in which the document that is known changes
+        self._name = uuid4().bytes  # of this program, for the others
+        self._duration = PAUSE  # of the last change, in seconds
         self.now = RedisClock(self, start)
 
     def list_projects(self) -> ProjectList:
@@ -94,7 +97,7 @@ class RedisStore:
         )
 
     def reset(self, records: Records | None = None) -> None:
-        with self._server.available(self._key) as redis, redis.pipeline() as pipeline:
+        with logged(), self._server.use(self._key) as redis, redis.pipeline() as pipeline:
             pipeline.unlink(self._key)
             if records is not None:
                 store, clock = self._copy(self._initial._replace(records=records), self._ids)
@@ -103,7 +106,7 @@ class RedisStore:
 
     def read(self) -> Records:
         """The records as they are in Redis."""
-        with self._server.available(self._key) as redis:
+        with logged(), self._server.use(self._key) as redis:
             pipeline = redis.pipeline(transaction=False)
             pipeline.hget(self._key, "version")
             pipeline.ttl(self._key)
@@ -120,43 +123,85 @@ class RedisStore:
         return self.change(lambda store, _: store.records())  # the world begins
 
     def change(self, make: Callable[[WorldStore, WorldClock], Made]) -> Made:
-        """Change the records or the clock in memory, and write the document."""
-        ids = cache(self._ids)  # a repeated change gets the same
-        with self._turn():
-            for _ in range(MAX_TRIES):
-                with suppress(WatchError):
-                    return self._try(make, ids)
-        log.error("%s was not changed: other programs changed it meanwhile", self._key)
-        raise StoreUnavailable
+        """Change the records or the clock in memory, and write the document.
 
-    def _try(self, make: Callable[[WorldStore, WorldClock], Made], ids: MakeId) -> Made:
-        """Raises `WatchError` if another program changes the document meanwhile."""
-        with self._server.available(self._key) as redis, redis.pipeline() as pipeline:
-            pipeline.watch(self._key)  # type: ignore[no-untyped-call]
-            self._load(pipeline)
-            store, clock = self._copy(self._known, ids)
-            made = make(store, clock)
-            pipeline.multi()
-            written = self._write(pipeline, store, clock)
-            pipeline.execute()
-            self._learn(written)
-            return made
+        The changes that wait meanwhile are written together.
+        """
+        change = Change(make)
+        with logged():
+            with self._turn(change) as deadline:
+                if deadline:
+                    self._make_waiting_changes(deadline)
+            return change.result()
 
     @contextmanager
-    def _turn(self) -> Iterator[None]:
-        """Threads of this program take turns, since each would make the others repeat."""
-        if not self._lock.acquire(timeout=TIMEOUT):
-            raise StoreUnavailable
+    def _turn(self, change: Change[Any] | None = None) -> Iterator[float | None]:
+        """Wait for the turn. Yield the time until which a change may be repeated, or None if
+        another thread has made it meanwhile.
+        """
+        deadline = monotonic() + self._server.patience
         try:
-            yield
+            has_turn = self._turns.wait(deadline, change)
+        except TimeoutError:
+            reason = f"{self._key} was not used: requests before this one took too long"
+            raise StoreUnavailable(reason) from None
+        try:
+            yield deadline if has_turn else None
         finally:
-            self._lock.release()
+            if has_turn:
+                self._turns.end()
+
+    def _make_waiting_changes(self, deadline: float) -> None:
+        changes = self._turns.take_waiting()
+        ids = cache(self._ids)  # a repeated change gets the same
+        error = None
+        try:
+            pause = self._try(changes, ids, gives_way=True)
+            while pause is not None:
+                if monotonic() > deadline:
+                    reason = f"{self._key} was not changed: other programs changed it meanwhile"
+                    raise StoreUnavailable(reason)
+                self._server.sleep(pause)
+                changes += self._turns.take_waiting()
+                pause = self._try(changes, ids, gives_way=False)
+        except Exception as found:  # each thread raises it for its change
+            error = found
+        for change in changes:
+            change.end(error)
+
+    def _try(self, changes: Iterable[Change[Any]], ids: MakeId, *, gives_way: bool) -> float | None:
+        """Write the document with these changes. Return None, or after how many seconds to try
+        again: another program came between, or is the next one.
+        """
+        started = monotonic()
+        with self._server.use(self._key) as redis, redis.pipeline() as pipeline:
+            pipeline.watch(self._key)  # type: ignore[no-untyped-call]
+            version, next_program = pipeline.hmget(self._key, "version", "next")
+            if gives_way and next_program not in (None, self._name):
+                return uniform(1, 2) * self._duration
+            if version != self._known.version:
+                self._load(pipeline)
+            store, clock = self._copy(self._known, ids)
+            for change in changes:
+                change.make(store, clock)
+            if all(change.error for change in changes):
+                return None
+            pipeline.multi()
+            written = self._write(pipeline, store, clock)
+            try:
+                pipeline.execute()
+            except WatchError:
+                # Without it, a program that changes the world again and again is always faster.
+                redis.hsetnx(self._key, "next", self._name)
+                return uniform(0, PAUSE)
+            self._learn(written)
+            self._duration = monotonic() - started
+            return None
 
     def _load(self, redis: Redis) -> None:
-        """Learn the document that is there, unless it is the last one."""
-        if redis.hget(self._key, "version") != self._known.version:
-            found: Any = redis.hmget(self._key, "version", "document")
-            self._learn(read_document(*found) if all(found) else self._initial)
+        """Learn the document that is there."""
+        found: Any = redis.hmget(self._key, "version", "document")
+        self._learn(read_document(*found) if all(found) else self._initial)
 
     def _learn(self, document: Document) -> None:
         self._known = document
@@ -172,6 +217,7 @@ class RedisStore:
         records = store.records()
         fields = write_fields(setting, records)
         pipeline.hset(self._key, mapping=fields)
+        pipeline.hdel(self._key, "next")
         if self._seconds:
             pipeline.expire(self._key, self._seconds)
         return Document(fields["version"], setting, records)

@@ -1,6 +1,7 @@
 """Programs that share a Redis server: what one changes, the others see, and none undoes."""
 
 import json
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -50,34 +51,89 @@ def test_the_records_and_the_clock_are_those_of_the_other_program(
     assert shown["frozen"]  # a clock that nobody has turned is the program's own
 
 
-# How often another program creates a project, with what name, before this one writes.
-DISTURBED = [(39, "other", None), (40, "other", StoreUnavailable), (1, "mine", NameTaken)]
-
-
-@pytest.mark.parametrize(("times", "name", "error"), DISTURBED)
-def test_a_change_is_repeated_up_to_40_times_with_the_same_ids(
-    redis_stores: RedisStores, times: int, name: str, error: Any, caplog: pytest.LogCaptureFixture
+def test_a_change_that_others_come_between_is_made_again_with_the_same_ids(
+    redis: RedisServer,
 ) -> None:
-    other = make_shared(redis_stores, "", utc_now, lambda prefix, *_: random_id(prefix))
+    pauses: list[float] = []
     made: list[str] = []
 
-    def interrupt(_: str) -> Timeline:
-        if len(made) < times:
-            made.append(f"other {len(made)}" if name == "other" else name)
+    def come_between(_: str) -> Timeline:
+        if len(made) < 50:
+            made.append(f"other {len(made)}")
             other.create_project(made[-1], json.dumps({"name": made[-1]}))
         return FAILED
 
-    one = make_shared(redis_stores, "", utc_now, counting_ids(), timeline_for=interrupt)
-    if error:
-        with pytest.raises(error):
-            one.create_project("mine", '{"name": "mine"}')
-    else:
-        project = one.create_project("mine", '{"name": "mine"}')
-        assert (project.id, project.latest_deployment_id) == ("prj_1", "dpl_2")
-    assert len(made) == times
-    listed = [each.name for each in other.list_projects()]
-    assert listed == made + ([] if error else ["mine"])
-    assert ("other programs changed it" in caplog.text) == (error is StoreUnavailable)
+    stores, others = (RedisStores(redis.url, sleep=pauses.append) for _ in range(2))
+    other = make_shared(others, "", utc_now, lambda prefix, *_: random_id(prefix))
+    one = make_shared(stores, "", utc_now, counting_ids(), timeline_for=come_between)
+    project = one.create_project("mine", '{"name": "mine"}')
+    assert (project.id, project.latest_deployment_id) == ("prj_1", "dpl_2")
+    assert [each.name for each in other.list_projects()] == [*made, "mine"]
+    assert len(pauses) >= len(made) == 50
+    assert all(0 <= pause < 1 for pause in pauses)
+
+
+def test_a_name_that_another_program_takes_meanwhile_is_taken(redis_stores: RedisStores) -> None:
+    def come_between(_: str) -> Timeline:
+        if not other.list_projects():
+            other.create_project("mine", '{"name": "mine"}')
+        return FAILED
+
+    other = make_shared(redis_stores, "", utc_now, lambda prefix, *_: random_id(prefix))
+    one = make_shared(redis_stores, "", utc_now, counting_ids(), timeline_for=come_between)
+    with pytest.raises(NameTaken):
+        one.create_project("mine", '{"name": "mine"}')
+    assert len(one.list_projects()) == 1
+
+
+def test_a_change_is_unavailable_when_its_patience_is_over(
+    redis: RedisServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    def in_a_thread() -> None:
+        with ThreadPoolExecutor() as pool:
+            errors.append(pool.submit(one.remove_projects).exception())
+
+    def come_between() -> None:
+        other.create_project(random_id("name"), '{"name": "x"}')
+
+    def interrupt(_: str) -> Timeline:
+        hooks.pop()()
+        return FAILED
+
+    errors: list[BaseException | None] = []
+    hooks = [come_between, in_a_thread]
+    other = make_shared(RedisStores(redis.url), "", utc_now, lambda prefix, *_: random_id(prefix))
+    impatient = RedisStores(redis.url, patience=0)
+    one = make_shared(impatient, "", utc_now, counting_ids(), timeline_for=interrupt)
+    one.create_project("first", '{"name": "first"}')
+    with pytest.raises(StoreUnavailable) as raised:
+        one.create_project("second", '{"name": "second"}')
+    assert [type(error) for error in errors] == [StoreUnavailable]
+    assert caplog.messages == [
+        "project-stub: was not used: requests before this one took too long",
+        "project-stub: was not changed: other programs changed it meanwhile",
+    ]
+    assert caplog.messages == [str(errors[0]), str(raised.value)]
+
+
+def test_changes_that_wait_for_one_another_are_all_made(redis_stores: RedisStores) -> None:
+    def create(name: str) -> str:
+        return one.create_project(name, json.dumps({"name": name})).name
+
+    def start_others(name: str) -> Timeline:
+        if name == "first":
+            others.extend(pool.submit(create, f"p{number % 16}") for number in range(32))
+        return FAILED
+
+    others: list[Future[str]] = []
+    one = make_shared(redis_stores, "", utc_now, counting_ids(), timeline_for=start_others)
+    with ThreadPoolExecutor(32) as pool:
+        create("first")
+    errors = [each.exception() for each in others]
+    assert [type(error) for error in errors if error] == 16 * [NameTaken]
+    made = [each.result() for each in others if not each.exception()]
+    assert {*made} == {f"p{number}" for number in range(16)}
+    assert {project.name for project in one.list_projects()} == {"first", *made}
 
 
 USES: list[tuple[str, str, Any]] = [

@@ -1,0 +1,85 @@
+"""The changes of a world that wait for their turn.
+
+Threads of one program take turns, since each would make the others repeat. Whoever has the turn
+makes all changes that wait.
+"""
+
+from collections.abc import Callable
+from threading import Condition
+from time import monotonic
+from typing import Any, Generic, TypeVar
+
+from stub.clock import WorldClock
+from stub.store import WorldStore
+
+Made = TypeVar("Made")
+
+
+class Change(Generic[Made]):
+    """A change of a world. Once it is done, it has a value or an error."""
+
+    is_done = False
+    error: Exception | None = None
+    _value: Made
+
+    def __init__(self, make: Callable[[WorldStore, WorldClock], Made]) -> None:
+        self._make = make
+
+    def make(self, store: WorldStore, clock: WorldClock) -> None:
+        """Change a store in memory. It may be made again, with another store."""
+        self.error = None
+        try:
+            self._value = self._make(store, clock)
+        except Exception as error:  # the thread that waits for this change raises it
+            self.error = error
+
+    def end(self, error: Exception | None = None) -> None:
+        """Note that the change is written, or why it is not."""
+        self.error = error or self.error
+        self.is_done = True
+
+    def result(self) -> Made:
+        if self.error:
+            raise self.error
+        return self._value
+
+
+class Turns:
+    """Gives the turn to one thread at a time."""
+
+    def __init__(self) -> None:
+        self._condition = Condition()
+        self._is_taken = False
+        self._waiting: list[Change[Any]] = []
+
+    def wait(self, deadline: float, change: Change[Any] | None = None) -> bool:
+        """Wait for the turn, and take it; `end` gives it back. Return False if another thread has
+        made the change meanwhile. Raises `TimeoutError`.
+        """
+
+        def is_over() -> bool:
+            return not self._is_taken or (change is not None and change.is_done)
+
+        with self._condition:
+            if change:
+                self._waiting.append(change)
+            if not self._condition.wait_for(is_over, max(0, deadline - monotonic())):
+                if change in self._waiting:
+                    self._waiting.remove(change)
+                raise TimeoutError
+            if change and change.is_done:
+                return False
+            self._is_taken = True
+            return True
+
+    def take_waiting(self) -> list[Change[Any]]:
+        """The changes that wait, that of the caller among them; they do not wait any more."""
+        with self._condition:
+            waiting = self._waiting
+            self._waiting = []
+            return waiting
+
+    def end(self) -> None:
+        with self._condition:
+            self._is_taken = False
+            self._condition.notify_all()
