@@ -1,6 +1,7 @@
 """--keep: the records of the main world in a file, from which the next run starts."""
 
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ class Keeper:
         self._path = path
         self._worlds = worlds
         self._text = ""  # of the file
-        self._at_rest: Any = None  # records and a clock whose text was the same a second later
+        self._at_rest: Any = None  # a world, its list and its clock, of which no text will change
         self._has_ended = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
 
@@ -48,11 +49,10 @@ class Keeper:
         The text changes as long as a deployment runs: it has the rest of its timeline.
         """
         world = self._worlds.open(MAIN)
-        records = world.store.records()
-        seen = records, world.clock.setting
+        seen = world, world.store.list_projects(), world.clock.setting  # each change makes a list
         if seen == self._at_rest:
             return
-        text = write_seed(records, world.store.now())
+        text = write_seed(world.store.records(), world.store.now())
         if text == self._text:
             self._at_rest = seen
             return
@@ -61,7 +61,9 @@ class Keeper:
 
     def _run(self) -> None:
         has_failed = False
-        while not self._has_ended.wait(PAUSE):
+        pause = PAUSE
+        while not self._has_ended.wait(pause):
+            started = time.monotonic()
             try:
                 self.save()
             except OSError as error:
@@ -70,6 +72,8 @@ class Keeper:
                 has_failed = True
             else:
                 has_failed = False
+            took = time.monotonic() - started
+            pause = max(PAUSE, 4 * took)  # a fifth of the time is enough for a large world
 
 
 def has_records(path: Path) -> bool:
