@@ -1,6 +1,6 @@
 """An entry of the journal: a request and its response. Readers get it with secrets masked."""
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from profiles.openapi import Operation
@@ -8,7 +8,6 @@ from records import timestamp
 from traffic.exchange import Exchange
 from traffic.masking import Redactor, cut, cut_between_words, printable
 
-from .contract import object_in
 from .faults import Fault
 from .findings import FirstRequest, request_name
 
@@ -117,21 +116,6 @@ class Entry(NamedTuple):
             },
         }
 
-    def has(self, words: Collection[str]) -> bool:
-        """Whether all these words, which are case-folded, are in the entry: in the status or its
-        class (`4xx`), the method, the path with the query, the code, or a name or an id of a body.
-        """
-        shown = self.document(0)
-        target = shown["path"]
-        if shown["query"]:
-            target += "?" + shown["query"]
-        searched = [str(self.exchange.status), f"{self.exchange.status // 100}xx", self.code or ""]
-        searched += [shown["method"], target]
-        for body in (shown["body"], shown["response"]["body"]):
-            searched += labels_in(object_in(body))
-        text = "\n".join(searched).casefold()
-        return all(word in text for word in words)
-
 
 class Recorded(NamedTuple):
     """An entry, and where it stands: the name of the world, masked, and the number there."""
@@ -152,15 +136,6 @@ class Recorded(NamedTuple):
         shown = self.document()
         members = {name: shown[name] for name in REQUEST}
         return {"world": self.world, **members}
-
-
-def labels_in(record: dict[str, Any]) -> Iterator[str]:
-    """The names and the ids in a body, whatever its members are called, without those of a list."""
-    for name, value in record.items():
-        if isinstance(value, dict):
-            yield from labels_in(value)
-        elif name.lower().endswith(("name", "id")):
-            yield str(value)
 
 
 def keep_body(body: bytes, redactor: Redactor) -> bytes:

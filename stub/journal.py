@@ -21,7 +21,6 @@ FILTERS = {
     # A request to /v1 gets no other status: a value that matches nothing would hide a mistake.
     "status": ("0|20[0-2]|[45][0-9][0-9]|[245]xx", "0, 200 to 202, 400 to 599, 2xx, 4xx or 5xx"),
     **NUMBERS,
-    "q": ("(?s:.{1,256})", "a text of 1 to 256 characters"),
 }
 
 
@@ -50,7 +49,6 @@ class Journal:
         self,
         operation: str | None = None,
         status: str = "",
-        q: str = "",
         after: int = 0,
         before: int | None = None,
         limit: int | None = None,
@@ -60,7 +58,6 @@ class Journal:
 
         With them, the highest number that there is.
         """
-        words = q.casefold().split()
         with self._lock:
             numbered = list(self._entries)
             last = self.last
@@ -72,7 +69,6 @@ class Journal:
             if number > after
             and operation in (None, entry.operation_id)
             and status in ("", str(entry.exchange.status), f"{entry.exchange.status // 100}xx")
-            and (not words or entry.has(words))
         )
         return {
             "requests": [entry.document(n) for n, entry in sorted(islice(matching, limit))],

@@ -25,5 +25,5 @@ function nameAt(example, value) {
   return Object.entries(example).map(([key, each]) => nameAt(each, value?.[key])).find((each) => each !== undefined);
 }
 
-const isObject = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
+export const isObject = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
 const mapped = (object, change) => Object.fromEntries(Object.entries(object).map(([key, each]) => [key, change(each)]));

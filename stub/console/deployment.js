@@ -1,24 +1,18 @@
 // A deployment in the inspector: its timeline, and what the client got when it asked for it.
 
-import { html, useEffect, useState } from "./preact.js";
+import { html } from "./preact.js";
 import { Inspector } from "./inspector.js";
 import { clockTime, Copy, dateAndTime, Pairs, plural, useAttempt, visible } from "./parts.js";
 import { lookOf } from "./projects.js";
 import { linkTo } from "./session.js";
 import { state } from "./state.js";
-import { read } from "./wire.js";
 
 const END = 0.15; // the part of the picture that the last stage has, which does not end
 
 export function Deployment({ id }) {
-  const { first, last } = state.view.requests;
-  const [polls, setPolls] = useState([]); // the requests for it in the journal, oldest first
-  useEffect(() => {
-    const path = `/v1/deployments/${id.replaceAll("%", "%25").replaceAll("/", "%2F")}`; // as the journal has it
-    const query = new URLSearchParams({ operation: "getDeployment", q: path.slice(-256) });
-    read(`/_stub/requests?${query}`).then((found) =>
-      found && setPolls(found.requests.filter((each) => each.path.replaceAll("%2f", "%2F") === path)));
-  }, [first, last]);
+  const path = `/v1/deployments/${id.replaceAll("%", "%25").replaceAll("/", "%2F")}`; // as the journal has it
+  const polls = state.loaded.rows.filter(({ number, operation, path: sent }) =>
+    number >= state.view.requests.first && operation === "getDeployment" && sent.replaceAll("%2f", "%2F") === path);
   const project = state.view.projects.newest.find(({ deployment }) => deployment === id);
   const actions = html`<${Copy} text=${id}>Copy id<//><${Copy} text=${project?.id}>Copy project id<//>
     <${Copy} text=${linkTo(`&deployment=${encodeURIComponent(id)}`)}>Copy link<//>`;

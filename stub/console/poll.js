@@ -55,7 +55,7 @@ function take(view) {
   if (previous?.instance === view.instance) unannounced += last - previous.requests.last;
   else if (previous) Object.assign(state, nothing(), { selected: selected?.deployment ? selected : null });
   set({ view, connection: { kind: "connected" }, epoch: epoch + (connection.kind !== "connected") });
-  if (state.found.last !== last) follow();
+  if (state.loaded.last !== last) follow();
   if (unannounced && Date.now() - announcedAt > QUIET) {
     announce(`${unannounced} new request${unannounced === 1 ? "" : "s"}`);
     announcedAt = Date.now();

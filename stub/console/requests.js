@@ -5,26 +5,27 @@ import { commandOf } from "./command.js";
 import { nameIn } from "./creation.js";
 import { List } from "./list.js";
 import { clockTime, Empty, marked, visible } from "./parts.js";
-import { isSearched, NO_FILTER, search, showOnly } from "./search.js";
+import { findMatching, isSearched, NO_FILTER, search, showOnly } from "./search.js";
 import { set, state } from "./state.js";
 
 const COLUMNS = ["Status", "Method", "Path", "ms", "Time (UTC)"];
 
 export function Requests() {
-  const { view, filter, found, isPaused, selected } = state;
+  const { view, filter, loaded, isPaused, selected } = state;
   const { first, last } = view.requests;
   const count = last - first + 1;
   const total = count.toLocaleString("en");
-  const matching = found.rows.filter(({ number }) => number >= first).length;
-  const isLoading = found.last === null;
+  const found = findMatching();
+  const matching = found.filter(({ number }) => number >= first).length;
+  const isLoading = loaded.last === null;
   return html`<section id="requests" aria-labelledby="requests-title">
     <div class="bar">
       <h2 id="requests-title">Requests</h2>
-      <span class="count">${!isSearched() ? total : isLoading ? "Searching…" : `${matching} of ${total} match`}</span>
+      <span class="count">${!isSearched() ? total : isLoading ? "Loading…" : `${matching} of ${total} match`}</span>
       <button id="pause" type="button" aria-pressed=${String(isPaused)} onClick=${() => set({ isPaused: !isPaused })}>${isPaused ? "Paused" : "Pause"}</button>
       <${Filter} />
     </div>
-    <${List} noun="request" key=${`${view.instance} ${filter.chip?.label} ${filter.q}`} columns=${COLUMNS} items=${found.rows.toReversed()}
+    <${List} noun="request" key=${`${view.instance} ${filter.chip?.label} ${filter.q}`} columns=${COLUMNS} items=${found.toReversed()}
       first=${first} last=${last} isHeld=${(top) => isPaused || selected?.number <= top} onMove=${({ entry }) => selected?.number && set({ selected: entry })}
       merge=${merged} row=${({ number, entry, numbers }, tabindex) => html`<${Row} key=${number} entry=${entry} polls=${numbers.length}
         tabindex=${tabindex} isOpen=${numbers.includes(selected?.number)} />`}>
@@ -68,7 +69,7 @@ function Filter() {
     <label for="filter">Filter</label>
     ${chip && html`<button class="chip" type="button" title=${label} aria-label="Remove the filter ${label}"
       onClick=${() => refine({ chip: null })}><span>${label}</span> ✕</button>`}
-    <input id="filter" type="search" spellcheck=${false} autocapitalize="off" autocomplete="off" maxlength="256" placeholder="POST 4xx shop"
+    <input id="filter" type="search" spellcheck=${false} autocapitalize="off" autocomplete="off" placeholder="POST 4xx shop"
       value=${q} onInput=${(event) => search({ q: event.target.value })} onKeyDown=${toRows} />
   </div>`;
 }
@@ -83,7 +84,7 @@ function row({ entry, polls, tabindex, isOpen }) {
   const what = [code, name !== null && `"${visible(name)}"`].filter(Boolean).join(" ");
   const showPolls = (event) => {
     event.stopPropagation(); // the row would open
-    showOnly(target, { operation: "getDeployment", words: path.slice(-256) });
+    showOnly(target, { operation: "getDeployment", words: path });
   };
   const notes = { unpromised: entry.unpromised.length, violation: entry.violations.length, fault, grease: grease.length };
   return html`<tr role="row" class=${entry.isNew ? "is-new" : ""} data-number=${number} aria-current=${isOpen ? "true" : null}

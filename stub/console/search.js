@@ -1,12 +1,11 @@
-// The requests that the list has: the entries of the journal, and with a filter those that match.
-// Which match is the server's to say.
+// The requests that the page has loaded, and the filter that selects some of them.
 
-import { announce, nothing, set, state } from "./state.js";
-import { read } from "./wire.js";
+import { isObject } from "./creation.js";
+import { announce, set, state } from "./state.js";
+import { parsed, read } from "./wire.js";
 
-const MAX_WORDS = 256; // characters
-const MAX_ROWS = 2000; // the journal has 1,000; somebody may read what it drops
-const TYPING = 100; // milliseconds between two letters
+const MAX_ROWS = 2000; // the journal has 1,000; somebody may read one that it no longer has
+const TYPING = 500; // milliseconds without a letter, before the number of matches is announced
 const FEW = 5; // new rows are highlighted: more would only flicker
 export const NO_FILTER = { q: "", chip: null };
 
@@ -20,30 +19,64 @@ export function showOnly(label, only) {
   search({ q: "", chip: { label, ...only } });
 }
 
-/** Change a part of the filter, and ask for what matches, if nobody types on. */
+/** Change a part of the filter. */
 export function search(changes) {
-  set({ filter: { ...state.filter, ...changes }, found: nothing().found });
+  state.loaded.rows.forEach((entry) => (entry.isNew = false));
+  set({ filter: { ...state.filter, ...changes } });
   clearTimeout(timer);
-  timer = setTimeout(follow, TYPING);
+  timer = setTimeout(() => {
+    const count = findMatching().length;
+    if (isSearched()) announce(`${count} ${count === 1 ? "request matches" : "requests match"} the filter`);
+  }, TYPING);
 }
 
-/** Ask for the entries that the list does not have. */
-export async function follow() {
-  const { found, filter: { q, chip } } = state;
+/** The loaded requests that match the filter, oldest first. */
+export const findMatching = () => state.loaded.rows.filter(matches);
+
+function matches(entry) {
+  const { q, chip } = state.filter;
   const { words = "", operation, status, finding } = chip ?? {};
-  const given = { q: `${words} ${q}`.trim().slice(0, MAX_WORDS), operation, status, after: found.last };
-  const more = await read(`/_stub/requests?${new URLSearchParams(Object.entries(given).filter(([, value]) => value))}`);
-  if (!more || state.found !== found) return; // gone, or of another filter or world
-  const arrived = more.requests.filter((entry) => !finding || [...entry.unpromised, ...entry.violations].includes(finding));
-  const isFirst = found.last === null;
-  if (!isFirst && arrived.length <= FEW) arrived.forEach((entry) => (entry.isNew = true));
-  set({ found: { rows: [...found.rows, ...arrived].slice(-MAX_ROWS), last: more.last } });
-  if (isFirst && isSearched()) announce(`${arrived.length} ${arrived.length === 1 ? "request matches" : "requests match"} the filter`);
+  if (operation && entry.operation !== operation) return false;
+  if (status && String(entry.status) !== status) return false;
+  if (finding && ![...entry.unpromised, ...entry.violations].includes(finding)) return false;
+  const searched = searchedText(entry);
+  return `${words} ${q}`.toLowerCase().split(/\s+/).every((word) => searched.includes(word));
+}
+
+const texts = new WeakMap(); // by entry
+
+/** What words are searched in: `4xx`, the status, the method, the path, the code, and the names and ids of the bodies. */
+function searchedText(entry) {
+  if (!texts.has(entry)) {
+    const { status, method, path, query, code, body, response } = entry;
+    const target = query ? `${path}?${query}` : path;
+    const parts = [`${Math.floor(status / 100)}xx`, status, method, target, code, ...labelsIn(body), ...labelsIn(response.body)];
+    texts.set(entry, parts.join("\n").toLowerCase());
+  }
+  return texts.get(entry);
+}
+
+/** The names and the ids in a body, whatever its members are called, without those of a list. */
+const labelsIn = (body) => {
+  const document = parsed(body);
+  return isObject(document) ? labelsOf(document) : [];
+};
+const labelsOf = (record) => Object.entries(record).flatMap(([name, value]) =>
+  isObject(value) ? labelsOf(value) : /(name|id)$/i.test(name) ? [value] : []);
+
+/** Load the entries of the journal that the page does not have. */
+export async function follow() {
+  const { loaded } = state;
+  const more = await read(`/_stub/requests${loaded.last === null ? "" : `?after=${loaded.last}`}`);
+  if (!more || state.loaded !== loaded) return; // gone, or of another world
+  const arrived = more.requests;
+  if (loaded.last !== null && arrived.length <= FEW) arrived.forEach((entry) => (entry.isNew = true));
+  set({ loaded: { rows: [...loaded.rows, ...arrived].slice(-MAX_ROWS), last: more.last } });
 }
 
 /** Open a request in the inspector. */
 export async function open(number) {
   const isMeant = (entry) => entry.number === number;
-  const entry = state.found.rows.find(isMeant) ?? (await read(`/_stub/requests?after=${number - 1}&limit=1`))?.requests.find(isMeant);
+  const entry = state.loaded.rows.find(isMeant) ?? (await read(`/_stub/requests?after=${number - 1}&limit=1`))?.requests.find(isMeant);
   set({ selected: entry ?? { number } });
 }

@@ -3,7 +3,7 @@
 /** What is known of a world before the server has responded. */
 export const nothing = () => ({
   view: null, // the last response of the poll
-  found: { rows: [], last: null }, // entries of the journal that match the filter, oldest first, up to the number `last`
+  loaded: { rows: [], last: null }, // entries of the journal, oldest first, up to the number `last`
   selected: null, // an entry, {number} of one that is gone, or {deployment}
 });
 

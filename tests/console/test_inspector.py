@@ -123,7 +123,7 @@ CURLED = [
 ]
 CURL_OF_EACH = """() =>
     Promise.all([import("/_stub/console/state.js"), import("/_stub/console/command.js")])
-        .then(([{state}, {curlOf}]) => state.found.rows.map(curlOf))"""
+        .then(([{state}, {curlOf}]) => state.loaded.rows.map(curlOf))"""
 
 
 def sent(entry: dict[str, Any]) -> list[Any]:
