@@ -101,6 +101,17 @@ def test_another_world_starts_anew_and_a_worker_has_its_own(
     other.reset()
 
 
+def test_a_process_that_ignores_the_end_of_its_children_is_told_what_fail_on_finds() -> None:
+    previous = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    try:
+        stub = Stub(environ=variables(STUB_FAIL_ON="violations"))
+        ask(stub, "/v2")
+        with pytest.raises(StubError, match="finding: violations: no operation: GET /v2 "):
+            stub.close()
+    finally:
+        signal.signal(signal.SIGCHLD, previous)
+
+
 def test_it_serves_until_it_is_closed_which_raises_what_fail_on_finds(tmp_path: Path) -> None:
     """Unless its block has raised something; each program has a log of its own."""
     judged = {"STUB_FAIL_ON": "violations", "STUB_LOG": str(tmp_path / "stub.jsonl")}
