@@ -32,10 +32,8 @@ class RedisClock(WorldClock):
         super().__init__(start.real, start.setting)
         self._store = store
 
-    def change(
-        self, seconds: float = 0, *, freeze: bool | None = None, tick: float | None = None
-    ) -> bool:
-        return self._store.change(lambda _, clock: clock.change(seconds, freeze=freeze, tick=tick))
+    def change(self, seconds: float = 0, **settings: Any) -> bool:
+        return self._store.change(lambda _, clock: clock.change(seconds, **settings))
 
     def refresh(self) -> None:
         self._store.read()

@@ -1,4 +1,4 @@
-"""The clock of a world, which can be advanced, frozen, and moved by reads of deployments."""
+"""The clock of a world, which can be set, advanced, frozen, and moved by reads of deployments."""
 
 from datetime import datetime, timedelta
 from threading import Lock
@@ -46,9 +46,14 @@ class WorldClock:
         return self.setting.tick
 
     def change(
-        self, seconds: float = 0, *, freeze: bool | None = None, tick: float | None = None
+        self,
+        seconds: float = 0,
+        *,
+        at: datetime | None = None,
+        freeze: bool | None = None,
+        tick: float | None = None,
     ) -> bool:
-        """Advance it, freeze it or let it run, and set its tick; None leaves both as they are.
+        """Set it to a time, advance it, freeze it or let it run, and set its tick; None leaves it.
 
         False if it would pass `MAX_ADVANCE` in total: then nothing changes.
         """
@@ -59,7 +64,7 @@ class WorldClock:
             if advanced > MAX_ADVANCE.total_seconds():
                 return False
             real = self.real()
-            now = (frozen_at or real + ahead) + timedelta(seconds=seconds)
+            now = (at or frozen_at or real + ahead) + timedelta(seconds=seconds)
             keeps_still = frozen_at is not None if freeze is None else freeze
             if keeps_still:
                 self.setting = Setting(now, NOT_AHEAD, advanced, tick)

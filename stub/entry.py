@@ -1,5 +1,6 @@
 """An entry of the journal: a request and its response. Readers get it with secrets masked."""
 
+import json
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
@@ -7,6 +8,7 @@ from profiles.openapi import Operation
 from records import timestamp
 from traffic.exchange import Exchange
 from traffic.masking import Redactor, cut, cut_between_words, printable
+from web.strict_json import parse_json
 
 from .faults import Fault
 from .findings import FirstRequest, request_name
@@ -100,7 +102,7 @@ class Entry(NamedTuple):
             "ms": round(exchange.ms, 3),
             **redactor.request_line(exchange.method, exchange.path, exchange.query),
             "headers": mask_fields(exchange.request_fields, redactor),
-            "body": mask_body(exchange.request_body, redactor),
+            **show_body(exchange.request_body, redactor),
             "status": exchange.status,
             "code": self.code,
             "reason": cut(printable(redactor.text(self.reason)), MAX_REASON) or None,
@@ -112,7 +114,7 @@ class Entry(NamedTuple):
             "response": {
                 "status": exchange.status,
                 "headers": mask_fields(exchange.response_fields, redactor),
-                "body": mask_body(exchange.response_body, redactor),
+                **show_body(exchange.response_body, redactor),
             },
         }
 
@@ -152,6 +154,17 @@ def mask_body(kept: bytes, redactor: Redactor) -> str:
     """Mask tokens in the text of a body, which has no zeros, so that UTF-16 is found, too."""
     text = kept.decode(errors="replace").replace("\0", "")
     return cut(redactor.text(text), MAX_BODY_TEXT)
+
+
+def show_body(kept: bytes, redactor: Redactor) -> dict[str, Any]:
+    """Return the text of a body and, unless it is none, its JSON: `{"body": "1", "json": 1}`."""
+    text = mask_body(kept, redactor)
+    try:
+        _, value = parse_json(text.encode())
+        # A token may have been escaped in more than one way.
+        return {"body": text, "json": json.loads(redactor.text(json.dumps(value)))}
+    except ValueError:
+        return {"body": text, "json": None}
 
 
 def mask_fields(fields: Iterable[tuple[str, str]], redactor: Redactor) -> dict[str, str]:

@@ -9,6 +9,7 @@ from typing import Any
 
 from werkzeug.datastructures import MultiDict
 
+from web.patterns import matches
 from web.problems import Problem
 
 from .entry import Entry
@@ -20,6 +21,8 @@ NUMBERS = dict.fromkeys(("after", "before", "limit"), ("[0-9]{1,15}", "1 to 15 d
 FILTERS = {
     # A request to /v1 gets no other status: a value that matches nothing would hide a mistake.
     "status": ("0|20[0-2]|[45][0-9][0-9]|[245]xx", "0, 200 to 202, 400 to 599, 2xx, 4xx or 5xx"),
+    "method": ("[A-Z]{1,20}", "a method, such as POST"),
+    "path": ("(?s:.{1,256})", "a shell pattern of 1 to 256 characters, such as /v1/*"),
     **NUMBERS,
 }
 
@@ -49,6 +52,8 @@ class Journal:
         self,
         operation: str | None = None,
         status: str = "",
+        method: str = "",
+        path: str = "",
         after: int = 0,
         before: int | None = None,
         limit: int | None = None,
@@ -69,6 +74,8 @@ class Journal:
             if number > after
             and operation in (None, entry.operation_id)
             and status in ("", str(entry.exchange.status), f"{entry.exchange.status // 100}xx")
+            and method in ("", entry.exchange.method)
+            and (not path or matches(path, entry.redactor.text(entry.exchange.path)))
         )
         return {
             "requests": [entry.document(n) for n, entry in sorted(islice(matching, limit))],

@@ -14,6 +14,7 @@ from web.files import read_file
 from web.problems import FieldError, InvalidBody, Problem, respond
 from web.routing import raw_path
 from web.strict_json import JSON, read_json
+from web.times import parse_time
 from web.validation import require_valid
 
 from . import rules
@@ -116,8 +117,13 @@ def read_input() -> dict[str, Any]:
 def change_clock() -> ResponseReturnValue:
     document = read_input()
     clock = open_world().clock
-    seconds = document.get("advance", 0)
-    if not clock.change(seconds, freeze=document.get("frozen"), tick=document.get("tick")):
+    is_changed = clock.change(
+        document.get("advance", 0),
+        at=parse_time(document.get("now")),
+        freeze=document.get("frozen"),
+        tick=document.get("tick"),
+    )
+    if not is_changed:
         reason = f"must add up to at most {MAX_ADVANCE.days} days"
         raise InvalidBody([FieldError("/advance", reason)])
     return show_clock()

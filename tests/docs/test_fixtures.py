@@ -203,6 +203,7 @@ DECLARED = [
     ("stub_fixture.d.mts", "interface Coverage", r"^  (\w+):", "Coverage", "required"),
     ("stub_fixture.d.mts", "interface Deployment", r"^  (\w+):", "Deployment", "required"),
     ("stub_fixture.d.mts", "interface Entry", r"^  (\w+):", "Entry", "required"),
+    ("stub_fixture.d.mts", "interface FaultMembers", r"^  (\w+)\?:", "FaultInput", "properties"),
 ]
 
 
@@ -212,6 +213,11 @@ def test_the_fixtures_have_each_variable_and_the_members_of_the_contract() -> No
         (body,) = re.findall(rf"{start} {{\n(.*?)^}}", text, re.DOTALL | re.MULTILINE)
         found = {*re.findall(pattern, body, re.MULTILINE)}
         assert found == {*STUB.components["schemas"][name][members]}, start
+    types = (FIXTURES / "stub_fixture.d.mts").read_text("utf-8")
+    (body,) = re.findall(r"interface Filters {\n(.*?)^}", types, re.DOTALL | re.MULTILINE)
+    parameters = STUB.document["paths"]["/_stub/requests"]["get"]["parameters"]
+    names = {each["name"] for each in parameters}
+    assert {*re.findall(r"^  (\w+)\?:", body, re.MULTILINE)} == names
     text = (FIXTURES / "stub.go").read_text("utf-8")
     variables = {str(option.envvar) for option in OPTIONS.values()}
     assert {*re.findall(r"\bSTUB_[A-Z_]+\b", text)} == {*variables, *OTHER_VARIABLES}

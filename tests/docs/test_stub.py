@@ -73,6 +73,8 @@ def test_a_world_has_its_clock_and_its_deployments(world: World) -> None:
     assert world.tick(1.5)["now"] == now
     ask(world, "/v1/deployments/b")
     assert world.advance(0)["now"] > now
+    assert world.freeze("2026-01-01T00:00:00Z")["now"] == "2026-01-01T00:00:00.000Z"
+    assert world.put_deployment("c", status="queued")["created_at"] == "2026-01-01T00:00:00.000Z"
 
 
 def test_a_world_has_its_faults_and_what_it_met(world: World) -> None:
@@ -81,6 +83,13 @@ def test_a_world_has_its_faults_and_what_it_met(world: World) -> None:
     (request,) = world.requests()
     assert (request["status"], request["headers"]["Authorization"]) == (503, "Bearer ***")
     world.headers["Authorization"] = "Bearer of-the-client"
+    ask(world, "/v1/projects", b'{"name": "shop"}')
+    (created,) = world.requests(operation="createProject", status=201, path="/v1/p*", method="POST")
+    assert created["json"] == {"name": "shop"}
+    assert created["response"]["json"]["name"] == "shop"
+    assert [world.count(), world.count(status="5xx"), world.count(status=404)] == [2, 1, 0]
+    with pytest.raises(StubError, match="400 unknown_query: Send no filters but operation, "):
+        world.count(state=503)
     assert world.coverage()["operations"]["listProjects"]["503"] == 1
     with pytest.raises(StubError, match="POST /_stub/faults: 422 invalid_body: /status must be "):
         world.fault(status=9)

@@ -10,6 +10,7 @@ import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
@@ -58,6 +59,11 @@ class TeamTest {
         assertEquals("flt_1", entry.fault());
         assertEquals("application/json", entry.headers().get("Content-Type"));
         assertTrue(entry.response().body().contains("\"status\": 503"));
+        assertEquals(Map.of("name", "é\n\""), entry.json());
+        assertEquals(503.0, ((Map<?, ?>) entry.response().json()).get("status"));
+        assertEquals(1, stub.requests(Map.of("operation", "createProject", "path", "/v1/p*")).size());
+        assertEquals(0, stub.count(Map.of("status", 404)));
+        assertEquals("2026-01-01T00:00:00.000Z", stub.freeze("2026-01-01T00:00:00Z").now());
         assertEquals(1, stub.coverage().met());
         assertEquals(1, stub.coverage().operations().get("createProject").get("503"));
     }

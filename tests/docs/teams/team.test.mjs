@@ -23,6 +23,9 @@ test("operations", async () => {
   assert.equal((await stub.fault({ status: 503 })).remaining, 1);
   assert.equal((await call("/v1/projects"))[0], 503);
   assert.deepEqual((await stub.requests()).map((each) => each.status), [200, 503]);
+  assert.deepEqual((await stub.requests({ status: 503, path: "/v1/*" })).map((each) => each.response.json.status), [503]);
+  assert.equal(await stub.count({ method: "POST" }), 0);
+  assert.equal((await stub.freeze("2026-01-01T00:00:00Z")).now, "2026-01-01T00:00:00.000Z");
   assert.equal((await stub.coverage()).met, 2);
 });
 

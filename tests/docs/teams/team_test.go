@@ -63,6 +63,17 @@ func TestOperations(t *testing.T) {
 	if r.Response.Status != 503 || r.Response.Headers["Content-Type"] == "" || r.Response.Body != "<p>" {
 		t.Fatal(r.Response)
 	}
+	posted := s.Requests(stub.Filters{"operation": "createProject", "path": "/v1/*"})
+	if len(posted) != 1 || posted[0].JSON.(map[string]any)["name"] != "shop" || posted[0].Response.JSON != nil {
+		t.Fatal(posted)
+	}
+	if count := s.Count(stub.Filters{"status": 429}); count != 1 {
+		t.Fatal(count)
+	}
+	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	if clock := s.Freeze(at); !clock.Now.Equal(at) {
+		t.Fatal(clock)
+	}
 	found := s.Coverage()
 	if found.Met != 2 || found.Operations["createProject"]["503"] != 1 || found.Unpromised[0].Count != 1 {
 		t.Fatal(found)

@@ -23,6 +23,12 @@ node.test("operations", async () => {
   (await stub.advance(60)).now satisfies string;
   (await stub.tick(1.5)).tick satisfies number;
   (await stub.fault({ status: 503, delay: 1 })).remaining satisfies number | null;
+  // @ts-expect-error
+  await stub.fault({ stauts: 503 });
+  (await stub.count({ operation: "createProject", status: "4xx" })) satisfies number;
+  // @ts-expect-error
+  await stub.requests({ state: 409 });
+  (await stub.freeze("2026-01-01T00:00:00Z")).now satisfies string;
   (await stub.requests()).map((each) => each.response.body) satisfies string[];
   (await stub.requests())[0].status satisfies number;
   (await stub.coverage()).operations["getDeployment"]["200"] satisfies number;
