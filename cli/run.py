@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, nullcontext, suppress
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import partial
 from tempfile import TemporaryFile
 from typing import Any
@@ -14,9 +15,11 @@ from flask import Flask
 import server
 import stub
 from auth import DEFAULT_TOKEN
+from profiles.openapi import statuses_of
 from profiles.profile import lacking
 from stub.failures import RunJournal
 from traffic.masking import SHORT
+from web.files import read_file
 
 from .apps import NewApp, make_app, worlds_of
 from .command import COULD_NOT_RUN, NOT_FOUND, Command
@@ -175,6 +178,7 @@ def notes(settings: Settings) -> Iterator[str]:
         axes = ",".join(options.grease)
         seed = options.grease_seed
         yield f'responses vary on purpose: --grease "{axes}" --grease-seed {seed}'
+    yield from find_near_statuses(options)
     if options.like:
         for warning in options.like.warnings:
             yield f"warning: {settings.like}: {warning}"
@@ -183,6 +187,20 @@ def notes(settings: Settings) -> Iterator[str]:
         if lacks:
             line += f"; as the contract says, since it lacks them: {', '.join(lacks)}"
         yield line
+
+
+def find_near_statuses(options: stub.Options) -> Iterator[str]:
+    """Warn of each status that is nearly a known one, such as `faild`. Any other may be meant."""
+    if options.like and options.like.words:  # no other is valid
+        return
+    known, _ = statuses_of(json.loads(read_file("openapi.json")))
+    words = [word for _, word in options.outcomes]
+    for seed in (options.seed, *options.states.values()):
+        words += [stage.status for each in seed.deployments for stage in each.timeline]
+    for word in dict.fromkeys(words):
+        near = get_close_matches(word, known, n=1)
+        if near and word not in known:
+            yield f"warning: the status {word} is not known: did you mean {near[0]}?"
 
 
 # The end

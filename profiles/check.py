@@ -9,9 +9,10 @@ from itertools import islice
 from typing import Any
 
 from traffic.json_values import Path, walk
+from web.documents import path_of
 from web.files import read_file
 from web.problems import FieldError, short
-from web.schemas import Schema, errors_of, is_valid, resolved
+from web.schemas import UNKNOWN_MEMBER, Schema, errors_of, is_valid, resolved
 from web.validation import error_at
 
 from .ids import id_form, opaque_form
@@ -64,8 +65,22 @@ def errors_in(profile: Any) -> list[FieldError]:
     """The errors of a profile, or the first of them: those of its schema come before all others."""
     found = list(islice(errors_of(profile, schemas()["profile"]), MAX_ERRORS))
     if found:
-        return [error._replace(detail=GONE.get(error.pointer, error.detail)) for error in found]
+        return [explain(error) for error in found]
     return list(islice(contradictions(profile), MAX_ERRORS))
+
+
+def explain(error: FieldError) -> FieldError:
+    """Say what stands in place of a member that is gone, and list those that an object may have."""
+    if error.pointer in GONE:
+        return error._replace(detail=GONE[error.pointer])
+    if error.detail != UNKNOWN_MEMBER:
+        return error
+    *path, _ = path_of(error.pointer)
+    schema = schemas()["profile"]
+    for name in path:
+        schema = schema["properties"][name]
+    known = ", ".join(schema["properties"])
+    return error._replace(detail=f"{error.detail}: there are {known}")
 
 
 def contradictions(profile: dict[str, Any]) -> Iterator[FieldError]:

@@ -1,11 +1,12 @@
 """The contract of a profile: the schemas and the responses that its bodies have."""
 
 import json
+import re
 from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from traffic.json_values import walk
+from traffic.json_values import map_leaves, walk
 from web.documents import follow
 from web.routing import CREATED
 from web.validation import pointer
@@ -13,7 +14,7 @@ from web.validation import pointer
 from .bodies import BASE, Body, without_items
 from .forms import describe_error
 from .markers import CHOICE, NAME, places_of_projects, replace_text, whole_marker
-from .profile import Form, Profile
+from .profile import LATEST, Form, Profile
 from .schema import Schema, observed_by, schema_of, status_texts
 
 # The codes that the server sends by itself, in its own form, at least at times.
@@ -38,8 +39,23 @@ def observed(openapi: bytes, like: Profile | None) -> bytes:
     if like is None:
         return openapi
     document = json.loads(openapi)
+    if not like.shows_latest:
+        document = map_leaves(document, lambda _, value: drop_latest(value))
     ObservedContract(document, like).change()
     return f"{json.dumps(document, ensure_ascii=False)}\n".encode()
+
+
+def drop_latest(value: Any) -> Any:
+    """Drop what a text of ours says of a member that the service does not have."""
+    if not isinstance(value, str) or f"`{LATEST}`" not in value:
+        return value
+    kept = []
+    for paragraph in value.split("\n\n"):
+        sentences = re.split(r"(?<=[.]) |(?<=[.][*][*]) ", paragraph)
+        found = [each for each in sentences if LATEST not in each]
+        if found and not found[-1].endswith("**"):  # nothing follows a title
+            kept.append(" ".join(found))
+    return "\n\n".join(kept)
 
 
 class Error(NamedTuple):

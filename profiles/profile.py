@@ -6,6 +6,7 @@ It is a JSON document; profile.json beside this file is its schema.
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -41,6 +42,7 @@ DROPPED = {
 LIKE_MARKER = re.compile(r"\{[A-Za-z]+\.[A-Za-z_]+(?::[^{}]*)?\}")
 MAX_TYPOS = 20  # that are told
 
+LATEST = "latest_deployment_id"  # a member of the plain project
 JSON = "application/json"
 DEFAULT_CREATION: dict[str, Any] = {"request": DEFAULT_REQUEST, "unique": True, "optional": False}
 
@@ -172,6 +174,12 @@ class Profile:
         """The form of `list`, `create` or `deployment`; None for the contract's own."""
         return self._forms.get(name)
 
+    @cached_property
+    def shows_latest(self) -> bool:
+        """Whether a body of the list or of a creation has the member `latest_deployment_id`."""
+        forms = (self.form("list"), self.form("create"))
+        return any(form is None or has_member(form.body, LATEST) for form in forms)
+
     def error_form(self, code: str) -> Form | None:
         """The form of the errors of a code; None for the contract's own."""
         return self.error_forms.get(code) or self.error_forms.get("default")
@@ -186,6 +194,10 @@ class Profile:
     def has_opaque_ids(self, kind: str) -> bool:
         """Whether nothing can be read from the ids of this kind."""
         return isinstance(self.ids.get(kind), Opaque | None)
+
+
+def has_member(body: Any, name: str) -> bool:
+    return any(isinstance(value, dict) and name in value for _, value in walk(body))
 
 
 def lacking(like: Profile) -> list[str]:

@@ -10,6 +10,7 @@ from app import unknown_deployment
 from profiles.forms import FilledList, Forms
 from profiles.request import read_project
 from records import Deployment, Project, ProjectList
+from web.problems import Problem
 
 from .timelines import TimelineFor
 from .worlds import Visit
@@ -68,7 +69,9 @@ def get_deployment(forms: Forms, deployment_id: str) -> Response:
     visit: Visit = g.store
     deployment = visit.get_deployment(deployment_id)
     if deployment is None:
-        raise unknown_deployment()
+        if forms.like.shows_latest:
+            raise unknown_deployment()
+        raise Problem(404, "deployment_not_found", "No deployment has this id.")
     project = find_project(visit, deployment) if forms.deployment_needs_project else None
     return forms.respond_deployment(deployment, project, visit.now())
 

@@ -29,6 +29,7 @@ TYPES: dict[str, tuple[Any, str]] = {
 }
 
 Schema = dict[str, Any]
+UNKNOWN_MEMBER = "is not a known member"
 
 
 def resolved(part: Any, named: dict[str, Schema]) -> Any:
@@ -98,7 +99,7 @@ def errors_of_members(
         yield from errors_of(name, of_names, *path, name)
         schema = known.get(name, others)
         if schema is False:
-            yield error_at("is not a known member", *path, name)
+            yield error_at(UNKNOWN_MEMBER, *path, name)
         elif schema is not True:
             yield from errors_of(value, schema, *path, name)
     for name in rules.get("required", ()):

@@ -45,6 +45,9 @@ NOTES = [
     (["--delay", "0.001"], ""),
     (["--token", "test-12"], "warning: a token of less than 8 characters is masked in the log"),
     (["--token", "test-123"], ""),
+    (["--outcome", "faild"], "warning: the status faild is not known: did you mean failed?"),
+    (["--outcome", "cancelled", "--outcome", "a=failed"], "did you mean canceled?"),
+    (["--outcome", "rolled_back"], ""),
 ]
 
 

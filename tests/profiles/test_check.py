@@ -120,6 +120,15 @@ def test_what_is_gone_is_told_with_what_to_write() -> None:
     assert "{project.created_at:2026-01-05T09:00:00.000Z}" in details
 
 
+def test_an_unknown_member_is_told_with_the_known_ones() -> None:
+    unknown = {"errors": {"unauthorized": {"body": 1}}, "deployments": 1, "ids": {"x": 1}}
+    found = {error.pointer: error.detail for error in errors_in({"observed_at": DATE, **unknown})}
+    assert found["/errors/unauthorized"].startswith("is not a known member: there are default, ")
+    assert ", token_missing, unknown_query" in found["/errors/unauthorized"]
+    assert ", create, deployment, errors, " in found["/deployments"]
+    assert found["/ids/x"] == "is not a known member: there are projects, deployments"
+
+
 def test_the_schema_is_one_and_has_the_codes_of_the_contract() -> None:
     for document in DOCUMENTS.values():
         Draft202012Validator(schemas()["profile"]).validate(document)

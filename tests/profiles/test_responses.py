@@ -41,3 +41,15 @@ def test_a_state_is_put_back_and_all_deployments_of_the_sample_are_there(name: s
     assert client.get("/v1/projects").data == listed
     for each in state["deployments"]:
         assert client.get(f"/v1/deployments/{each['id']}").status_code == 200
+
+
+def test_a_member_that_the_service_does_not_have_is_in_no_text() -> None:
+    latest = "latest_deployment_id"
+    item = {"id": "{project.id}", "name": "{project.name}"}
+    short = {"list": {"body": [item]}, "create": {"body": item}}
+    for parts, is_named in ((short, False), ({"list": short["list"]}, True), ({}, True)):
+        client = client_of(like(profile(**parts)))
+        detail = client.get("/v1/deployments/none").json["detail"]
+        assert detail.startswith("No deployment has this id.")
+        assert (latest in detail) == is_named
+        assert (f"`{latest}`" in client.get("/openapi.json").text) == is_named
