@@ -88,10 +88,11 @@ class StubStore(Store, Protocol):
         """Make or replace a deployment, whose age starts now; without an id it is a new one.
 
         Returns it, and whether it is new. A replaced one keeps its project. With a `project_id` it
-        becomes the latest of that project; if it was the latest of another, that one gets a new
-        deployment. Raises `UnknownProject`, or `StoreFull`: besides one deployment for each project
-        there may be as many as there may be projects. What `reset` brings has no bound, nor have
-        the deployments that `add` brings.
+        becomes the latest of that project, and another project that names it stays as it is.
+
+        Raises `UnknownProject`, or `StoreFull`: besides one deployment for each project there may
+        be as many as there may be projects. What `reset` brings has no bound, nor have the
+        deployments that `add` brings.
         """
 
 
@@ -192,14 +193,9 @@ class WorldStore(MemoryStore):
             if project_id is not None and project_id not in self._projects:
                 raise UnknownProject
             old = None if deployment_id is None else self._deployments.get(deployment_id)
-            old_owner = old.project_id if old else None
-            owner = project_id or old_owner
-            loser = None  # the project that loses its latest deployment
-            if old_owner is not None and old_owner != owner:
-                is_latest = self._projects[old_owner].latest_deployment_id == deployment_id
-                loser = old_owner if is_latest else None
+            owner = old.project_id if old and project_id is None else project_id
             room = self._max_projects + len(self._projects) - len(self._deployments)
-            if (old is None or loser) and room <= 0:
+            if old is None and room <= 0:
                 raise StoreFull
             now = truncate_to_milliseconds(self.now())
             if deployment_id is None:
@@ -209,9 +205,6 @@ class WorldStore(MemoryStore):
             self._list = None  # also without a project: some lists show statuses
             if project_id is not None:
                 self._set_latest(project_id, deployment_id)
-            if loser is not None:
-                name = self._projects[loser].name
-                self._set_latest(loser, self._queue(loser, name, now).id)
             return deployment, old is None
 
     def _take(self, records: Records) -> None:

@@ -33,12 +33,13 @@ def test_undated_deployments_begin_when_they_come(store: StubStore, clock: Clock
     assert {*store.records().deployments} == expected
 
 
-def test_a_project_that_loses_an_older_deployment_keeps_its_latest(store: StubStore) -> None:
+def test_a_deployment_becomes_the_latest_of_another_project_and_changes_no_other(
+    store: StubStore,
+) -> None:
     store.reset(records_of(1, 2))
-    store.put_deployment("older", (Stage("failed"),), "p1")
-    store.put_deployment("newer", (Stage("failed"),), "p1")
     before = len(store.records().deployments)
-    store.put_deployment("older", (Stage("failed"),), "p2")
+    moved, is_new = store.put_deployment("d1", (Stage("failed"),), "p2")
+    assert (moved.project_id, is_new) == ("p2", False)
     latest = {each.id: each.latest_deployment_id for each in store.list_projects()}
-    assert latest == {"p1": "newer", "p2": "older"}
+    assert latest == {"p1": "d1", "p2": "d1"}
     assert len(store.records().deployments) == before
