@@ -11,11 +11,11 @@ from auth import Authenticate, allow_list, require_bearer
 from store import MemoryStore, NameTaken, Store, StoreFull, StoreUnavailable
 from web.files import read_file
 from web.problems import Problem, handle_errors
-from web.routing import CREATED, OPERATIONS, route_raw_path
+from web.routing import CREATED, PREFIX, route_raw_path
 from web.strict_json import JSON, JSONRequest, read_json
 from web.validation import check_project, require_valid
 
-v1 = Blueprint("v1", __name__, url_prefix=OPERATIONS.rstrip("/"))
+v1 = Blueprint("v1", __name__, url_prefix=PREFIX.rstrip("/"))
 """The interface's three operations (§4), and nothing else. `g.store` is the request's store."""
 
 

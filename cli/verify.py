@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import signal
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -17,7 +16,7 @@ import click
 
 import stub
 from profiles.check import MAX_BYTES
-from server import LOOPBACK, in_brackets
+from traffic.addresses import is_loopback
 from verify.options import KINDS, Options, contradictions
 
 from .options import Number, Start, file, flag, option, several
@@ -165,8 +164,7 @@ def make_client(options: Options, token: str) -> "HTTPClient":
 
 def warnings_of(options: Options) -> list[str]:
     url = urlsplit(options.url)
-    is_here = re.fullmatch(LOOPBACK, in_brackets(url.hostname or ""))
-    if url.scheme == "http" and not is_here:
+    if url.scheme == "http" and not is_loopback(url.hostname or ""):
         return ["warning: http sends the token without encryption"]
     return []
 

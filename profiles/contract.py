@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from traffic.json_values import map_leaves, walk
 from web.documents import follow
 from web.routing import CREATED
+from web.strict_json import MEDIA_TYPE
 from web.validation import pointer
 
 from .bodies import BASE, Body, without_items
@@ -227,7 +228,7 @@ class ObservedContract:
             own.update(self.seen)
             own["required"] = []
         value = replace_text(example, NAME, EXAMPLE_NAME)
-        content = body["content"]["application/json"]
+        content = body["content"][MEDIA_TYPE]
         content["examples"] = {"observed": {"value": value}}
         body["content"] = {like.request_type: content}
 

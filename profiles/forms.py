@@ -5,7 +5,6 @@ fields. The plain forms stand in for those that a profile leaves out.
 """
 
 import json
-import re
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from functools import lru_cache
@@ -16,6 +15,7 @@ from werkzeug.http import HTTP_STATUS_CODES
 from werkzeug.urls import iri_to_uri
 
 from records import Deployment, Project, ProjectList
+from traffic.addresses import is_loopback
 from web.problems import MAX_REASONS, reasons
 from web.routing import CREATED
 from web.strict_json import JSON
@@ -34,8 +34,6 @@ from .bodies import (
 )
 from .markers import IDS, is_choice, markers_below
 from .profile import Form, Profile
-
-LOOPBACK = re.compile(r"(::ffff:)?127(\.[0-9]+){3}|::1")  # addresses
 
 PLAIN_PROJECT = {
     "id": "{project.id}",
@@ -62,7 +60,7 @@ def find_base(received: Request) -> str:
     environ = received.environ
     scheme = received.scheme
     forwarded = environ.get("HTTP_X_FORWARDED_PROTO")
-    if forwarded in ("http", "https") and LOOPBACK.fullmatch(environ.get("REMOTE_ADDR", "")):
+    if forwarded in ("http", "https") and is_loopback(environ.get("REMOTE_ADDR", "")):
         scheme = forwarded
     return f"{scheme}://{environ.get('HTTP_HOST') or received.host}"
 

@@ -15,7 +15,7 @@ from traffic.json_values import Names, get, walk
 from web.documents import explained
 from web.files import content_of
 from web.problems import FieldError, InvalidBody, short
-from web.strict_json import MAX_DEPTH, parse_json
+from web.strict_json import MAX_DEPTH, MEDIA_TYPE, parse_json
 from web.validation import pointer, require_valid
 
 from .check import MAX_BYTES, errors_in
@@ -43,7 +43,6 @@ LIKE_MARKER = re.compile(r"\{[A-Za-z]+\.[A-Za-z_]+(?::[^{}]*)?\}")
 MAX_TYPOS = 20  # that are told
 
 LATEST = "latest_deployment_id"  # a member of the plain project
-JSON = "application/json"
 DEFAULT_CREATION: dict[str, Any] = {"request": DEFAULT_REQUEST, "unique": True, "optional": False}
 
 
@@ -51,7 +50,7 @@ class Form(NamedTuple):
     """What a response looks like; without a status it has that of the contract."""
 
     body: Any
-    content_type: str = JSON
+    content_type: str = MEDIA_TYPE
     headers: Mapping[str, str] = {}
     status: int | None = None
 
@@ -106,7 +105,7 @@ class Profile:
                 self.warnings.append(f"{at} is left out: clients would keep it for this host")
             else:
                 headers[name] = value
-        content_type = part.get("content_type", self.document.get("content_type", JSON))
+        content_type = part.get("content_type", self.document.get("content_type", MEDIA_TYPE))
         status = part.get("status")
         return Form(body, content_type, headers, None if status is None else int(status))
 
@@ -126,7 +125,7 @@ class Profile:
             self.names_of_request[place[:end]] = get(self.request, place[:end]).keys()
         # The members beside the name that a client may set in the bodies.
         self.replaceable = {*get(self.request, path)} - {last, "name"}
-        self.request_type = JSON
+        self.request_type = MEDIA_TYPE
         form = self.form("create")
         if form:
             self.request_type = form.media_type

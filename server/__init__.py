@@ -21,7 +21,6 @@ from typing import Any
 from .addresses import ListenError as ListenError
 from .addresses import address_of as address_of
 from .addresses import listen
-from .hosts import LOOPBACK as LOOPBACK
 from .hosts import App, serve_hosts
 from .hosts import check_hosts as check_hosts
 from .hosts import in_brackets as in_brackets

@@ -5,7 +5,7 @@ from threading import Lock
 from typing import Any
 
 from profiles.openapi import Contract
-from web.routing import OPERATIONS
+from web.routing import PREFIX
 
 from .entry import Recorded
 from .findings import Finding, FirstRequest, finding_of
@@ -48,7 +48,7 @@ class Coverage:
         entry = recorded.entry
         with self._lock:
             if not self.is_called:
-                self.is_called = entry.exchange.path.startswith(OPERATIONS)
+                self.is_called = entry.exchange.path.startswith(PREFIX)
             for kind, what in entry.counted():
                 counts = self._counts[kind]
                 if what not in counts:

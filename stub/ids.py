@@ -1,5 +1,6 @@
 """The ids that a world gives: random or of a seed, in the form of a profile, varied by grease."""
 
+import itertools
 from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass, replace
 from hashlib import blake2b
@@ -7,7 +8,7 @@ from random import Random
 from threading import Lock
 
 from profiles.ids import IdForm, base_of
-from store import MAX_TRIES, NewId, StoreFull
+from store import NewId, unused_id
 
 from .grease.axes import Switch
 from .grease.variants import draw_id, source_of
@@ -20,12 +21,10 @@ or the id of the deployment's project, if any; and of how many such ones were in
 PARTS = {"prj": "projects", "dpl": "deployments"}  # by the prefix of an id
 
 
-def unused_id(make: MakeId, prefix: str, base: str, taken: Container[str]) -> str:
-    """An id that is not `taken`. Raises `StoreFull` where hardly any is left."""
-    for attempt in range(MAX_TRIES):
-        if (new := make(prefix, base, attempt)) not in taken:
-            return new
-    raise StoreFull
+def make_unused_id(make: MakeId, prefix: str, base: str, taken: Container[str]) -> str:
+    """Make an id that is not `taken`. Raises `StoreFull` where hardly any is left."""
+    attempts = itertools.count()
+    return unused_id(lambda: make(prefix, base, next(attempts)), taken)
 
 
 @dataclass

@@ -12,7 +12,7 @@ from store import PACE
 
 from .failures import Failures
 from .journal import MAX_ENTRIES
-from .seed import NOTHING, Seed
+from .seed import EMPTY, Seed
 from .store import SharedStores
 
 
@@ -29,7 +29,7 @@ class Options:
     pace: float = PACE
     outcomes: Sequence[tuple[str, str]] = ()
     max_projects: int | None = None  # by default `store.MAX_PROJECTS`
-    seed: Seed = NOTHING
+    seed: Seed = EMPTY
     strict: bool = False  # rejects query parameters and unknown members
     states: Mapping[str, Seed] = field(default_factory=dict)  # Pact's provider states by name
     cors_origins: Collection[str] = ()  # of browser clients

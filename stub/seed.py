@@ -27,7 +27,7 @@ from web.times import parse_time
 from web.validation import error_at, require_valid, under
 
 from . import rules
-from .ids import MakeId, unused_id
+from .ids import MakeId, make_unused_id
 from .store import AT_START, Records
 from .timelines import TimelineFor, rest_of_timeline
 
@@ -64,11 +64,11 @@ class Seed(NamedTuple):
         projects = []
         taken = {each.id for each in self.projects if each.id}
         for given_id, name, created_at, sent in self.projects:
-            project_id = given_id or unused_id(new_id, "prj", name, taken)
+            project_id = given_id or make_unused_id(new_id, "prj", name, taken)
             taken.add(project_id)
             deployment_id = latest.get(project_id)
             if deployment_id is None:
-                deployment_id = unused_id(new_id, "dpl", project_id, deployments)
+                deployment_id = make_unused_id(new_id, "dpl", project_id, deployments)
                 timeline = timeline_for(name)
                 deployments[deployment_id] = Deployment(
                     deployment_id, project_id, AT_START, timeline
@@ -77,7 +77,7 @@ class Seed(NamedTuple):
         return Records(tuple(projects), tuple(deployments.values()))
 
 
-NOTHING = Seed()
+EMPTY = Seed()
 
 
 # Reading
@@ -272,7 +272,7 @@ def sample_id(
     def new_id(prefix: str, base: str, attempt: int) -> str:
         return form.make(source, base, attempt)
 
-    return unused_id(new_id, "", base_of(form, name, owner), taken)
+    return make_unused_id(new_id, "", base_of(form, name, owner), taken)
 
 
 # Writing

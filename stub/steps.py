@@ -14,7 +14,7 @@ from store import StoreUnavailable
 from traffic.exchange import Exchange, read_fields, read_target
 from traffic.masking import Redactor, cut, printable
 from web.problems import find_problem, reasons
-from web.routing import OPERATIONS
+from web.routing import PREFIX
 from web.strict_json import JSONRequest
 
 from .connection import Connection
@@ -87,7 +87,7 @@ class Steps:
             return None
         visit: Visit = bound(g).store
         world = visit.world
-        if not received.environ["PATH_INFO"].startswith(OPERATIONS):
+        if not received.environ["PATH_INFO"].startswith(PREFIX):
             return None
         outcome = decide(received, world, self.common.contract, self.options.failures)
         visit.outcome = outcome
@@ -132,7 +132,7 @@ class Steps:
         failures = self.options.failures
         if failures and outcome.operation and not fault and 200 <= status < 300:
             fault = failures.spoil(outcome.operation.id)
-        if not received.environ["PATH_INFO"].startswith(OPERATIONS):
+        if not received.environ["PATH_INFO"].startswith(PREFIX):
             return Applied(status)
         delay = self.options.delay
         axes = self._vary(response, received, world, outcome, fault)

@@ -19,7 +19,7 @@ from records import (
 from store import Clock, MemoryStore, Store, StoreFull
 
 from .clock import WorldClock
-from .ids import MakeId, unused_id
+from .ids import MakeId, make_unused_id
 from .timelines import TimelineFor
 
 AT_START = datetime.min.replace(tzinfo=UTC)
@@ -199,7 +199,7 @@ class WorldStore(MemoryStore):
                 raise StoreFull
             now = truncate_to_milliseconds(self.now())
             if deployment_id is None:
-                deployment_id = unused_id(self._ids, "dpl", owner or "", self._deployments)
+                deployment_id = make_unused_id(self._ids, "dpl", owner or "", self._deployments)
             deployment = Deployment(deployment_id, owner, now, timeline)
             self._deployments[deployment_id] = deployment
             self._list = None  # also without a project: some lists show statuses
@@ -228,10 +228,10 @@ class WorldStore(MemoryStore):
         return self._unique_names and name in self._names
 
     def _make(self, name: str, sent: str, now: datetime) -> tuple[Project, Deployment]:
-        project_id = unused_id(self._ids, "prj", name, self._projects)
+        project_id = make_unused_id(self._ids, "prj", name, self._projects)
         deployment = self._new_deployment(project_id, name, now)
         return Project(project_id, name, now, deployment.id, sent), deployment
 
     def _new_deployment(self, project_id: str, name: str, now: datetime) -> Deployment:
-        deployment_id = unused_id(self._ids, "dpl", project_id, self._deployments)
+        deployment_id = make_unused_id(self._ids, "dpl", project_id, self._deployments)
         return Deployment(deployment_id, project_id, now, self._timeline_for(name))

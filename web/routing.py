@@ -10,7 +10,7 @@ from flask import Flask
 from werkzeug.routing import UnicodeConverter
 
 ORIGIN = re.compile("^https?://[^/?]*", re.IGNORECASE)  # of a target that is a whole URL
-OPERATIONS = "/v1/"  # the prefix of their paths
+PREFIX = "/v1/"  # of the paths of the interface
 CREATED = 201  # the status of a creation, as openapi.json has it
 
 

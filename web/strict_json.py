@@ -11,7 +11,8 @@ from werkzeug.http import parse_options_header
 from .problems import FieldError, InvalidBody, Problem
 from .validation import pointer
 
-JSON = {"Content-Type": "application/json", "Cache-Control": "no-store"}
+MEDIA_TYPE = "application/json"
+JSON = {"Content-Type": MEDIA_TYPE, "Cache-Control": "no-store"}
 """The headers of a JSON response."""
 
 MAX_BYTES = 64 * 1024
@@ -42,7 +43,7 @@ def read_json(
     environ = request.environ
     media_type, parameters = parse_options_header(environ.get("CONTENT_TYPE"))
     charset = parameters.get("charset", "utf-8").lower()
-    is_json = any_type or (media_type.lower() == "application/json" and charset == "utf-8")
+    is_json = any_type or (media_type.lower() == MEDIA_TYPE and charset == "utf-8")
     encoding = environ.get("HTTP_CONTENT_ENCODING") or "identity"
     if not is_json or encoding.lower() != "identity":
         detail = "Send `Content-Type: application/json`, in UTF-8, without a Content-Encoding."

@@ -12,7 +12,7 @@ from werkzeug.exceptions import NotFound
 from profiles.markers import DEFAULT_REQUEST
 from profiles.profile import Profile
 from records import Deployment, Project, timestamp
-from web.strict_json import JSON
+from web.strict_json import JSON, MEDIA_TYPE
 
 from ..grease.axes import TIER_1, Grease
 from ..routes import common, open_world
@@ -104,7 +104,7 @@ def view(world: World, common: Common) -> dict[str, Any]:
         "statuses": list(statuses),
         "outcomes": [{"names": names, "status": status} for names, status in outcomes],
         "request": like.request if like else DEFAULT_REQUEST,
-        "request_type": like.request_type if like else "application/json",
+        "request_type": like.request_type if like else MEDIA_TYPE,
         "like": describe_profile(like) if like else None,
         "requests": {"first": first, "last": last},
         "faults": {**faults, "first": [short_fault(each) for each in faults["first"]]},
