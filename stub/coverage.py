@@ -46,6 +46,7 @@ class Coverage:
     def count(self, recorded: Recorded) -> None:
         """Count a request of a world."""
         entry = recorded.entry
+        first: FirstRequest | None = None
         with self._lock:
             if not self.is_called:
                 self.is_called = entry.exchange.path.startswith(PREFIX)
@@ -57,7 +58,8 @@ class Coverage:
                         what = OTHERS
                 counts[what] = counts.get(what, 0) + 1
                 if kind in WITH_FIRST and (kind, what) not in self._first:
-                    self._first[kind, what] = recorded.first()
+                    first = first or recorded.first()
+                    self._first[kind, what] = first
                 if kind == "grease":
                     self._varied[what][recorded.world] = True
 

@@ -21,7 +21,7 @@ MAX_BODY_TEXT = 4096  # bytes that are shown
 MAX_KEPT = 20 * 1024  # bytes of a body
 MAX_REASON = 300  # bytes that are shown
 MAX_SENTENCE = 160  # bytes
-MAX_SENTENCES = 100  # of an entry
+MAX_SENTENCES = 100  # of an entry that is kept; the coverage counts all
 
 # What is shown of the first request of a finding.
 REQUEST = ("number", "method", "path", "query", "headers", "body", "status", "code", "reason")
@@ -72,6 +72,12 @@ class Entry(NamedTuple):
     @property
     def operation_id(self) -> str | None:
         return self.operation.id if self.operation else None
+
+    def shorten(self) -> "Entry":
+        """Return the entry as it is kept, with the first sentences of each kind."""
+        return self._replace(
+            unpromised=self.unpromised[:MAX_SENTENCES], violations=self.violations[:MAX_SENTENCES]
+        )
 
     def counted(self) -> Iterator[tuple[str, str]]:
         """What the coverage counts, each with its kind."""

@@ -2,7 +2,7 @@
 
 import itertools
 import time
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from threading import Lock
@@ -140,7 +140,7 @@ class Faults:
         self._most = most
         self._lock = Lock()
         self.waiting: dict[Fault, int] = {}  # with the number of requests that have met each
-        self._removed_unused: deque[Fault] = deque(maxlen=most)
+        self._removed_unused = Counter[str]()  # by what they are described as
         self._numbers = itertools.count(1)
 
     def add(self, document: dict[str, Any]) -> dict[str, Any]:
@@ -169,11 +169,11 @@ class Faults:
                     return fault
         return None
 
-    def unused(self) -> list[Fault]:
-        """The faults that no request has met; removed faults come first."""
+    def unused(self) -> Counter[str]:
+        """How many faults of each description no request has met; removed faults come first."""
         with self._lock:
-            waiting = [fault for fault, met in self.waiting.items() if not met]
-            return [*self._removed_unused, *waiting]
+            waiting = [fault.describe() for fault, met in self.waiting.items() if not met]
+            return self._removed_unused + Counter(waiting)
 
     def documents(self) -> list[dict[str, Any]]:
         with self._lock:
@@ -185,15 +185,24 @@ class Faults:
                 if fault_id in (None, fault.id):
                     met = self.waiting.pop(fault)
                     if not met:
-                        self._removed_unused.append(fault)
+                        self._removed_unused[fault.describe()] += 1
 
 
-def unused_findings(unused: Iterable[tuple[str, Fault]], redactor: Redactor) -> list[Finding]:
+@dataclass(frozen=True)
+class UnusedFault:
+    """Faults of one description that no request has met, and the world of the first."""
+
+    what: str
+    count: int
+    world: str
+
+
+def unused_findings(unused: Iterable[UnusedFault], redactor: Redactor) -> list[Finding]:
     """The findings of faults that no request has met, each with the name of its world."""
     counts = Counter[str]()
     first: dict[str, FirstRequest] = {}
-    for world, fault in unused:
-        what = redactor.text(fault.describe())
-        counts[what] += 1
-        first.setdefault(what, {"world": world, "number": None})
+    for each in unused:
+        what = redactor.text(each.what)
+        counts[what] += each.count
+        first.setdefault(what, {"world": each.world, "number": None})
     return [finding_of("unused-faults", what, n, first[what]) for what, n in counts.items()]

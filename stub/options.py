@@ -41,7 +41,7 @@ class Options:
     delay: float = 0.0  # of each response
     max_entries: int = MAX_ENTRIES  # of the journal of a world
     max_worlds: int = 1000  # beside the main one
-    max_faults: int = 1000  # that wait in a world; as many unused ones are reported
+    max_faults: int = 1000  # that wait in a world
     max_kinds: int = 1000  # of finding that are counted apart; the rest are `others`
     max_seed_bytes: int = 64 * 1024 * 1024
     like: Profile | None = None  # of a service

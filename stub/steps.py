@@ -3,8 +3,8 @@
 import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from itertools import islice
 from typing import Any, cast
+from zlib import crc32
 
 from flask import Request, Response, g, request
 from flask.typing import ResponseReturnValue
@@ -21,7 +21,6 @@ from .connection import Connection
 from .contract import find_unpromised, find_violations
 from .entry import (
     MAX_SENTENCE,
-    MAX_SENTENCES,
     REJECTED,
     STARTED,
     Applied,
@@ -241,6 +240,13 @@ def read_body(received: Request) -> bytes:
 
 
 def mask_sentences(sentences: Iterable[str], redactor: Redactor) -> tuple[str, ...]:
-    """Return the first of these sentences, masked and cut."""
-    found = islice(sentences, MAX_SENTENCES)
-    return tuple(cut(printable(redactor.text(each)), MAX_SENTENCE) for each in found)
+    """Return these sentences, masked and shortened."""
+    return tuple(shorten(printable(redactor.text(each))) for each in sentences)
+
+
+def shorten(sentence: str) -> str:
+    """Cut a long sentence. A digest tells it from others that begin alike."""
+    if len(sentence.encode()) <= MAX_SENTENCE:
+        return sentence
+    digest = crc32(sentence.encode())
+    return f"{cut(sentence, MAX_SENTENCE)}…{digest:08x}"

@@ -17,7 +17,7 @@ from traffic.masking import Redactor
 from .clock import Setting, WorldClock
 from .coverage import Coverage
 from .entry import Entry, Recorded
-from .faults import Fault, Faults
+from .faults import Faults, UnusedFault
 from .grease.axes import Parts, Switch, read_grease
 from .ids import Ids
 from .journal import Journal
@@ -94,14 +94,15 @@ class World:
         """New records of a seed, with ids of this world."""
         return seed.records(self.clock(), self.ids, self.timeline_for)
 
-    def unused_faults(self) -> list[tuple[str, Fault]]:
-        """The faults that no request has met, with the name of this world."""
-        return [(self.name, each) for each in self.faults.unused()]
+    def unused_faults(self) -> list[UnusedFault]:
+        """The faults that no request has met."""
+        unused = self.faults.unused()
+        return [UnusedFault(what, count, self.name) for what, count in unused.items()]
 
     def record(self, entry: Entry) -> Recorded:
         """Keep a request in the journal, and count it in the coverage of this world and the run."""
         with self._lock:
-            recorded = Recorded(self.name, self.journal.append(entry), entry)
+            recorded = Recorded(self.name, self.journal.append(entry.shorten()), entry)
             for coverage in self._coverages:
                 coverage.count(recorded)
         return recorded

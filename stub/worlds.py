@@ -1,7 +1,7 @@
 """The worlds of a stub, and a request's visit to one of them."""
 
-from collections import OrderedDict, deque
-from dataclasses import dataclass
+from collections import OrderedDict
+from dataclasses import dataclass, replace
 from datetime import datetime
 from threading import Lock
 from typing import Any
@@ -9,7 +9,7 @@ from typing import Any
 from records import Deployment, Project, ProjectList
 
 from .entry import Recorded
-from .faults import Fault
+from .faults import UnusedFault
 from .outcome import Outcome
 from .seed import Seed
 from .tokens import MAIN, Tokens
@@ -31,7 +31,7 @@ class Worlds:
         self._worlds: OrderedDict[str, World] = OrderedDict()  # the least recently used one first
         self._most = common.options.max_worlds
         # Of the worlds that have ended.
-        self._unused_faults: deque[tuple[str, Fault]] = deque(maxlen=common.options.max_faults)
+        self._unused_faults: dict[str, UnusedFault] = {}  # by their description
 
     def authenticate(self, token: str) -> "Visit | None":
         """What a token opens: a visit to its world; None for an unknown token."""
@@ -61,10 +61,10 @@ class Worlds:
             if seed is not None or name == MAIN:
                 self._add(name, world)
 
-    def unused_faults(self) -> list[tuple[str, Fault]]:
+    def unused_faults(self) -> list[UnusedFault]:
         """The faults that no request has met, each with its world; also of worlds that ended."""
         with self._lock:
-            found = list(self._unused_faults)
+            found = list(self._unused_faults.values())
             for world in self._worlds.values():
                 found += world.unused_faults()
             return found
@@ -110,7 +110,11 @@ class Worlds:
         """Remove a world, if it is there, but for what the verdict of the run has of it."""
         world = self._worlds.pop(name, None)
         if world:
-            self._unused_faults.extend(world.unused_faults())
+            for unused in world.unused_faults():
+                known = self._unused_faults.get(unused.what)
+                if known:
+                    unused = replace(known, count=known.count + unused.count)
+                self._unused_faults[unused.what] = unused
 
 
 @dataclass(eq=False)

@@ -6,7 +6,7 @@ from typing import Any
 from flask import Flask
 from flask.testing import FlaskClient
 
-from tests.conftest import control_client_of
+from tests.conftest import control_client_of, make_stub
 from tests.contract import V1
 from tests.stub.conftest import entries, verdict_of
 
@@ -98,3 +98,19 @@ def test_the_report_has_the_first_request_of_a_finding_also_of_an_ended_world(ap
     first = finding["first"]
     assert (finding["count"], first.pop("world"), len(first["body"])) == (2, "ended", 4096)
     assert first == {name: entry[name] for name in first}
+
+
+def test_each_unpromised_member_of_a_body_is_judged() -> None:
+    client = control_client_of(make_stub(max_kinds=300))
+    long = 200 * "x"
+    for more in ({}, {f"{long}1": 1, f"{long}2": 2}):
+        client.post("/v1/projects", json={f"m{number}": 1 for number in range(150)} | more)
+    found = findings(client.application, ["unpromised"])
+    assert len(found) == len({*found}) == 152
+    assert "createProject: body member m149 x2" in found
+    allowed = [f"unpromised: *member m{number}" for number in range(100)]
+    assert len(findings(client.application, ["unpromised"], allowed)) == 52
+    assert [len(each["unpromised"]) for each in entries(client)] == [100, 100]
+    client.post("/v1/projects", json={f"n{number}": 1 for number in range(200)})
+    found = findings(client.application, ["unpromised"])
+    assert (len(found), found[-1]) == (301, "others x52")

@@ -33,14 +33,18 @@ def test_the_report_names_the_world(app: Flask, world: Clients) -> None:
     assert [each["first"]["world"] for each in document["findings"]] == 2 * ["job"]
 
 
-def test_the_report_has_only_the_last_unused_faults_of_worlds_that_ended(
+def test_the_report_has_all_unused_faults_also_of_worlds_that_ended(
     app: Flask, world: Clients
 ) -> None:
-    for status in (501, 502, 503):
+    for status in (501, 502, 503, 501):
         world("a").post("/_stub/faults", json={"status": status})
         world("a").post("/_stub/reset")
+    for status in (504, 505, 506):
+        world("a").post("/_stub/faults", json={"status": status})
+        world("a").delete("/_stub/faults")
     unused = verdict_of(app).document(0)["unused_faults"]
-    assert [each["what"][-3:] for each in unused] == ["502", "503"]
+    found = {int(each["what"][-3:]): each["count"] for each in unused}
+    assert found == {501: 2, 502: 1, 503: 1, 504: 1, 505: 1, 506: 1}
 
 
 def test_the_least_recently_used_world_makes_room_and_never_the_main_one(
