@@ -2,7 +2,7 @@
 
 import { isObject } from "./creation.js";
 import { announce, set, state } from "./state.js";
-import { parsed, read } from "./wire.js";
+import { read } from "./wire.js";
 
 const MAX_ROWS = 2000; // the journal has 1,000; somebody may read one that it no longer has
 const TYPING = 500; // milliseconds without a letter, before the number of matches is announced
@@ -48,21 +48,17 @@ const texts = new WeakMap(); // by entry
 /** What words are searched in: `4xx`, the status, the method, the path, the code, and the names and ids of the bodies. */
 function searchedText(entry) {
   if (!texts.has(entry)) {
-    const { status, method, path, query, code, body, response } = entry;
+    const { status, method, path, query, code, json, response } = entry;
     const target = query ? `${path}?${query}` : path;
-    const parts = [`${Math.floor(status / 100)}xx`, status, method, target, code, ...labelsIn(body), ...labelsIn(response.body)];
+    const parts = [`${Math.floor(status / 100)}xx`, status, method, target, code, ...labelsIn(json), ...labelsIn(response.json)];
     texts.set(entry, parts.join("\n").toLowerCase());
   }
   return texts.get(entry);
 }
 
-/** The names and the ids in a body, whatever its members are called, without those of a list. */
-const labelsIn = (body) => {
-  const document = parsed(body);
-  return isObject(document) ? labelsOf(document) : [];
-};
-const labelsOf = (record) => Object.entries(record).flatMap(([name, value]) =>
-  isObject(value) ? labelsOf(value) : /(name|id)$/i.test(name) ? [value] : []);
+/** The names and the ids in the JSON of a body, whatever its members are called, without those of a list. */
+const labelsIn = (value, name = "") =>
+  isObject(value) ? Object.entries(value).flatMap(([key, each]) => labelsIn(each, key)) : /(name|id)$/i.test(name) ? [value] : [];
 
 /** Load the entries of the journal that the page does not have. */
 export async function follow() {

@@ -27,7 +27,7 @@ const sentenceOf = ({ pointer, detail }) =>
   `${pointer.slice(1).replace(/[/_]/g, " ") || "it"} ${detail}.`.replace(/^./u, (first) => first.toUpperCase());
 
 /** The JSON of a text; undefined if it is none. */
-export function parsed(text) {
+function parsed(text) {
   try {
     return JSON.parse(text);
   } catch {
