@@ -9,7 +9,7 @@ import click
 from flask import Flask
 
 import stub
-from stub.store import SharedStores
+from stub import SharedStores
 from web.speedups import speed_up
 
 from .log import Log

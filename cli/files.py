@@ -5,8 +5,7 @@ from dataclasses import replace
 import click
 
 from profiles.profile import Profile, read_profile
-from stub.rules import check
-from stub.seed import Seed, read_seed, read_states, sample_of
+from stub import Seed, check, read_seed, read_states, sample_of
 
 from .apps import connect_store
 from .keep import has_records

@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import stub
-from stub.seed import write_seed
-from stub.tokens import MAIN
+from stub import MAIN, write_seed
 
 from .reports import replace_file
 from .stderr import say

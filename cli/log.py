@@ -11,8 +11,7 @@ from flask import Response, g, request
 import stub
 from records import timestamp
 from store import utc_now
-from stub.access_log import line_of
-from stub.paths import is_control_path
+from stub import is_control_path, line_of
 from traffic.masking import Redactor, printable
 
 from .options import Settings

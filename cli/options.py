@@ -17,8 +17,6 @@ from flask import Flask
 import server
 import stub
 from store import MAX_PROJECTS
-from stub.failures import FAILURES
-from stub.tokens import Tokens
 
 
 class Start(NamedTuple):
@@ -156,7 +154,7 @@ def parse_outcomes(texts: Sequence[str]) -> tuple[tuple[str, str], ...]:
 
 
 def check_tokens(texts: Sequence[str]) -> None:
-    Tokens(texts)
+    stub.Tokens(texts)
 
 
 VARIABLE = re.compile(r"([^\s=]+)=(.*)", re.DOTALL)
@@ -186,8 +184,8 @@ def parse_freeze(text: str) -> datetime:
 
 
 def parse_probe(text: str) -> tuple[str, ...]:
-    names = (*stub.AXES, *FAILURES)
-    known = {"tier1": stub.TIER_1, "all": stub.AXES, "failures": FAILURES}
+    names = (*stub.AXES, *stub.FAILURES)
+    known = {"tier1": stub.TIER_1, "all": stub.AXES, "failures": stub.FAILURES}
     known |= {name: (name,) for name in names}
     chosen: set[str] = set()
     for word in stub.parse_kinds([text], known):

@@ -17,7 +17,7 @@ import stub
 from auth import DEFAULT_TOKEN
 from profiles.openapi import statuses_of
 from profiles.profile import lacking
-from stub.failures import RunJournal
+from stub import RunJournal
 from traffic.masking import SHORT
 from web.files import read_file
 

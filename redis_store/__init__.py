@@ -5,10 +5,10 @@ The package `redis` is optional: only `--store` imports this one, which imports 
 
 from typing import Any
 
-from stub.clock import WorldClock
-from stub.ids import MakeId
-from stub.store import NewStore, Records
-from stub.tokens import MAIN
+from stub.world.clock import WorldClock
+from stub.world.ids import MakeId
+from stub.world.store import NewStore, Records
+from stub.world.tokens import MAIN
 
 from .server import INVALID_KEY, KEYS, Server, log, logged
 from .store import DAY, RedisStore

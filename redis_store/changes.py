@@ -9,8 +9,8 @@ from threading import Condition
 from time import monotonic
 from typing import Any, Generic, TypeVar
 
-from stub.clock import WorldClock
-from stub.store import WorldStore
+from stub.world.clock import WorldClock
+from stub.world.store import WorldStore
 
 Made = TypeVar("Made")
 

@@ -12,8 +12,8 @@ from hashlib import blake2b
 from typing import Any, NamedTuple
 
 from records import Deployment, Project, Stage
-from stub.clock import Setting
-from stub.store import Records
+from stub.world.clock import Setting
+from stub.world.store import Records
 
 MICROSECOND = timedelta(microseconds=1)
 

@@ -12,9 +12,9 @@ from redis import Redis, ResponseError, WatchError
 
 from records import Deployment, Project, ProjectList, Timeline
 from store import StoreUnavailable
-from stub.clock import WorldClock
-from stub.ids import MakeId
-from stub.store import NewStore, Records, WorldStore
+from stub.world.clock import WorldClock
+from stub.world.ids import MakeId
+from stub.world.store import NewStore, Records, WorldStore
 
 from .changes import Change, Made, Turns
 from .document import Document, read_document, write_fields

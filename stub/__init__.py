@@ -5,13 +5,30 @@ What the program needs of it, it finds here.
 
 from web.times import parse_time
 
+from .access_log import line_of
 from .app import create_stub
-from .clock import MAX_ADVANCE
 from .console import POLL_PATH
+from .control.verdict import Verdict
 from .cors import check_origins
-from .findings import CHOICES, Finding, finding_of, parse_kinds
 from .grease.axes import AXES, MAX_SEED, TIER_1, parse_axes
-from .options import Options
-from .verdict import Verdict
-from .world import Common
-from .worlds import Worlds
+from .request.failures import (
+    FAILURES,
+    STALL,
+    STALLED,
+    Attempt,
+    Failures,
+    Reaction,
+    RunJournal,
+    find_wrong_reactions,
+    read_reactions,
+)
+from .request.findings import CHOICES, Finding, finding_of, parse_kinds
+from .request.paths import is_control_path
+from .world.clock import MAX_ADVANCE
+from .world.options import Options
+from .world.rules import check
+from .world.seed import Seed, read_seed, read_states, sample_of, write_seed
+from .world.store import SharedStores
+from .world.tokens import MAIN, Tokens
+from .world.world import Common
+from .world.worlds import Worlds

@@ -10,10 +10,10 @@ from traffic.masking import Redactor, cut, printable
 from web.problems import MAX_REASONS, find_problem, reasons
 from web.routing import raw_target
 
-from .entry import MAX_REASON, REJECTED, STARTED
-from .paths import is_control_path
-from .tokens import MAIN
-from .worlds import Visit
+from .request.entry import MAX_REASON, REJECTED, STARTED
+from .request.paths import is_control_path
+from .world.tokens import MAIN
+from .world.worlds import Visit
 
 MAX_TARGET = 2048  # bytes that are shown
 

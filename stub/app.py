@@ -19,16 +19,16 @@ from web.problems import respond
 from web.strict_json import JSON
 
 from . import console
+from .control.routes import VIEWS, not_found, unknown_project
 from .cors import Cors, explain_preflight
 from .like import replace_views
-from .options import Options
-from .routes import VIEWS, not_found, unknown_project
-from .rules import add_routes
 from .steps import Steps, with_start
-from .store import UnknownProject
-from .tokens import explain_token
-from .world import Common
-from .worlds import Visit, Worlds
+from .world.options import Options
+from .world.rules import add_routes
+from .world.store import UnknownProject
+from .world.tokens import explain_token
+from .world.world import Common
+from .world.worlds import Visit, Worlds
 
 OPEN_PATHS = {
     "/openapi.json",

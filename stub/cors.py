@@ -8,8 +8,8 @@ from collections.abc import Collection, Iterable
 
 from flask import Request, Response, request
 
-from .paths import is_preflight
-from .routes import no_content
+from .control.routes import no_content
+from .request.paths import is_preflight
 
 MAX_AGE = 7200  # seconds; Chrome's own limit
 ORIGIN = re.compile(r"\*|[a-z][a-z0-9+.-]*://(?:\[[0-9a-f:.]+\]|[a-z0-9._~%-]+)(?::[0-9]{1,5})?")

@@ -12,8 +12,8 @@ from profiles.request import read_project
 from records import Deployment, Project, ProjectList
 from web.problems import Problem
 
-from .timelines import TimelineFor
-from .worlds import Visit
+from .world.timelines import TimelineFor
+from .world.worlds import Visit
 
 
 def replace_views(app: Flask, forms: Forms, timeline_for: TimelineFor, *, strict: bool) -> None:

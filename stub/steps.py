@@ -17,9 +17,9 @@ from web.problems import find_problem, reasons
 from web.routing import PREFIX
 from web.strict_json import JSONRequest
 
-from .connection import Connection
-from .contract import find_unpromised, find_violations
-from .entry import (
+from .grease.responses import vary
+from .request.connection import Connection
+from .request.entry import (
     MAX_SENTENCE,
     REJECTED,
     STARTED,
@@ -27,12 +27,12 @@ from .entry import (
     Entry,
     keep_body,
 )
-from .faults import Fault, wait
-from .grease.responses import vary
-from .outcome import Outcome, decide
-from .paths import CONTROLS, is_preflight
-from .world import World
-from .worlds import Visit, Worlds
+from .request.faults import Fault, wait
+from .request.outcome import Outcome, decide
+from .request.paths import CONTROLS, is_preflight
+from .request.promises import find_unpromised, find_violations
+from .world.world import World
+from .world.worlds import Visit, Worlds
 
 # The stub's own paths, and those that browsers request by themselves (RFC 8615).
 UNRECORDED_PATHS = {"/", "/_stub", "/openapi.json", "/llms.txt", "/favicon.ico"}
@@ -88,7 +88,8 @@ class Steps:
         world = visit.world
         if not received.environ["PATH_INFO"].startswith(PREFIX):
             return None
-        outcome = decide(received, world, self.common.contract, self.options.failures)
+        contract, failures = self.common.contract, self.options.failures
+        outcome = decide(received, world.faults, world.name, contract, failures)
         visit.outcome = outcome
         return outcome.response
 

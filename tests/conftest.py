@@ -24,8 +24,8 @@ from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
 from stub import Options, create_stub
-from stub.ids import MakeId
-from stub.seed import Seed, make_seed, read_sample
+from stub.world.ids import MakeId
+from stub.world.seed import Seed, make_seed, read_sample
 from tests.contract import assert_in_contract
 from tests.live import serving
 

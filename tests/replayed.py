@@ -22,9 +22,9 @@ from flask import Flask
 from werkzeug.test import create_environ, run_wsgi_app
 
 from profiles.profile import make_profile
-from stub.failures import Failures, RunJournal
 from stub.grease.axes import parse_axes
-from stub.seed import sample_of
+from stub.request.failures import Failures, RunJournal
+from stub.world.seed import sample_of
 from tests.conftest import BEARER, START, Clock, make_stub, seed_of
 from tests.services import DOCUMENTS
 from tests.stores import ids_counted_by_prefix

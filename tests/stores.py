@@ -12,10 +12,10 @@ import pytest
 from records import Deployment, Project, Stage
 from store import MAX_PROJECTS, PACE, MemoryStore
 from store import Clock as RealClock
-from stub.clock import Setting, WorldClock
-from stub.ids import MakeId
-from stub.store import NO_RECORDS, Records, SharedStores, StubStore, WorldStore
-from stub.timelines import timelines_of
+from stub.world.clock import Setting, WorldClock
+from stub.world.ids import MakeId
+from stub.world.store import NO_RECORDS, Records, SharedStores, StubStore, WorldStore
+from stub.world.timelines import timelines_of
 from tests.conftest import START, Clock, counting_ids
 
 MakeStore = Callable[..., StubStore]

@@ -1,6 +1,7 @@
 """Imports run one way, and importing does nothing."""
 
 import ast
+import re
 import sys
 import tomllib
 
@@ -61,6 +62,28 @@ def test_the_distribution_needs_what_the_requirements_say() -> None:
     for name, wanted in needed.items():
         lines = (ROOT / f"requirements{name}.txt").read_text("utf-8").splitlines()
         assert [each for each in lines if "pytest" not in each] == wanted
+
+
+def test_the_program_knows_only_the_face_of_the_stub() -> None:
+    for path in [*ROOT.glob("cli/*.py"), *ROOT.glob("deployment_stub/*.py")]:
+        assert not re.search(r"^\s*(from|import) stub\.", path.read_text("utf-8"), re.M), path
+
+
+# What each inner room of the stub may import of the others; the files beside them import all.
+INNER = {
+    "grease": set(),
+    "request": {"grease"},
+    "world": {"grease", "request"},
+    "control": {"grease", "request", "world"},
+    "console": {"grease", "request", "world", "control"},
+}
+
+
+def test_imports_of_the_inner_rooms_of_the_stub_run_one_way() -> None:
+    for room, others in INNER.items():
+        for path in ROOT.glob(f"stub/{room}/*.py"):
+            above = re.findall(r"^from \.\.(\w*)", path.read_text("utf-8"), re.M)
+            assert {*above} <= others, path
 
 
 @pytest.mark.process

@@ -12,8 +12,8 @@ import pytest
 
 from records import Deployment, Project, Stage
 from store import NameTaken, StoreFull
-from stub.ids import MakeId
-from stub.store import AT_START, Records, StubStore
+from stub.world.ids import MakeId
+from stub.world.store import AT_START, Records, StubStore
 from tests.conftest import START, Clock, SlowText, counting_ids, in_parallel, pause
 from tests.stores import FAILED, MakeStore
 

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 from profiles.profile import Profile
 from stub import Options, create_stub
-from stub.seed import sample_of
+from stub.world.seed import sample_of
 
 from .exchange import PROJECTS, Exchange, Log, message_of
 from .kinds import CREATE, DEPLOYMENT

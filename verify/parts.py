@@ -11,7 +11,7 @@ from functools import cache
 from typing import Any
 
 from profiles.openapi import Contract
-from stub.contract import object_in
+from stub.request.promises import object_in
 from web.documents import path_of
 from web.routing import CREATED
 from web.validation import pointer

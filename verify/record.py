@@ -19,9 +19,9 @@ from werkzeug.datastructures import Headers
 
 import traffic.exchange
 from profiles.openapi import Operation
-from stub.contract import object_in
-from stub.entry import Applied, Entry, keep_body
-from stub.journal import Journal, read_filters
+from stub.request.entry import Applied, Entry, keep_body
+from stub.request.journal import Journal, read_filters
+from stub.request.promises import object_in
 from traffic.masking import Redactor
 from web.problems import Problem, handle_errors
 from web.routing import raw_target

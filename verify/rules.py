@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from operator import attrgetter
 
-from stub.contract import object_in
+from stub.request.promises import object_in
 
 from .exchange import Exchange, Log
 from .kinds import (

@@ -14,10 +14,10 @@ from profiles.profile import Profile
 from records import Deployment, Project, timestamp
 from web.strict_json import JSON, MEDIA_TYPE
 
+from ..control.routes import common, open_world
 from ..grease.axes import TIER_1, Grease
-from ..routes import common, open_world
-from ..rules import View
-from ..world import Common, World
+from ..world.rules import View
+from ..world.world import Common, World
 
 POLL_PATH = "/_stub/console"
 MEDIA_TYPES = {".html": "text/html", ".js": "text/javascript", ".css": "text/css"}

@@ -24,7 +24,7 @@ from cli.probe import Ended, Probe
 from cli.probe_report import document_of
 from cli.run import Parts, conclude
 from stub import Options, create_stub
-from stub.failures import FAILURES, RunJournal
+from stub.request.failures import FAILURES, RunJournal
 from tests.cli.conftest import has_ended, script
 from tests.conftest import TOKEN, eventually
 from tests.program import run

@@ -6,7 +6,7 @@ The recorded table shows which request meets a failure, and its response.
 import pytest
 
 from cli.probe_report import describe
-from stub.failures import (
+from stub.request.failures import (
     Attempt,
     Failures,
     Reaction,

@@ -12,14 +12,14 @@ from functools import partial
 
 from flask import Flask, Response, g
 
-from stub.clock import Setting, WorldClock
-from stub.coverage import Coverage
-from stub.entry import Entry, Recorded
-from stub.faults import Faults
 from stub.grease.axes import Grease, Switch
-from stub.ids import Ids
-from stub.journal import Journal
-from stub.tokens import MAIN
+from stub.request.coverage import Coverage
+from stub.request.entry import Entry, Recorded
+from stub.request.faults import Faults
+from stub.request.journal import Journal
+from stub.world.clock import Setting, WorldClock
+from stub.world.ids import Ids
+from stub.world.tokens import MAIN
 from tests.conftest import (
     START,
     SlowText,

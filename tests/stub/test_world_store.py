@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 from records import Deployment, Stage
-from stub.store import AT_START, Records, StubStore
+from stub.world.store import AT_START, Records, StubStore
 from tests.conftest import START, Clock
 from tests.stores import MakeStore, records_of
 

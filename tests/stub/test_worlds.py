@@ -8,7 +8,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from store import StoreUnavailable
-from stub.store import Records, WorldStore
+from stub.world.store import Records, WorldStore
 from tests.conftest import control_client_of, make_stub, names
 from tests.contract import assert_problem
 from tests.stores import StoresOf

@@ -10,8 +10,8 @@ from auth import DEFAULT_TOKEN
 from profiles.profile import Profile
 from store import PACE
 
-from .failures import Failures
-from .journal import MAX_ENTRIES
+from ..request.failures import Failures
+from ..request.journal import MAX_ENTRIES
 from .seed import EMPTY, Seed
 from .store import SharedStores
 

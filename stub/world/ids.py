@@ -10,8 +10,8 @@ from threading import Lock
 from profiles.ids import IdForm, base_of
 from store import NewId, unused_id
 
-from .grease.axes import Switch
-from .grease.variants import draw_id, source_of
+from ..grease.axes import Switch
+from ..grease.variants import draw_id, source_of
 
 MakeId = Callable[[str, str, int], str]
 """Makes an id: of a prefix, `prj` or `dpl`; of what an id may be made from, the name of the project

@@ -11,9 +11,9 @@ from web.problems import FieldError, Problem
 from web.strict_json import read_json
 from web.validation import error_at, require_valid, under
 
-from . import rules
-from .seed import Seed, check_seed, id_to_text, seed_project
-from .world import Common, World
+from ..world import rules
+from ..world.seed import Seed, check_seed, id_to_text, seed_project
+from ..world.world import Common, World
 
 Values = dict[str, str]
 Params = dict[str, Any]

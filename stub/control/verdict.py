@@ -6,11 +6,11 @@ from typing import Any
 
 from web.patterns import matches
 
-from .coverage import find_unmet
-from .faults import unused_findings
-from .findings import KINDS, Finding
-from .world import Common, World
-from .worlds import Worlds
+from ..request.coverage import find_unmet
+from ..request.faults import unused_findings
+from ..request.findings import KINDS, Finding
+from ..world.world import Common, World
+from ..world.worlds import Worlds
 
 MAX_PRINTED = 20  # of a kind, in the coverage as text
 

@@ -17,19 +17,19 @@ from web.strict_json import JSON, read_json
 from web.times import parse_time
 from web.validation import require_valid
 
-from . import rules
-from .clock import MAX_ADVANCE
-from .findings import CHOICES, parse_kinds
-from .grease.axes import check_grease
-from .journal import read_filters
+from ..grease.axes import check_grease
+from ..request.findings import CHOICES, parse_kinds
+from ..request.journal import read_filters
+from ..request.paths import is_control_path
+from ..world import rules
+from ..world.clock import MAX_ADVANCE
+from ..world.seed import SEED_DEPTH, id_to_text, make_seed, write_seed
+from ..world.store import UnknownProject
+from ..world.tokens import MAIN
+from ..world.world import Common, World
+from ..world.worlds import Visit, Worlds
 from .pact import find_state, read_change
-from .paths import is_control_path
-from .seed import SEED_DEPTH, id_to_text, make_seed, write_seed
-from .store import UnknownProject
-from .tokens import MAIN
 from .verdict import judge_world
-from .world import Common, World
-from .worlds import Visit, Worlds
 
 
 def all_worlds() -> Worlds:

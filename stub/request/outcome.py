@@ -11,8 +11,7 @@ from traffic.exchange import read_target
 from web.problems import FieldError, Problem, respond
 
 from .failures import Failures, identify
-from .faults import Fault
-from .world import World
+from .faults import Fault, Faults
 
 REQUESTED = "This response was requested with `Prefer` or `/_stub/faults`."
 # `code=` among the preferences of RFC 7240 §2, and the quoted values of others.
@@ -29,19 +28,19 @@ class Outcome(NamedTuple):
 
 
 def decide(
-    request: Request, world: World, contract: Contract, failures: Failures | None
+    request: Request, faults: Faults, world: str, contract: Contract, failures: Failures | None
 ) -> Outcome:
-    """The outcome of a request to `/v1`. A fault that matches it is used up.
+    """Decide the outcome of a request to `/v1`. A fault that matches it is used up.
 
     `failures` are those of a run of `--probe failures`: a request meets one of them if the tests
     have requested nothing for it.
     """
     operation = contract.operation(request)
-    fault = world.faults.take(operation.id if operation else None, request)
+    fault = faults.take(operation.id if operation else None, request)
     status = fault.status if fault else preferred_status(request)
     if failures and operation and not fault and status is None:
         target = read_target(request.environ)
-        sent = identify(request.method, target, world.name, request.get_data())
+        sent = identify(request.method, target, world, request.get_data())
         fault = failures.replace(operation.id, sent)
         status = fault.status if fault else None
     response: ResponseReturnValue | None = None

@@ -7,9 +7,9 @@ from typing import Any
 from profiles.openapi import Contract
 from web.routing import PREFIX
 
+from ..grease.axes import AXES
 from .entry import Recorded
 from .findings import Finding, FirstRequest, finding_of
-from .grease.axes import AXES
 
 OTHERS = "others"
 FINDINGS = ("violations", "unpromised", "rejected")  # kinds; `rejected` are operations and statuses

@@ -14,13 +14,13 @@ from records import STATUSES
 from store import MAX_PROJECTS, Clock, NewId
 from traffic.masking import Redactor
 
+from ..grease.axes import Parts, Switch, read_grease
+from ..request.coverage import Coverage
+from ..request.entry import Entry, Recorded
+from ..request.faults import Faults, UnusedFault
+from ..request.journal import Journal
 from .clock import Setting, WorldClock
-from .coverage import Coverage
-from .entry import Entry, Recorded
-from .faults import Faults, UnusedFault
-from .grease.axes import Parts, Switch, read_grease
 from .ids import Ids
-from .journal import Journal
 from .options import Options
 from .seed import Seed
 from .store import NewStore, Records, StubStore, WorldStore

@@ -8,9 +8,9 @@ from typing import Any
 
 from records import Deployment, Project, ProjectList
 
-from .entry import Recorded
-from .faults import UnusedFault
-from .outcome import Outcome
+from ..request.entry import Recorded
+from ..request.faults import UnusedFault
+from ..request.outcome import Outcome
 from .seed import Seed
 from .tokens import MAIN, Tokens
 from .world import Common, World

@@ -1,0 +1,1 @@
+"""The routes under `/_stub`, whose paths and bodies stub/openapi.json declares."""
