@@ -170,7 +170,9 @@ def test_without_a_program_around_it_the_run_starts_one_whose_findings_are_an_er
     monkeypatch.setenv("STUB_FAIL_ON", "unpromised")
     done = team.runpytest_inprocess(*PLUGIN)
     done.assert_outcomes(passed=1, errors=1)
-    assert "\nfinding: unpromised: listProjects: query parameter page " in done.stdout.str()
+    output = done.stdout.str()
+    assert "\nfinding: unpromised: listProjects: query parameter page " in output
+    assert "- requests to the stub -" not in output  # the program has ended
 
 
 def test_a_token_that_is_not_that_of_the_running_program_is_a_sentence(
