@@ -4,6 +4,8 @@ A token is masked whole or not at all. What is shown never depends on whether a 
 beginning of a token: a rule for a part of one would let a client guess the rest, a character at a
 time. So a text is masked before it is cut, and a long body ends where no token can stand
 (`cut_between_words`).
+
+Known limitation: a search takes a little longer where a text has the beginning of a token.
 """
 
 import base64
@@ -19,9 +21,10 @@ SHORT = 8  # characters; a token of less is masked only where it is a whole word
 WORD = r"(?:(?<!\w)|(?<=%[0-9a-f]{2})|(?<=25[0-9a-f]{2})|(?<=\\u00[0-9a-f]{2})|(?<=\\[bfnrt]))"
 # What a token has of other bytes than these, in UTF-8 or UTF-16, escaped or not, is nothing.
 BETWEEN_WORDS = re.compile(rb"[^\0\w.~+/=%\\-]")
+# Of an escape: JSON may stand in JSON, and both in a URL.
+BACKSLASH = r"(?:\\|%(?:25)*5c)"
 # How some characters may stand in a text: in JSON, in a JSON Pointer (RFC 6901 §4), in a form.
-SPELLED = {"/": r"(?<!\\)\\*/|~1", "~": "~0?", "+": "[+ ]"}
-
+SPELLED = {"/": rf"{BACKSLASH}{{0,8}}/|~1", "~": "~0?", "+": "[+ ]"}
 
 # Names and texts of secrets: guesses.
 SECRET_FIELD = re.compile(
@@ -133,13 +136,13 @@ def compile_secrets(tokens: Iterable[str], others: Iterable[str]) -> re.Pattern[
 
 def spell(char: str) -> str:
     r"""Write the pattern of a character of a token, as it is or escaped: `/` is also `%2F`,
-    `%252F`, `\u002f`, `\/` and `~1`.
+    `%252F`, `\u002f`, `\\u002f`, `\/` and `~1`.
     """
     if not char.isascii():
         return re.escape(char)
     codes = {f"{ord(char.lower()):02x}", f"{ord(char.upper()):02x}"}
     own = SPELLED.get(char, re.escape(char.lower()))
-    return rf"(?:{own}|(?:%(?:25)*|(?<!\\)\\+u00)(?:{'|'.join(sorted(codes))}))"
+    return rf"(?:{own}|(?:%(?:25)*|{BACKSLASH}{{1,8}}u00)(?:{'|'.join(sorted(codes))}))"
 
 
 def join_by_first(texts: Iterable[list[str]]) -> str:

@@ -13,7 +13,9 @@ SPELLED = [
     "".join(f"%252525{ord(char):02x}" for char in TOKEN),
     "".join(f"\\u{ord(char):04x}" for char in TOKEN),
     "".join(f"\\\\u{ord(char):04X}" for char in TOKEN),  # of JSON in JSON
+    "".join(f"%5Cu{ord(char):04x}" for char in TOKEN),  # of JSON in a query
     TOKEN.replace("/", "\\/"),
+    TOKEN.replace("/", "%255c/"),
     TOKEN.replace("/", "\\\\/"),
     TOKEN.replace("/", "%2f").replace("s", "%73"),
     TOKEN.replace("~", "~0").replace("/", "~1"),  # in a pointer
