@@ -18,7 +18,7 @@ def test_without_a_token_every_path_is_401_and_few_are_open_to_reading(
 ) -> None:
     for path in CLOSED.split():
         for method in ("GET", "HEAD", "POST", "OPTIONS", "BREW"):
-            response = anonymous.open(path, method=method)
+            response = anonymous.open(f"http://localhost{path}", method=method)
             assert_problem(response, 401, "token_missing", head=method == "HEAD")
     for path in OPEN.split():
         for headers in ({}, {"Authorization": "Bearer wrong"}, BEARER):
