@@ -8,10 +8,8 @@ from zlib import crc32
 
 from flask import Request, Response, g, request
 from flask.typing import ResponseReturnValue
-from werkzeug.exceptions import ClientDisconnected
 
 from store import StoreUnavailable
-from traffic.exchange import Exchange, read_fields, read_target
 from traffic.masking import Redactor, cut, printable
 from web.problems import find_problem, reasons
 from web.routing import PREFIX
@@ -25,7 +23,8 @@ from .request.entry import (
     STARTED,
     Applied,
     Entry,
-    keep_body,
+    read_body,
+    read_exchange,
 )
 from .request.faults import Fault, wait
 from .request.outcome import Outcome, decide
@@ -99,14 +98,17 @@ class Steps:
         """
         received = bound(request)
         visit: Visit | None = bound(g).get("store")
-        if visit is None or not is_recorded(received):
+        if visit is None:
             return response
-        world = visit.world
         outcome = visit.outcome
-        if outcome is None:  # The request was rejected before a fault could meet it.
+        if outcome is None:  # No fault could meet the request: it was rejected, or no operation.
+            if not is_recorded(received):
+                return response
             outcome = Outcome(self.common.contract.operation(received))
-        applied = self._apply(response, received, world, outcome)
-        entry = self._describe(received, response, visit, outcome, applied)
+        world = visit.world
+        problem = find_problem(response)
+        applied = self._apply(response, received, world, outcome, problem)
+        entry = self._describe(received, response, visit, outcome, applied, problem)
         visit.recorded = world.record(entry)
         tick = world.clock.tick
         if tick and entry.status_read:
@@ -121,10 +123,10 @@ class Steps:
         received: Request,
         world: World,
         outcome: Outcome,
+        problem: dict[str, Any] | None,
     ) -> Applied:
         """Give an error the form of a profile, vary the response, and cut it short."""
         forms = self.common.forms
-        problem = find_problem(response)
         if forms and problem:
             forms.fill_error(response, problem, is_requested=outcome.response is not None)
         fault = outcome.fault
@@ -168,76 +170,49 @@ class Steps:
         visit: Visit,
         outcome: Outcome,
         applied: Applied,
+        problem: dict[str, Any] | None,
     ) -> Entry:
         """Describe a request and its response, with what the contract does not promise."""
         environ = received.environ
         redactor = self.common.redactor
-        exchange = read_exchange(received, response, visit.world, redactor, applied.delay)
+        now, is_frozen = visit.world.clock.reading()
+        started = environ[STARTED]
+        # While the clock of a world is frozen, its requests take no time.
+        seconds = 0.0 if is_frozen else time.perf_counter() - started + applied.delay
+        exchange = read_exchange(received, response, redactor, now, seconds)
         operation = outcome.operation
-        found_unpromised: list[str] = []
-        found_violations: list[str] = []
+        unpromised: list[str] = []
+        violations: list[str] = []
         if operation is None or not visit.is_accepted:
             header = None if visit.is_accepted else environ.get("HTTP_AUTHORIZATION", "")
             target = f"{exchange.method} {exchange.path}"
-            found_violations = find_violations(operation, header, target)
-        elif exchange.request_body or exchange.query:
+            violations = find_violations(operation, header, target)
+        elif exchange.request_body or environ["QUERY_STRING"]:
             document = cast(JSONRequest, received).document
-            query = redactor.text(exchange.query)  # Masked before it is decoded.
-            body = read_body(received)
-            found_unpromised = find_unpromised(operation, query, document, body)
-        problem = find_problem(response)
+            body = b"" if document else read_body(received)
+            query = environ["QUERY_STRING"]
+            if query:
+                query = redactor.text(query)  # Masked before it is decoded.
+            unpromised = find_unpromised(operation, query, document, body)
         is_rejected = problem and response.status_code in REJECTED
         return Entry(
             exchange=exchange,
             applied=applied,
             operation=operation,
             redactor=redactor,
-            started=environ[STARTED],
+            started=started,
             is_requested=outcome.response is not None,
             code=problem["code"] if problem else None,
             reason=reasons(problem)[0] if problem and is_rejected else "",
             status_read=visit.status_read if exchange.method == "GET" else None,
-            unpromised=mask_sentences(found_unpromised, redactor),
-            violations=mask_sentences(found_violations, redactor),
+            unpromised=mask_sentences(unpromised, redactor),
+            violations=mask_sentences(violations, redactor),
         )
 
     def _wait(self, received: Request, applied: Applied) -> None:
         """Delay the response, until the client is gone."""
         if applied.delay:
             wait(applied.delay, Connection(received.environ), self.sleep)
-
-
-def read_exchange(
-    received: Request, response: Response, world: World, redactor: Redactor, delay: float
-) -> Exchange:
-    """Read a request and its response; of long bodies the beginning.
-
-    While the clock of the world is frozen, a request takes no time.
-    """
-    environ = received.environ
-    pieces: Any = response.response
-    is_sent = environ["REQUEST_METHOD"] != "HEAD"
-    now, is_frozen = world.clock.reading()
-    elapsed = time.perf_counter() - environ[STARTED]
-    return Exchange(
-        method=environ["REQUEST_METHOD"],
-        target=read_target(environ),
-        request_fields=read_fields(environ),
-        request_body=keep_body(read_body(received), redactor),
-        status=response.status_code,
-        response_fields=response.headers,
-        response_body=keep_body(b"".join(pieces), redactor) if is_sent else b"",
-        time=now,
-        ms=0 if is_frozen else (elapsed + delay) * 1000,
-    )
-
-
-def read_body(received: Request) -> bytes:
-    """Return the body of a request; b"" for one that did not arrive whole."""
-    if "CONTENT_LENGTH" in received.environ:
-        with suppress(ClientDisconnected, OSError):
-            return received.get_data()
-    return b""
 
 
 def mask_sentences(sentences: Iterable[str], redactor: Redactor) -> tuple[str, ...]:

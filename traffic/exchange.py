@@ -5,7 +5,7 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from web.routing import decode_path, raw_path
+from web.routing import decode_path
 
 Fields = Iterable[tuple[str, str]]
 """Header fields in their order; a name may be there more than once."""
@@ -39,13 +39,6 @@ class Exchange(NamedTuple):
     @property
     def query(self) -> str:
         return self.target.partition("?")[2]
-
-
-def read_target(environ: dict[str, Any]) -> str:
-    """Return the path and the query of a request below the app, as the client sent them."""
-    path = raw_path(environ) or "/"
-    query = environ.get("QUERY_STRING")
-    return f"{path}?{query}" if query else path
 
 
 def find_field(fields: Fields, name: str) -> str:

@@ -53,6 +53,13 @@ def with_raw_path(wsgi_app: Callable[..., Iterable[bytes]]) -> Callable[..., Ite
     return call
 
 
+def read_target(environ: dict[str, Any]) -> str:
+    """Return the path and the query of a request below the app: `/v1/projects?page=2`."""
+    path = path_in(raw_target(environ), environ) or "/"
+    query = environ.get("QUERY_STRING")
+    return f"{path}?{query}" if query else path
+
+
 def raw_path(environ: dict[str, Any]) -> str:
     """The path of a request below the app, as it was sent."""
     return path_in(raw_target(environ), environ)

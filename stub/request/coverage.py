@@ -43,14 +43,14 @@ class Coverage:
         self._most = most
         self._varied: defaultdict[str, dict[str, bool]] = defaultdict(dict)
 
-    def count(self, recorded: Recorded) -> None:
-        """Count a request of a world."""
+    def count(self, recorded: Recorded, counted: list[tuple[str, str]]) -> None:
+        """Count a request of a world, by what is counted of its entry."""
         entry = recorded.entry
         first: FirstRequest | None = None
         with self._lock:
             if not self.is_called:
                 self.is_called = entry.exchange.path.startswith(PREFIX)
-            for kind, what in entry.counted():
+            for kind, what in counted:
                 counts = self._counts[kind]
                 if what not in counts:
                     what = entry.redactor.text(what)

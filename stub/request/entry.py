@@ -2,12 +2,18 @@
 
 import json
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from datetime import datetime
 from typing import Any, NamedTuple
+
+from flask import Request, Response
+from werkzeug.exceptions import ClientDisconnected
 
 from profiles.openapi import Operation
 from records import timestamp
-from traffic.exchange import Exchange
+from traffic.exchange import Exchange, read_fields
 from traffic.masking import Redactor, cut, cut_between_words, printable
+from web.routing import read_target
 from web.strict_json import parse_json
 
 from .faults import Fault
@@ -75,27 +81,27 @@ class Entry(NamedTuple):
 
     def shorten(self) -> "Entry":
         """Return the entry as it is kept, with the first sentences of each kind."""
+        if max(len(self.unpromised), len(self.violations)) <= MAX_SENTENCES:
+            return self
         return self._replace(
             unpromised=self.unpromised[:MAX_SENTENCES], violations=self.violations[:MAX_SENTENCES]
         )
 
-    def counted(self) -> Iterator[tuple[str, str]]:
-        """What the coverage counts, each with its kind."""
+    def list_counted(self) -> list[tuple[str, str]]:
+        """List what the coverage counts, each with its kind: `("createProject", "201")`."""
         applied = self.applied
-        for axis in applied.axes:
-            yield "grease", axis
+        found = [("grease", axis) for axis in applied.axes]
         operation = self.operation
         if operation:
             status = str(applied.status)
-            yield operation.id, status if status in operation.responses else "other"
+            found.append((operation.id, status if status in operation.responses else "other"))
             if applied.status in REJECTED and not self.is_requested:
-                yield "rejected", f"{operation.id} {status}"
+                found.append(("rejected", f"{operation.id} {status}"))
         if self.status_read:
-            yield "deployment_statuses", self.status_read
-        for each in self.unpromised:
-            yield "unpromised", each
-        for each in self.violations:
-            yield "violations", each
+            found.append(("deployment_statuses", self.status_read))
+        found += [("unpromised", each) for each in self.unpromised]
+        found += [("violations", each) for each in self.violations]
+        return found
 
     def document(self, number: int) -> dict[str, Any]:
         """The wire form."""
@@ -144,6 +150,34 @@ class Recorded(NamedTuple):
         shown = self.document()
         members = {name: shown[name] for name in REQUEST}
         return {"world": self.world, **members}
+
+
+def read_exchange(
+    received: Request, response: Response, redactor: Redactor, now: datetime, seconds: float
+) -> Exchange:
+    """Read the exchange of a request at a time, with as much of the bodies as an entry keeps."""
+    environ = received.environ
+    pieces: Any = response.response
+    is_sent = environ["REQUEST_METHOD"] != "HEAD"
+    return Exchange(
+        method=environ["REQUEST_METHOD"],
+        target=read_target(environ),
+        request_fields=read_fields(environ),
+        request_body=keep_body(read_body(received), redactor),
+        status=response.status_code,
+        response_fields=response.headers,
+        response_body=keep_body(b"".join(pieces), redactor) if is_sent else b"",
+        time=now,
+        ms=seconds * 1000,
+    )
+
+
+def read_body(received: Request) -> bytes:
+    """Return the body of a request; b"" for one that did not arrive whole."""
+    if "CONTENT_LENGTH" in received.environ:
+        with suppress(ClientDisconnected, OSError):
+            return received.get_data()
+    return b""
 
 
 def keep_body(body: bytes, redactor: Redactor) -> bytes:

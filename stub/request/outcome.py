@@ -7,8 +7,8 @@ from flask import Request, current_app
 from flask.typing import ResponseReturnValue
 
 from profiles.openapi import Contract, Operation
-from traffic.exchange import read_target
 from web.problems import FieldError, Problem, respond
+from web.routing import read_target
 
 from .failures import Failures, identify
 from .faults import Fault, Faults

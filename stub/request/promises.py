@@ -17,13 +17,13 @@ def find_unpromised(
     """What the request depends on that the contract does not promise: any query parameter, say.
 
     `query` is masked: decoded, a name would have lost the `=` at the end of a token. `document` is
-    the value of the body, None if that was not read.
+    the value of the body; without it, the body is read anew.
     """
     found: list[str] = []
     if query:
         names = dict.fromkeys(name for name, _ in parse_qsl(query, keep_blank_values=True))
         found += [f"{operation.id}: query parameter {name}" for name in names]
-    if body and operation.names:
+    if operation.names:
         sent = document or object_in(body)
         unknown = find_unknown(sent, operation.names)
         found += [f"{operation.id}: body member {'/'.join(map(str, path))}" for path in unknown]

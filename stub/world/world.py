@@ -103,8 +103,9 @@ class World:
         """Keep a request in the journal, and count it in the coverage of this world and the run."""
         with self._lock:
             recorded = Recorded(self.name, self.journal.append(entry.shorten()), entry)
+            counted = entry.list_counted()
             for coverage in self._coverages:
-                coverage.count(recorded)
+                coverage.count(recorded, counted)
         return recorded
 
     def recorded(self) -> tuple[int, int, dict[str, Any]]:
