@@ -59,8 +59,8 @@ def summary(probe: Probe) -> Iterator[str]:
     for run in probe.failures:
         if run.missed:
             yield (
-                f"warning: the run of {run.name} stopped early, before {', '.join(run.missed)}: "
-                "let all tests run, as pytest does without -x\n"
+                f"warning: the run of {run.name} ended before {', '.join(run.missed)} met it: "
+                "did the tests stop early, as with pytest -x?\n"
             )
     if len(probe.axes) > 1 and all(axis.breaks_whole for axis in probe.axes):
         yield "warning: all axes break the tests: can these run twice, and without input?\n"

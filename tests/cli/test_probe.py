@@ -198,7 +198,7 @@ CASES: list[tuple[Callable[[Function], object], dict[str, str], list[str], list[
         stops_at_an_error,
         {"unavailable": "breaks", "lost-response": "passes"},
         [],
-        ["warning: the run of unavailable stopped early, before listProjects: ", SHOWN],
+        ["warning: the run of unavailable ended before listProjects met it: did the tests ", SHOWN],
         0,
     ),
     (
