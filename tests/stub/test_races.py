@@ -105,7 +105,8 @@ def test_each_kind_of_finding_is_counted() -> None:
     app, entry = used_app()
     coverage = Coverage(worlds_of(app).common.contract, 10)
     recorded = Recorded("", 1, entry._replace(unpromised=(SlowText("what"),)))
-    race(MANY * [partial(coverage.count, recorded)])
+    counted = recorded.entry.list_counted()
+    race(MANY * [partial(coverage.count, recorded, counted)])
     assert [each.count for each in coverage.findings()] == [MANY]
 
 
