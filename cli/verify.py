@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from verify.inputs import Inputs
     from verify.main import Finding, Result
 
+PARTS = ("broken", "differs")  # kinds of findings that are of a part of the contract
 Say = Callable[[Iterable[str]], None]
 """Prints lines, in which secrets are masked."""
 
@@ -201,7 +202,7 @@ def get_log(
 
 def conclude(run: Run, log: "Log", status: int) -> int:
     """Judge a log, tell, and write the files; `status` is that of a command."""
-    from verify.main import judge, unused_of
+    from verify.main import judge, select_unused
     from verify.report import text_of_result
 
     options = run.options
@@ -214,9 +215,9 @@ def conclude(run: Run, log: "Log", status: int) -> int:
         return status
     say = sayer([run.token], result)
     say(text_of_result(result))
-    findings = result.findings_of(options.fail_on, run.inputs.known)
+    findings = result.select_findings(options.fail_on, run.inputs.known)
     is_written = write_files(run, result, findings, say)
-    unused = unused_of(result.findings, run.inputs.known)
+    unused = select_unused(result.findings, run.inputs.known)
     tell_findings(run, result, findings, unused, say)
     return status or (1 if findings else 0 if is_written else 2)
 
@@ -253,17 +254,19 @@ def text_of_report(run: Run, result: "Result", findings: "list[Finding]") -> str
 
 def cases_of(result: "Result", findings: "list[Finding]") -> Iterator[Case]:
     """A test case for each part that was judged, and for each other kind of finding."""
-    from verify.report import failure_of, printed
+    from verify.parts import reason_of
+    from verify.report import NOTHING_SHOWN, describe_failure, printed
 
-    by_text = {finding.text: finding for finding in findings}
-    for part in result.parts:
-        found = by_text.get(part.sentence)
-        failures = [Failure(*failure_of(result, found))] if found else []
-        yield Case(part.part, failures, printed(result.secrets, part.reason))
+    by_part = {finding[1].part: finding for finding in findings if finding[0] in PARTS}
+    for check in result.parts:
+        found = by_part.get(check.part)
+        failures = [Failure(*describe_failure(result, found))] if found else []
+        skipped = "" if check.observed else reason_of(check) or NOTHING_SHOWN
+        yield Case(check.part, failures, printed(result.secrets, skipped))
     for kind in KINDS:
-        if kind not in ("broken", "differs"):
-            of_kind = [finding for finding in findings if finding.kind == kind]
-            yield Case(kind, [Failure(*failure_of(result, each)) for each in of_kind])
+        if kind not in PARTS:
+            of_kind = [finding for finding in findings if finding[0] == kind]
+            yield Case(kind, [Failure(*describe_failure(result, each)) for each in of_kind])
 
 
 def save_profile(file: Path, document: dict[str, Any]) -> bool:
@@ -286,9 +289,10 @@ def tell_findings(
     run: Run, result: "Result", findings: "list[Finding]", unused: list[str], say: Say
 ) -> None:
     """Tell the findings, and the known ones that match none; GitHub Actions gets them, too."""
+    from verify.main import line_of
     from verify.report import printed
 
-    lines = [each.line for each in findings]
+    lines = [line_of(each) for each in findings]
     warnings = [f"--known {line!r} matches no finding" for line in unused]
     say(["", *[f"finding: {line}" for line in lines]])
     if not findings:

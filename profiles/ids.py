@@ -77,6 +77,18 @@ class Opaque:
             end = match.end()
         return made + self._draw(rest[end:], source)
 
+    @property
+    def pattern(self) -> str | None:
+        """A pattern of such ids, None if the example says nothing of the others.
+
+        It says a prefix of one word, such as `prj_`, and a UUID.
+        """
+        prefix = re.escape(self.prefix)
+        if UUID.fullmatch(self.rest):
+            return f"{prefix}(?i:{UUID.pattern})"
+        is_word = re.fullmatch("[A-Za-z]+[_.:~-]", self.prefix)
+        return f"{prefix}.+" if is_word else None
+
     def make_second(self, own_id: str) -> str:
         """Another id of the record with this id, always the same."""
         return self.make(Random(f"{self.prefix} {self._shape} {own_id}"))

@@ -31,7 +31,7 @@ class Contract:
     """
 
     def __init__(self, document: dict[str, Any], names: Names | None = None) -> None:
-        self._document = document
+        self.document = document
         self._names = names
         components = document["components"]
         challenge = components["headers"]["WWW-Authenticate"]
@@ -107,19 +107,24 @@ class Contract:
         return part
 
     def find(self, pointer: str) -> tuple[str, Any]:
-        """The JSON pointer after each `$ref` was followed, and what is there."""
-        node: Any = self._document
-        for name in path_of(pointer):
-            node = node[int(name)] if isinstance(node, list) else node[name]
-        if "$ref" in node:
-            return self.find(node["$ref"])
-        return pointer, node
+        """Find a part as `find_part` does."""
+        return find_part(self.document, pointer)
 
     def name(self, part: dict[str, Any], place: str) -> str:
         """The name of what a `$ref` names; of another part, its place."""
         if "$ref" in part:
             *_, place = path_of(part["$ref"])
         return place
+
+
+def find_part(document: Any, pointer: str) -> tuple[str, Any]:
+    """Return the JSON pointer after each `$ref` was followed, and what is there."""
+    node = document
+    for name in path_of(pointer):
+        node = node[int(name)] if isinstance(node, list) else node[name]
+    if "$ref" in node:
+        return find_part(document, node["$ref"])
+    return pointer, node
 
 
 @cache

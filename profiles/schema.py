@@ -2,11 +2,13 @@
 
 from collections import defaultdict
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
+from .ids import Opaque
 from .markers import CHOICE, IDS, TIMES, Marker, is_choice, whole_marker
 from .profile import Profile
-from .times import OURS, time_form
+from .times import OURS, TimeForm, time_form
 
 Schema = dict[str, Any]
 
@@ -21,6 +23,12 @@ TYPES: dict[type, Schema] = {
     int: INTEGER,
     float: NUMBER,
 }
+EXAMPLE = datetime(2026, 1, 5, 9, tzinfo=UTC)
+SECONDS = {
+    "s": {"x-form": r"\d{9,10}", "examples": [1767603600]},
+    "ms": {"x-form": r"\d{12,13}", "examples": [1767603600000]},
+}
+"""Of a time since 1970, from 1973 to 2286."""
 PROSE = {"type": "string", "x-grease": ["error-text"]}
 TIME = {"type": "string", "format": "date-time", "x-grease": ["times"]}
 OF_MARKERS: dict[str, Schema] = {
@@ -47,7 +55,7 @@ class Schemas:
     """Makes the schemas of the values in a body.
 
     `x-origin` says that they were observed; `x-grease` says how a part may vary, and `x-part` whose
-    ids a part has.
+    ids a part has. `x-form` is a pattern of the values there, which generators do not read.
     """
 
     like: Profile
@@ -88,7 +96,8 @@ class Schemas:
         """The schemas of what a text stands for."""
         marker = whole_marker(text)
         if marker is None:
-            return [STRING]
+            form = time_form(text)
+            return [STRING | form_of_times(form) if form else STRING]
         record, _, _ = marker.name.partition(".")
         is_of_deployment = record == "project" and self.is_deployment
         if record in ("first", "last") or is_of_deployment:  # there may be none
@@ -156,7 +165,8 @@ class Schemas:
         if self.like.has_integers(kind):
             return STRING if form else INTEGER
         if self.like.has_opaque_ids(kind):
-            return STRING | {"x-grease": ["ids"], "x-part": kind}
+            own = {"x-grease": ["ids"], "x-part": kind}
+            return STRING | own | form_of_ids(self.like, kind)
         return STRING
 
     def status(self) -> Schema:
@@ -177,10 +187,24 @@ def without_choices(values: list[Any]) -> list[Any]:
 
 
 def schema_of_time(form: str) -> Schema:
-    if form in ("s", "ms"):
-        return INTEGER
+    if form in SECONDS:
+        return INTEGER | SECONDS[form]
     found = time_form(form) or OURS
-    return TIME if found.is_of_rfc3339 else STRING
+    own: Schema = TIME if found.is_of_rfc3339 else STRING
+    return own | form_of_times(found)
+
+
+def form_of_times(form: TimeForm) -> Schema:
+    return {"x-form": form.pattern, "examples": [form.spell(EXAMPLE)]}
+
+
+def form_of_ids(like: Profile, kind: str) -> Schema:
+    """What an example of an id says of the others: `prj_…` begins with `prj_`."""
+    form = like.ids.get(kind)
+    pattern = form.pattern if isinstance(form, Opaque) else None
+    if pattern is None:
+        return {}
+    return {"x-form": pattern, "examples": [like.document["ids"][kind]]}
 
 
 def status_texts(like: Profile) -> Schema:

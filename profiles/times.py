@@ -33,6 +33,14 @@ class TimeForm(NamedTuple):
         has_colon = len(self.offset) in (1, 6)
         return self.separator != " " and has_colon
 
+    @property
+    def pattern(self) -> str:
+        """A pattern of such times. Zeros at the end may be left out; an offset may be another."""
+        fraction = rf"\.\d{{1,{self.digits}}}" if self.digits else ""
+        colon = ":" if ":" in self.offset else ""
+        offset = {"": "", "Z": "[Zz]", "z": "[Zz]"}.get(self.offset, rf"[+-]\d\d{colon}\d\d")
+        return rf"\d{{4}}-\d\d-\d\d{self.separator}\d\d:\d\d:\d\d{fraction}{offset}"
+
 
 OURS = TimeForm()
 

@@ -1,101 +1,224 @@
-"""What has drifted from a profile: how the service differs from the stub that serves it."""
+"""What has drifted from a profile: how responses differ from the schemas that the stub serves."""
 
-import re
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
 
+from werkzeug.http import parse_options_header
+
+from profiles.markers import CHOICE, Path, values_below, whole_marker
 from profiles.profile import Form, Profile
-from web.documents import path_of
+from profiles.schema import schema_of
+from web.validation import pointer
 
-from .compare import Aspect, Compared
-from .exchange import NOTHING, Exchange
-from .kinds import CREATE, DEPLOYMENT, LIST
-from .observation import Observation
-from .values import at
+from .checks import (
+    PRESENT,
+    Check,
+    Relation,
+    Walk,
+    check_fields,
+    join_others,
+    relate,
+    relate_equal,
+    show,
+)
+from .errors import is_code
+from .exchange import Exchange, Log
+from .kinds import DEPLOYMENT, LIST, NAMELESS, OPERATIONS, explain_nothing, kinds_of
+from .order import find_order
+from .parts import select_distinct
+from .places import Places
+from .values import preferred, with_value
 
-MAY_VARY = {Aspect.NEW, Aspect.NULL}
-OF_RECORDS = {Aspect.MEMBER, Aspect.TIME, Aspect.TIME_FORM, Aspect.VALUE}
-"""In what the records of others may differ."""
-OF_CONTENT = {Aspect.JSON, Aspect.MEDIA_TYPE, Aspect.PARAMETER}
-OF_FIELDS = {Aspect.FIELD, Aspect.FIELD_FORM}
-INDEX = re.compile("/[0-9]+(?=[/:])")  # in a line
-
-
-@dataclass(frozen=True)
-class Drift:
-    """One line, and the exchange that showed it; what may vary at any time is no finding."""
-
-    line: str
-    is_finding: bool
-    kind: str
-    exchange: Exchange | None
-
-
-def find_drift(like: Profile, compared: list[Compared]) -> list[Drift]:
-    """What differs where the profile says something, each line once, also of alike items.
-
-    `compared` is the comparison with the stub that serves the profile.
-    """
-    found: dict[str, Drift] = {}
-    for each in compared:
-        if not each.holds and is_said(like, each):
-            line = f"{each.place}: {each.expected} in the profile, {each.observed} there"
-            of_any_item = INDEX.sub("/0", line)
-            found.setdefault(of_any_item, Drift(line, is_finding(each), each.kind, each.exchange))
-    return list(found.values())
+VALUES = {
+    "project.id": "the id of the project",
+    "project.name": "the name as it was sent",
+    "deployment.id": "the id of the deployment",
+}
+"""Markers whose value a place must have."""
 
 
-def is_finding(compared: Compared) -> bool:
-    if compared.aspect in MAY_VARY:
-        return False
-    return compared.is_own or compared.aspect not in OF_RECORDS or not is_in_record(compared)
+def find_drift(like: Profile, log: Log, places: Places) -> list[Check]:
+    """Find what contradicts a profile, each once; what may vary at any time is among it."""
+    judge = DriftJudge(like, places)
+    by_kind: dict[str, list[Exchange]] = defaultdict(list)
+    for exchange, kind in kinds_of(log).items():
+        by_kind[kind].append(exchange)
+    checks = [check for kind, found in by_kind.items() for check in judge.check_kind(kind, found)]
+    checks += judge.check_list()
+    checks += judge.check_statuses()
+    found: dict[str, Check] = {}
+    for check in checks:
+        if not check.holds:
+            found.setdefault(line_of_drift(check), check)
+    return [*found.values()]
 
 
-def is_in_record(compared: Compared) -> bool:
-    """Whether it is a record, or in one: all of a list but what is around its items."""
-    is_of_item = any(name.isdecimal() for name in path_of(compared.place))
-    return compared.kind != LIST or is_of_item
+def line_of_drift(check: Check) -> str:
+    return f"{check.part}: {check.expected} in the profile, {check.observed} there"
 
 
-# What a profile says; what it leaves out is the contract's own
+def is_note(check: Check, places: Places) -> bool:
+    """Whether it is no finding: null, or what a record of others lacks."""
+    is_of_others = check.exchange is not None and not has_own(check.exchange, places)
+    is_in_record = not check.part.startswith("/list") or "/0" in check.part
+    is_missing = check.expected == PRESENT or check.expected.startswith("members ")
+    return check.observed == "null" or (
+        is_missing and is_of_others and is_in_record and not check.part.startswith("/errors")
+    )
 
 
-def is_said(like: Profile, compared: Compared) -> bool:
-    aspect = compared.aspect
-    if aspect == Aspect.WORD:
-        return bool(like.words) and compared.value not in like.words
-    if aspect in (Aspect.ID_FORM, Aspect.ORDER):
-        path = tuple(path_of(compared.place))
-        return at(like.document, path) is not NOTHING
-    is_error = compared.kind.startswith("errors/")
-    code = compared.kind.removeprefix("errors/")
-    form = like.error_form(code) if is_error else like.form(compared.kind)
-    if form is None:
-        return False
-    if aspect in OF_FIELDS:
-        return has_field(form, compared)
-    if is_error and aspect in OF_CONTENT:
-        return code in like.error_forms  # the form of all others says nothing of it
-    if aspect == Aspect.STATUS and form.status is None and is_error:
-        return False
-    if aspect == Aspect.STATUS and form.status is None and compared.kind == CREATE:
-        # The service had a status that a profile cannot have, or nobody has said it.
-        return not has_succeeded(compared)
-    return True
+def has_own(exchange: Exchange, places: Places) -> bool:
+    """Whether a response has the created project, or the followed deployment."""
+    is_followed = exchange in places.followed and places.is_own
+    is_listed = places.created_item(exchange) is not None
+    return is_followed or is_listed or exchange.is_creation
 
 
-def has_field(form: Form, compared: Compared) -> bool:
-    *_, name = path_of(compared.place)
-    return name.lower() in [each.lower() for each in form.headers]
+class DriftJudge:
+    """Checks responses by the forms of a profile."""
+
+    def __init__(self, like: Profile, places: Places) -> None:
+        self._like = like
+        self._places = places
+
+    def check_kind(self, kind: str, exchanges: list[Exchange]) -> Iterator[Check]:
+        code = kind.removeprefix("errors/")
+        is_error = kind not in OPERATIONS
+        form = self._like.error_form(code) if is_error else self._like.form(kind)
+        if form is None:
+            return
+        is_own_form = not is_error or code in self._like.error_forms
+        is_deployment = kind == DEPLOYMENT
+        schema = schema_of(form.body, self._like, is_deployment=is_deployment)
+        own = preferred(exchanges, lambda exchange: has_own(exchange, self._places))
+        for exchange in select_distinct(own):
+            is_optional = exchange.purpose == NAMELESS and self._like.has_optional_name
+            if explain_nothing(exchange, kind) or (is_optional and exchange.is_success):
+                continue
+            yield from check_status(kind, form, exchange)
+            if exchange.is_success == is_error:
+                continue
+            if is_own_form and self._says_type(kind):
+                yield from check_content_type(kind, form, exchange)
+            names = {name: f"/{kind}{pointer('headers', name)}" for name in form.headers}
+            yield from check_fields(names, exchange, form.headers)
+            if form.body is not None:
+                yield from self._check_body(kind, form, schema, exchange)
+
+    def _says_type(self, kind: str) -> bool:
+        """Whether the profile says the content type of a kind: a skeleton may not."""
+        document = self._like.document
+        part = document.get("errors", {}).get(kind.removeprefix("errors/"), document.get(kind, {}))
+        return "content_type" in document or "content_type" in part
+
+    def _check_body(
+        self, kind: str, form: Form, schema: dict[str, Any], exchange: Exchange
+    ) -> Iterator[Check]:
+        if not exchange.has_json:
+            yield Check(f"/{kind}/body", "JSON", "no JSON", exchange)
+            return
+        is_own = has_own(exchange, self._places) or kind not in (LIST, DEPLOYMENT)
+        relations = self._relations(kind, form, exchange) if is_own else {}
+        walk = Walk({kind: schema}, True, relations, is_own)
+        root = "#" + pointer(kind)
+        found = [[*walk.walk(root, body)] for body in self._bodies(kind, exchange)]
+        for check in join_others(found) if len(found) > 1 else found[0]:
+            yield replace(check, exchange=exchange)
+
+    def _bodies(self, kind: str, exchange: Exchange) -> list[Any]:
+        """The body; that of a list with the created project alone, or else with each other one."""
+        items = self._places.items_of(exchange) if kind == LIST else []
+        path = self._places.items_path
+        if not items or path is None:
+            return [exchange.seen]
+        mine = self._places.created_item(exchange)
+        chosen = items if mine is None else [mine]
+        return [with_value(exchange.seen, path, [each]) for each in chosen]
+
+    def _relations(self, kind: str, form: Form, exchange: Exchange) -> dict[str, Relation]:
+        """What values have to be: those of markers, and what programs read of an error."""
+        values = self._values(exchange)
+        found = {}
+        for path, value in values_below(form.body):
+            place = f"/{kind}/body{pointer(*name_places(path))}"
+            marker = whole_marker(value)
+            is_value = marker and marker.form in ("", "text") and CHOICE not in path
+            if marker and is_value and values.get(marker.name) is not None:
+                found[place] = relate(VALUES[marker.name], values[marker.name])
+            is_one = all(isinstance(name, str) for name in path)
+            is_constant = is_one and not isinstance(value, dict | list)
+            if kind not in OPERATIONS and is_constant and is_code(value):
+                found[place] = relate_equal(value)
+        return found
+
+    def _values(self, exchange: Exchange) -> dict[str, Any]:
+        """The values of markers in a response, as far as they are known for sure."""
+        places = self._places
+        is_deployment = exchange in places.followed
+        own_id = places.owner_id if is_deployment else places.created_id
+        name = places.owner_name if is_deployment else places.created_name
+        is_known = places.is_own and bool(places.followed) and not is_deployment
+        return {
+            "project.id": own_id if str(own_id) != name else None,
+            "project.name": name or None,
+            "deployment.id": places.deployment_id if is_known else None,
+        }
+
+    # What no single body shows
+
+    def check_list(self) -> Iterator[Check]:
+        """Check the order of the list, and that it has the created project."""
+        places = self._places
+        order = find_order(places)
+        known = self._like.document.get("list", {}).get("order")
+        if known and order:
+            yield Check("/list/order", known, order, places.lists[-1])
+        creation = places.creation
+        later = [each for each in places.lists if creation and each.sent_at > creation.sent_at]
+        if later and places.items_path is not None and self._like.form(LIST):
+            what = "a created project is listed"
+            observed = what if places.latest_item is not None else "it is not"
+            yield Check("/list/body", what, observed, later[-1])
+
+    def check_statuses(self) -> Iterator[Check]:
+        places = self._places
+        for word, exchange in zip(places.words, places.followed, strict=False):
+            if word and self._like.words and word not in self._like.words:
+                yield Check("/statuses/run", f"no {show(word)}", show(word), exchange)
 
 
-def has_succeeded(compared: Compared) -> bool:
-    return compared.exchange is not None and compared.exchange.is_success
+def name_places(path: Path) -> list[str | int]:
+    """Name a path in a body as the walk does: the first item stands for each of an array."""
+    return [0 if isinstance(name, int) else name for name in path]
 
 
-def unseen_parts(like: Profile, seen: Observation) -> list[str]:
-    """The kinds of response and the statuses that the profile has, and nothing has shown."""
-    parts = [name for name in (LIST, CREATE, DEPLOYMENT) if like.form(name)]
-    errors = [f"errors/{code}" for code in like.error_forms if code != "default"]
-    kinds = [kind for kind in (*parts, *errors) if kind not in seen.templates]
-    words = like.run if seen.run else ()
-    return kinds + [f"the status {word}" for word in words if word not in seen.run]
+def check_status(kind: str, form: Form, exchange: Exchange) -> Iterator[Check]:
+    expected = form.status
+    if expected is None and kind in (LIST, DEPLOYMENT):
+        expected = 200
+    if expected is None:  # the profile says nothing of it
+        if (kind not in OPERATIONS) == exchange.is_success:
+            yield Check(f"/{kind}/status", "an error", str(exchange.status), exchange)
+        return
+    yield Check(f"/{kind}/status", str(expected), str(exchange.status), exchange)
+
+
+def check_content_type(kind: str, form: Form, exchange: Exchange) -> Iterator[Check]:
+    if form.body is None or not exchange.content:
+        return
+    part = f"/{kind}/content_type"
+    expected, parameters = parse_options_header(form.content_type)
+    observed, seen = parse_options_header(exchange.header("Content-Type"))
+    yield Check(part, expected.lower(), observed.lower() or "no media type", exchange)
+    charsets = [each.get("charset", "utf-8").lower() for each in (parameters, seen)]
+    yield Check(part, f"charset {charsets[0]}", f"charset {charsets[1]}", exchange)
+
+
+def list_lacking(like: Profile, log: Log) -> list[str]:
+    """List the kinds of response that the profile has, and nothing has shown."""
+    seen = {*kinds_of(log).values()}
+    known = [kind for kind in OPERATIONS if like.form(kind)]
+    known += [f"errors/{code}" for code in like.error_forms if code != "default"]
+    return [kind for kind in known if kind not in seen]

@@ -6,13 +6,15 @@ from typing import Any
 
 from werkzeug.http import HTTP_STATUS_CODES
 
-from profiles.markers import Path
+from profiles.markers import Path, markers_in
 
-from .forms import is_code
 from .guesses import LEAST_NAME, PROSE_NAMES
-from .values import are_same, at, last_name, scalars, with_value, words_of
+from .values import are_same, at, is_number, last_name, scalars, with_value, words_of
 
 DETAIL = "{error.detail}"
+CODE = re.compile("[A-Za-z_.:/-]{1,64}|[A-Z]{0,8}[-_]?[0-9]{1,6}")
+"""A text that says a reason to programs: one with other digits may be an id."""
+MAX_CODE = 10_000  # a number that is larger may be that of one request
 IDENTIFIER = re.compile("[A-Za-z0-9]+([_.:/-][A-Za-z0-9]+)*")
 
 
@@ -87,3 +89,10 @@ def common_value(values: list[Any], statuses: list[int]) -> Any:
     if DETAIL in values:
         return DETAIL
     return "{error.code}" if all(map(is_code, values)) else first
+
+
+def is_code(value: Any) -> bool:
+    """Whether a constant in an error is one that programs read: not a text for people."""
+    if isinstance(value, str):
+        return CODE.fullmatch(value) is not None and not markers_in(value)
+    return isinstance(value, bool) or (is_number(value) and abs(value) < MAX_CODE)

@@ -1,21 +1,25 @@
 """A request with its response, and the log of them that each source gives."""
 
+import gzip
 import json
 import math
 import re
+import zlib
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from email.message import Message
+from email.utils import parsedate_to_datetime
 from functools import cached_property
 from typing import Any
 from urllib.parse import unquote
-
-from .limits import Limited
 
 NOTHING = object()
 """What a body that is no JSON has, and what is at a path that a value does not have."""
 
 MANY_DIGITS = re.compile(rb"(?<!\d)\d{309}")  # of an integer that may be larger than any double
+HALF = 500  # items of an array: of one that has more, the first and the last of them are read
+MAX_LEVELS = 36  # of a body; what stands deeper is not read
+CODINGS = {"gzip": 31, "x-gzip": 31, "deflate": 47}  # with the window bits that zlib wants
 
 PROJECTS = "/v1/projects"
 DEPLOYMENTS = "/v1/deployments/"
@@ -84,7 +88,7 @@ class Exchange:
     @cached_property
     def sent_json(self) -> Any:
         """The body of the request, `NOTHING` if it is no JSON."""
-        return parsed(self.body)
+        return parse_body(self.body)
 
     # The response
 
@@ -116,20 +120,16 @@ class Exchange:
     @cached_property
     def json(self) -> Any:
         """The body of the response, `NOTHING` if it is no JSON."""
-        return parsed(self.content)
+        return parse_body(self.content)
 
     @property
     def has_json(self) -> bool:
         return self.json is not NOTHING
 
     @cached_property
-    def limited(self) -> Limited:
-        """As much of the JSON as is looked at; the value is `NOTHING` if the body is no JSON."""
-        return Limited(self.json)
-
-    @property
     def seen(self) -> Any:
-        return self.limited.value
+        """As much of the JSON as is read, `NOTHING` if the body is no JSON."""
+        return shorten_value(self.json)
 
 
 @dataclass(frozen=True)
@@ -137,12 +137,13 @@ class Log:
     """The exchanges with one service, in the order in which they were sent.
 
     `base` is the address of the service, without /v1. `remarks` are sentences about what the
-    source left out.
+    source left out. `day` is that of a recording whose exchanges have no time: `2026-11-25`.
     """
 
     base: str
     exchanges: tuple[Exchange, ...]
     remarks: tuple[str, ...] = ()
+    day: str = ""
 
     @property
     def creations(self) -> tuple[Exchange, ...]:
@@ -158,8 +159,19 @@ def message_of(fields: Iterable[tuple[str, str]]) -> Message:
     return message
 
 
-def parsed(content: bytes) -> Any:
-    """A body as JSON, `NOTHING` if it is none or has a number that is larger than any double."""
+def clock_of(exchange: Exchange) -> float:
+    """The time of a response by the clock of the service, if it says so; 0 if it is not known."""
+    try:
+        return parsedate_to_datetime(exchange.header("Date") or "").timestamp()
+    except ValueError:
+        return exchange.sent_at
+
+
+# Bodies
+
+
+def parse_body(content: bytes) -> Any:
+    """Parse JSON; `NOTHING` if it is none, or has a number that is larger than any double."""
     whole = parse_whole if MANY_DIGITS.search(content) else None  # it is slow
     try:
         return json.loads(
@@ -184,3 +196,41 @@ def parse_finite(text: str) -> float:
 def parse_whole(text: str) -> int:
     parse_finite(text)
     return int(text)
+
+
+def shorten_value(value: Any, level: int = 1) -> Any:
+    """Leave out what stands too deep, and the middle of a long array."""
+    if isinstance(value, list):
+        items = value if len(value) <= 2 * HALF else value[:HALF] + value[-HALF:]
+        return [shorten_value(each, level + 1) for each in items] if level < MAX_LEVELS else []
+    if isinstance(value, dict):
+        if level >= MAX_LEVELS:
+            return {}
+        return {name: shorten_value(each, level + 1) for name, each in value.items()}
+    return value
+
+
+def unpack(exchange: Exchange, most: int) -> Exchange:
+    """Decompress a body whose field Content-Encoding says gzip or deflate; that field goes.
+
+    Of another coding, such as `br`, both stay. A body that is damaged is a failure.
+    """
+    coding = (exchange.header("Content-Encoding") or "").strip().lower()
+    if coding not in CODINGS or not exchange.content or exchange.failure:
+        return exchange
+    try:
+        content = decompress(exchange.content, coding, most)
+    except (zlib.error, gzip.BadGzipFile, EOFError):
+        return replace(exchange, failure=f"its body is no {coding}")
+    fields = [(name, str(value)) for name, value in exchange.headers.items()]
+    gone = ("content-encoding", "content-length")
+    headers = message_of(each for each in fields if each[0].lower() not in gone)
+    failure = f"its body is over {most // 1024**2} MiB" if len(content) > most else ""
+    return replace(exchange, content=content, headers=headers, failure=failure)
+
+
+def decompress(content: bytes, coding: str, most: int) -> bytes:
+    """Decompress up to `most` bytes, and one. Servers send `deflate` with and without a head."""
+    has_no_head = coding == "deflate" and content[0] & 15 != 8
+    bits = -15 if has_no_head else CODINGS[coding]
+    return zlib.decompressobj(bits).decompress(content, most + 1)

@@ -14,11 +14,12 @@ from web.strict_json import MalformedJSON, parse_json
 from web.validation import pointer
 
 from .errors import common_form
-from .exchange import NOTHING, Log
+from .exchange import NOTHING, Log, clock_of
 from .guesses import COMPUTED, NEXT_WORDS, NO_COUNT_WORDS, PAGE_WORDS, SIZE_WORDS
-from .kinds import CREATE, DEPLOYMENT, LIST
-from .observation import NEWEST, OLDEST, Observation, Template
-from .observe import clock_of, without_data
+from .kinds import CREATE, DEPLOYMENT, LIST, NAMELESS
+from .observe import Observation, Template, observe, without_data
+from .order import NEWEST, OLDEST
+from .places import Places
 from .privacy import TEXT, Privacy, lower_texts
 from .spellings import Secrets
 from .values import (
@@ -32,7 +33,6 @@ from .values import (
     with_value,
     words_of,
 )
-from .way import Way
 
 Part = dict[str, Any]
 STATUSES_OF_CREATION = (200, 201, 202)
@@ -47,11 +47,9 @@ class Inferred:
     notes: tuple[str, ...]
 
 
-def profile_of(observation: Observation, log: Log, secrets: Secrets) -> Inferred | None:
-    """The profile of the created project; None if none was created."""
-    if observation.way.creation is None:
-        return None
-    inference = Inference(observation, log, secrets)
+def infer_profile(log: Log, places: Places, secrets: Secrets) -> Inferred:
+    """Infer the profile of the created project; without one it has errors alone."""
+    inference = Inference(observe(log, places), log, secrets)
     document = inference.document()
     return Inferred(document, tuple(dict.fromkeys(inference.notes)))
 
@@ -62,25 +60,27 @@ class Inference:
     def __init__(self, observation: Observation, log: Log, secrets: Secrets) -> None:
         self._observation = observation
         self._templates = observation.templates
-        way = observation.way
-        self._way = way
-        own = [way.created_item(each) for each in way.lists]
-        own += [way.created_record, way.request]
+        places = observation.places
+        self._places = places
+        own = [places.created_item(each) for each in places.lists]
+        own += [places.created, places.request]
         record = lower_texts(own)
-        others = [item for each in way.lists for item in way.others_in(each)]
+        others = [item for each in places.lists for item in places.others_in(each)]
+        if places.items_path is None:
+            others += [each.seen for each in places.lists]
         for exchange in log.exchanges:
             if exchange.is_deployment and exchange.is_success:
-                is_own = way.is_own and exchange in way.followed
+                is_own = places.is_own and exchange in places.followed
                 (own if is_own else others).append(exchange.seen)
         self._privacy = Privacy(
             secrets,
             log.base,
             others=others,
             own=own,
-            names=[way.created_id, way.created_name, way.deployment_id],
-            strangers=lower_texts(values_of_strangers(way)) - record,
+            names=[places.created_id, places.created_name, places.deployment_id],
+            strangers=lower_texts(values_of_strangers(places)) - record,
         )
-        self._last = log.exchanges[-1]
+        self._log = log
         self._computed: set[str] = set()  # header fields that vary in one kind of response
         for template in self._templates.values():
             fields = template.headers.items()
@@ -92,8 +92,7 @@ class Inference:
         return [*self._notes, *self._privacy.notes]
 
     def document(self) -> Part:
-        day = datetime.fromtimestamp(self._last.sent_at or clock_of(self._last), UTC)
-        found: Part = {"observed_at": f"{day:%Y-%m-%d}"}
+        found: Part = {"observed_at": find_day(self._log)}
         run = list(filter(self._privacy.is_safe_word, self._observation.run))
         parts = {
             "statuses": {"run": run} if run else None,
@@ -117,13 +116,13 @@ class Inference:
         if template is None:
             return None
         if not template.is_own and template.status < 300:
-            has_array = self._way.items_path is not None
+            has_array = self._places.items_path is not None
             why = "no list has the created project" if has_array else "it has no array of projects"
             self._notes.append(f"/list is left out: {why}")
             return None
         if not self._is_usable(template):
             return None
-        path = self._way.items_path or ()
+        path = self._places.items_path or ()
         items = at(template.body, path)
         around = self._on_one_page(with_value(template.body, path, []))
         body = self._clean(with_value(around, path, items), path, "/list/body")
@@ -146,22 +145,25 @@ class Inference:
         if template is None or not self._is_usable(template):
             return None
         if not template.is_own:
-            self._notes.append("/create is left out: it has other projects, or a map of them")
+            self._notes.append("/create is left out: it has other projects, too")
             return None
-        body = self._clean(template.body, self._way.created_path, "/create/body")
+        body = self._clean(template.body, None, "/create/body")
         form = self._form(template, body)
         status = template.status
         if status in STATUSES_OF_CREATION:
             form["status"] = status
-        if self._way.request is None:
+        nameless = [each for each in self._log.exchanges if each.purpose == NAMELESS]
+        if any(each.is_success for each in nameless):
+            form["optional"] = True
+        if self._places.request is None:
             return form
-        request = without_data(self._way.request, set())
+        request = without_data(self._places.request, set())
         request = self._privacy.clean_record(request, "/create/request")
         return {"request": self._with_one_name(request), **form}
 
     def _with_one_name(self, request: Any) -> Any:
         """A request in which no other text has the name, or looks like a marker."""
-        own_name = self._way.created_name
+        own_name = self._places.created_name
 
         def change(_: Path, value: Any) -> Any:
             is_text = isinstance(value, str) and value != NAME
@@ -217,9 +219,6 @@ class Inference:
     def _reason_against(self, template: Template) -> str:
         """Why a profile cannot have the last body of a kind, "" if it can."""
         exchange = template.exchanges[-1]
-        paths = {LIST: self._way.items_path, CREATE: self._way.created_path}
-        if self._way.is_cut(exchange, paths.get(template.kind)):
-            return "is too large"
         try:
             parse_json(exchange.content, DEPTH)
         except MalformedJSON as error:
@@ -292,14 +291,23 @@ class Inference:
                 del holder[part]
 
 
-def values_of_strangers(way: Way) -> list[Any]:
+def find_day(log: Log) -> str:
+    """Find the day of a log: that of its first time, or else of the file of a recording."""
+    times = [each.sent_at or clock_of(each) for each in log.exchanges]
+    known = [time for time in times if time]
+    if not known and log.day:
+        return log.day
+    return f"{datetime.fromtimestamp(known[0] if known else 0.0, UTC):%Y-%m-%d}"
+
+
+def values_of_strangers(places: Places) -> list[Any]:
     """The ids, names and mail addresses of other projects, and the ids of their deployments."""
-    own_id = str(way.deployment_id)
-    paths = [path for path, value in scalars(way.latest_item) if str(value) == own_id]
+    own_id = str(places.deployment_id)
+    paths = [path for path, value in scalars(places.latest_item) if str(value) == own_id]
     found = []
-    for exchange in way.lists:
-        for item in way.others_in(exchange):
-            found += [way.id_of(item), way.name_of(item), *(at(item, path) for path in paths)]
+    for exchange in places.lists:
+        for item in places.others_in(exchange):
+            found += [places.id_of(item), places.name_of(item), *(at(item, path) for path in paths)]
             found += [text for text in texts_in(item).values() if "@" in text]
     return found
 

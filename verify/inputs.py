@@ -4,16 +4,20 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from profiles.check import errors_in
 from profiles.markers import NAME, places_of_name
-from profiles.profile import read_profile
+from profiles.profile import DEPTH, Profile, read_profile
+from web.documents import explained
 from web.files import content_of
 from web.strict_json import MalformedJSON, parse_json
+from web.validation import require_valid
 
 from .options import Options
-from .way import Hints
+from .places import Hints
 
 NAME_IN_FILE = "{name}"
 
@@ -28,13 +32,32 @@ class Inputs:
 
 def read_inputs(options: Options) -> Inputs:
     """Read the files. Raises `ValueError` with what is wrong, and `OSError`."""
-    like = read_profile(options.like) if options.like else None
+    like = read_skeleton(options.like) if options.like else None
     request = like.request if like and like.has_own_request else None
     if options.body:
         request = read_request(options.body)
     hints = Hints(deployment=options.deployment or "", request=request, profile=like)
     known = read_known(options.known) if options.known else []
     return Inputs(hints, known)
+
+
+def read_skeleton(path: Path) -> Profile:
+    """Read a profile, which may have no more than the places that are not plain.
+
+    Neither the day nor the statuses are needed in it, nor the body of a creation.
+    Raises `ValueError` with all errors and their places.
+    """
+    with explained(path):
+        _, document = parse_json(content_of(path), DEPTH)
+        if isinstance(document, dict):
+            document = {"observed_at": f"{datetime.now(UTC):%Y-%m-%d}", **document}
+        if isinstance(document, dict) and isinstance(document.get("create"), dict):
+            document["create"] = {"body": {}, **document["create"]}
+        errors = errors_in(document)
+        if errors and isinstance(document, dict) and "statuses" not in document:
+            errors = errors_in({**document, "statuses": {"run": ["any"]}})
+        require_valid(errors)
+        return Profile(document, path.name)
 
 
 def read_known(path: Path) -> list[str]:

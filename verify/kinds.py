@@ -1,4 +1,4 @@
-"""Of which kind the responses of a log are."""
+"""Of which kind the responses of a log are, and which of them show nothing."""
 
 from .exchange import NOTHING, Exchange, Log
 from .values import words_of
@@ -6,10 +6,14 @@ from .values import words_of
 LIST = "list"  # kinds of responses; an error is called as in a profile
 CREATE = "create"
 DEPLOYMENT = "deployment"
+OPERATIONS = (LIST, CREATE, DEPLOYMENT)
 TOKEN_MISSING = "errors/token_missing"
 TOKEN_INVALID = "errors/token_invalid"
 UNKNOWN_DEPLOYMENT = "errors/deployment_not_found"
 UNKNOWN_PATH = "errors/not_found"
+INVALID_BODY = "errors/invalid_body"
+OF_TOKENS = (TOKEN_MISSING, TOKEN_INVALID)
+NO_TOKEN = (401, 403)
 
 # The purposes of requests, which may end with what was in the Authorization field.
 NO_SUCH_DEPLOYMENT = "unknown deployment"
@@ -17,6 +21,7 @@ NO_SUCH_PATH = "unknown path"
 SOUGHT = "candidate"  # what may be a deployment: its rejection says nothing
 REPEATED = "repeated"  # its response was a 429 or a 5xx, after which it was sent again
 REJECTED = "rejected creation"  # after which another body, or media type, was sent
+NAMELESS = "creation without a name"
 WITHOUT = " without a token"
 WRONG = " with a wrong token"
 
@@ -24,11 +29,11 @@ OWN_MEMBER = "stubverify"  # of a creation; one word, which no other spelling ch
 NAME_PREFIX = "stub-verify-"  # of what verify creates, and of what cannot exist
 
 REJECTIONS = {
-    400: "errors/invalid_body",
+    400: INVALID_BODY,
     409: "errors/name_taken",
     413: "errors/body_too_large",
     415: "errors/unsupported_media_type",
-    422: "errors/invalid_body",
+    422: INVALID_BODY,
 }
 """Of each status of a rejected creation, the kind."""
 
@@ -37,6 +42,7 @@ OTHER_METHODS = ("HEAD", "OPTIONS")  # whose responses have no body, or are not 
 OF_PURPOSES = {
     NO_SUCH_DEPLOYMENT: UNKNOWN_DEPLOYMENT,
     NO_SUCH_PATH: UNKNOWN_PATH,
+    NAMELESS: INVALID_BODY,
     REPEATED: "",
     REJECTED: "",
 }
@@ -45,15 +51,18 @@ OF_PURPOSES = {
 def kinds_of(log: Log) -> dict[Exchange, str]:
     """The kind of each exchange that says something; in a recording it follows from the request.
 
-    A 403 is the error of a token only if no other response has accepted that.
+    A token is a valid one if any response has accepted it, and a deployment is there if it was.
     """
     accepted = {each.token for each in log.exchanges if each.is_success}
+    existing = {each.target for each in log.exchanges if each.is_deployment and each.is_success}
     found = {}
     for exchange in log.exchanges:
-        if exchange.failure or exchange.status == 304 or exchange.method in OTHER_METHODS:
+        if exchange.status == 304 or exchange.method in OTHER_METHODS:
             continue
-        is_asked = exchange.purpose != ""
-        kind = kind_of_purpose(exchange) if is_asked else kind_recorded(exchange, accepted)
+        if exchange.purpose:
+            kind = kind_of_purpose(exchange)
+        else:
+            kind = kind_recorded(exchange, accepted, is_known=exchange.target in existing)
         if kind:
             found[exchange] = kind
     return found
@@ -77,9 +86,9 @@ def kind_of_purpose(exchange: Exchange) -> str:
     return DEPLOYMENT
 
 
-def kind_recorded(exchange: Exchange, accepted: set[str]) -> str:
+def kind_recorded(exchange: Exchange, accepted: set[str], *, is_known: bool) -> str:
     status = exchange.status
-    if status == 401 or (status == 403 and exchange.token not in accepted):
+    if status in NO_TOKEN and exchange.token not in accepted:
         return TOKEN_INVALID if exchange.token else TOKEN_MISSING
     if exchange.is_creation:
         is_malformed = status == 400 and exchange.body and exchange.sent_json is NOTHING
@@ -87,11 +96,11 @@ def kind_recorded(exchange: Exchange, accepted: set[str]) -> str:
     if exchange.is_list:
         return LIST
     if exchange.is_deployment:
-        return kind_of_deployment(status)
+        return DEPLOYMENT if is_known else kind_of_unknown(status)
     return {404: UNKNOWN_PATH, 405: "errors/method_not_allowed"}.get(status, "")
 
 
-def kind_of_deployment(status: int) -> str:
+def kind_of_unknown(status: int) -> str:
     if status in (404, 410):
         return UNKNOWN_DEPLOYMENT
     return "" if status in (400, 422) else DEPLOYMENT
@@ -100,3 +109,35 @@ def kind_of_deployment(status: int) -> str:
 def is_own_member(name: str) -> bool:
     """Whether it is the member that verify sends itself, in any spelling."""
     return "".join(words_of(name)) == OWN_MEMBER
+
+
+# What shows nothing
+
+
+def explain_failure(exchange: Exchange, kind: str) -> str:
+    """Say why a response says nothing of the service, "" if it says something: 404, for example."""
+    status = exchange.status
+    if exchange.failure or status == 429 or status >= 500:
+        return exchange.reason
+    if kind not in OPERATIONS:
+        return ""
+    if status in NO_TOKEN:
+        return f"{status}: the token is not accepted for this"
+    if not exchange.is_success or exchange.has_json:
+        return ""
+    if not exchange.content:
+        is_plain = kind == CREATE and status in (201, 202, 204)
+        return "" if is_plain else f"{status} without a body"
+    coding = exchange.header("Content-Encoding")
+    why = f", its coding is {coding}" if coding else ""
+    return f"{status}, but its body is no JSON{why}"
+
+
+def explain_nothing(exchange: Exchange, kind: str) -> str:
+    """Say why a response does not show what was asked for, "" if it does.
+
+    Of an operation only a success does, and it is JSON; a creation may have no body.
+    """
+    failure = explain_failure(exchange, kind)
+    is_rejected = kind in OPERATIONS and not exchange.is_success
+    return failure or (exchange.reason if is_rejected else "")

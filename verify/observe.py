@@ -1,9 +1,8 @@
 """Observes a service: makes a template of each kind of response in a log."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
-from email.utils import parsedate_to_datetime
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import inf
 from random import Random
@@ -13,19 +12,18 @@ from profiles.ids import opaque_form, slug_of
 from profiles.markers import Path
 
 from .errors import DETAIL, error_text
-from .exchange import NOTHING, Exchange, Log
+from .exchange import NOTHING, Exchange, Log, clock_of
 from .guesses import COUNT_WORDS, LEAST_NAME, MAX_READINGS, MINUTE
 from .kinds import CREATE, DEPLOYMENT, LIST, NAME_PREFIX, is_own_member, kinds_of
-from .limits import SENTENCE, Limited
-from .observation import ANOTHER, NEWEST, OLDEST, Observation, Template
-from .status import has_status_name, word_of
+from .order import find_order
+from .places import Places
+from .status import word_of
 from .template import Reading, Unified, unify
 from .values import (
     Known,
     at,
     first_of,
     is_id,
-    is_number,
     last_name,
     pattern_of_base,
     preferred,
@@ -36,41 +34,72 @@ from .values import (
     without_markers,
     words_of,
 )
-from .way import Way
 
 T = TypeVar("T")
-Timed = tuple[Any, str, str]
-"""A body, and the statuses of its deployment that were read before and after it."""
 
 
-def observe(log: Log, way: Way) -> Observation:
+@dataclass(frozen=True)
+class Template:
+    """What all responses of one kind have in common.
+
+    `exchanges` are those that it was made from, at least one. `body` is as in a profile: with
+    markers, a choice where the status decides, and one item in the array of the projects. It is
+    `NOTHING` if the responses are no JSON. The paths in `varying` lead through that body to what
+    differs between two responses, or is not in each; the first value stands there. `headers` has
+    the fields of all responses, with markers; None is a value that varies.
+    """
+
+    kind: str
+    exchanges: tuple[Exchange, ...]
+    body: Any = NOTHING
+    varying: frozenset[Path] = frozenset()
+    headers: Mapping[str, str | None] = field(default_factory=dict)
+    is_own: bool = True  # the record is the created one; else plain values stand for all others
+
+    @property
+    def status(self) -> int:
+        return self.exchanges[0].status
+
+    @property
+    def content_type(self) -> str:
+        return self.exchanges[0].header("Content-Type") or ""
+
+
+@dataclass(frozen=True)
+class Observation:
+    """What a log shows of a service.
+
+    `templates` are by the kind of response. `run` has the statuses of the followed deployment in
+    their order, as the words of a choice. `ids` has an example of each kind of record, as in a
+    profile.
+    """
+
+    places: Places
+    templates: Mapping[str, Template]
+    run: tuple[str, ...] = ()
+    order: str = ""  # of the list, "" if it does not show
+    ids: Mapping[str, str | int] = field(default_factory=dict)
+
+
+def observe(log: Log, places: Places) -> Observation:
     """Observe a service in a log."""
-    observer = Observer(log, way)
+    observer = Observer(log, places)
     by_kind: dict[str, list[Exchange]] = defaultdict(list)
     for exchange, kind in kinds_of(log).items():
-        by_kind[kind].append(exchange)
+        if not exchange.failure:
+            by_kind[kind].append(exchange)
     templates = {kind: observer.template(kind, found) for kind, found in by_kind.items()}
-    looked_at = [each for template in templates.values() for each in template.exchanges]
-    is_cut = any(each.limited.is_cut for each in looked_at)
-    return Observation(
-        way=way,
-        templates=templates,
-        run=observer.run,
-        order=order_of(way),
-        ids=ids_of(way),
-        remarks=(SENTENCE,) if is_cut else (),
-    )
+    return Observation(places, templates, observer.run, find_order(places), ids_of(places))
 
 
 class Observer:
     """Makes the readings of each kind, each with the values that were known then."""
 
-    def __init__(self, log: Log, way: Way) -> None:
+    def __init__(self, log: Log, places: Places) -> None:
         self._log = log
-        self._way = way
+        self._places = places
         self._base = pattern_of_base(log.base)
-        # The statuses of the created deployment, or the named one, each time that it was read.
-        self.words = [way.status_of(each) for each in way.followed if way.is_own]
+        self.words = places.words
 
     def template(self, kind: str, exchanges: list[Exchange]) -> Template:
         """The template of the responses of a kind, or of the last one if all of them failed."""
@@ -85,14 +114,14 @@ class Observer:
     # The list
 
     def _list(self, exchanges: list[Exchange]) -> Template:
-        way = self._way
-        path = way.items_path
-        lists = [each for each in way.lists if isinstance(at(each.json, path), list)]
-        lists = first_and_last(preferred(lists, lambda each: bool(way.items_of(each))))
+        places = self._places
+        path = places.items_path
+        lists = [each for each in places.lists if isinstance(at(each.json, path), list)]
+        lists = first_and_last(preferred(lists, lambda each: bool(places.items_of(each))))
         if path is None or not lists:
             return replace(self._plain(LIST, exchanges), is_own=False)
         known = [self._known_of_list(each) for each in lists]
-        bodies = [Limited(with_value(each.json, path, [])).value for each in lists]
+        bodies = [with_value(each.seen, path, []) for each in lists]
         around = unify([Reading(body, each) for body, each in zip(bodies, known, strict=True)])
         own = self._readings_of_items()
         readings = own or self._readings_of_others(lists)
@@ -103,43 +132,45 @@ class Observer:
         return Template(LIST, tuple(lists), body, varying, headers, is_own=bool(own))
 
     def _known_of_list(self, exchange: Exchange) -> Known:
-        way = self._way
-        items = way.items_of(exchange)
-        named: list[tuple[str, Any]] = [("count", way.size_of(exchange))]
+        places = self._places
+        items = places.items_of(exchange)
+        named: list[tuple[str, Any]] = [("count", places.size_of(exchange))]
         if items:
-            named += [("first.id", way.id_of(items[0])), ("last.id", way.id_of(items[-1]))]
+            named += [("first.id", places.id_of(items[0])), ("last.id", places.id_of(items[-1]))]
         return Known(tuple(each for each in named if is_id(each[1])), self._base)
 
     def _readings_of_others(self, lists: list[Exchange]) -> list[Reading]:
         """The projects of others, as they are listed."""
-        way = self._way
-        items = first_and_last([item for each in lists for item in way.items_of(each)])
+        places = self._places
+        items = first_and_last([item for each in lists for item in places.items_of(each)])
         found = []
         for item in items:
-            known = self._known("project", way.id_of(item), way.name_of(item), None, is_new=False)
+            known = self._known(
+                "project", places.id_of(item), places.name_of(item), None, is_new=False
+            )
             found.append(self._reading(item, known))
         return found
 
     # The created project
 
     def _create(self, exchanges: list[Exchange]) -> Template:
-        way = self._way
-        creation = way.creation
+        places = self._places
+        creation = places.creation
         if creation is None:
             return self._plain(CREATE, exchanges[-1:])
         known = self._known_of_own("project")
         headers = common_headers([creation], [known])
         if not creation.has_json:
             return Template(CREATE, (creation,), headers=headers)
-        if way.created is NOTHING or way.is_map:
+        if places.created is NOTHING:
             return replace(self._plain(CREATE, [creation]), is_own=False)
-        unified = unify([self._reading(way.created, known, self._word_of_creation)])
+        unified = unify([self._reading(places.created, known, self._word_of_creation)])
         return Template(CREATE, (creation,), unified.body, unified.varying, headers)
 
     @cached_property
     def _word_of_creation(self) -> str:
         """The status that the response to the creation shows, else the first one that was read."""
-        shown = word_of(at(self._way.created_record, self._status_path))
+        shown = word_of(at(self._places.created, self._status_path))
         return shown or first_of(self.words) or ""
 
     def _readings_of_items(self) -> list[Reading]:
@@ -149,9 +180,9 @@ class Observer:
         """
         known = self._known_of_own("project")
         readings = []
-        for timed in self._timed:
-            reading = self._reading(timed[0], known)
-            readings.append(replace(reading, word=self._word_of_item(timed)))
+        for body, word in self._timed:
+            shown = word_of(at(body, self._status_path))
+            readings.append(replace(self._reading(body, known), word=shown or word))
         previous = first_of(readings)
         for word in self.run:
             listed = [each for each in readings if each.word == word]
@@ -161,62 +192,31 @@ class Observer:
             previous = listed[-1] if listed else previous
         return readings
 
-    def _word_of_item(self, timed: Timed) -> str:
-        """The status of a listed project: the one that it shows, else the one that was read before.
-
-        It is the one that was read after it, if only bodies that surely have this one are like it.
-        """
-        body, before, after = timed
-        shown = word_of(at(body, self._status_path))
-        if shown:
-            return shown
-        sure_before = self._listed_within(before)
-        is_like_other = bool(sure_before) or body in self._listed_within(after)
-        is_contradicted = is_like_other and body not in sure_before
-        return after if is_contradicted or not before else before
-
-    def _listed_within(self, word: str) -> list[Any]:
-        """The created project as it was listed between two reads of one status."""
-        return [body for body, before, after in self._timed if before == after == word]
-
     @cached_property
     def _status_path(self) -> Path | None:
-        """Where a listed project has the status of its deployment."""
+        """Where a listed project has the status of its deployment, each time that it was read."""
         last = self._timed[-1][0] if self._timed else None
-        return first_of(path for path, _ in scalars(last) if self._is_status_place(path))
-
-    def _is_status_place(self, path: Path) -> bool:
-        """Whether a listed project has there, each time, a status that was read before or after it.
-
-        In a member that is called so it may be one that was never read.
-        """
-        words = set()
-        others = set()
-        for body, before, after in self._timed:
-            word = word_of(at(body, path))
-            words.add(word)
-            if word not in (before, after):
-                others.add(word)
-        if "" in words or words == others:
-            return False
-        if has_status_name(path):
-            return others.isdisjoint(self.words)
-        return not others and len(words) > 1
+        for path, _ in scalars(last):
+            words = [word_of(at(body, path)) for body, _ in self._timed]
+            is_known = bool({*words} & {*self.words})
+            if is_known and "" not in words and (len({*words}) > 1 or last_name(path) == "status"):
+                return path
+        return None
 
     @cached_property
-    def _timed(self) -> list[Timed]:
-        """The created project as it was listed: some bodies between each two statuses."""
-        way = self._way
+    def _timed(self) -> list[tuple[Any, str]]:
+        """The created project as it was listed, each time with the status that was read before."""
+        places = self._places
         left = [*self.words]
-        word = ""
-        found: list[Timed] = []
+        word = first_of(left) or ""
+        found: list[tuple[Any, str]] = []
         for exchange in self._log.exchanges:
-            if left and exchange in way.followed:
+            if left and exchange in places.followed:
                 word = left.pop(0)
-            item = way.created_item(exchange)
+            item = places.created_item(exchange)
             if item is not None:
-                found.append((item, word, left[0] if left else word))
-        return few_of_each(found, lambda timed: timed[1:])
+                found.append((item, word))
+        return few_of_each(found, lambda timed: timed[1])
 
     @property
     def run(self) -> tuple[str, ...]:
@@ -229,30 +229,37 @@ class Observer:
     # Deployments
 
     def _deployment(self, exchanges: list[Exchange]) -> Template:
-        way = self._way
+        places = self._places
         known = self._known_of_deployment()
-        readings = [self._reading(each.seen, known, way.status_of(each)) for each in way.followed]
+        readings = [
+            self._reading(each.seen, known, places.status_of(each)) for each in places.followed
+        ]
         readings = preferred(readings, lambda each: each.word != "")
         readings = few_of_each(readings, lambda each: each.word)
         if not readings:
             return self._plain(DEPLOYMENT, exchanges)
         unified = unify(readings)
-        headers = common_headers(way.followed, [known] * len(way.followed))
+        headers = common_headers(places.followed, [known] * len(places.followed))
         return Template(
-            DEPLOYMENT, way.followed, unified.body, unified.varying, headers, is_own=way.is_own
+            DEPLOYMENT,
+            places.followed,
+            unified.body,
+            unified.varying,
+            headers,
+            is_own=places.is_own,
         )
 
     def _known_of_deployment(self) -> Known:
-        way = self._way
-        is_new = way.creation is not None and way.owner_id == way.created_id
-        ids = (way.owner_id, way.owner_name, way.deployment_id)
+        places = self._places
+        is_new = places.creation is not None and places.owner_id == places.created_id
+        ids = (places.owner_id, places.owner_name, places.deployment_id)
         return self._known("deployment", *ids, is_new=is_new)
 
     def _known_of_own(self, kind: str) -> Known:
-        way = self._way
-        is_named = way.owner_id == way.created_id and way.is_own
-        deployment_id = way.deployment_id if is_named else None
-        return self._known(kind, way.created_id, way.created_name, deployment_id, is_new=True)
+        places = self._places
+        is_named = places.owner_id == places.created_id and places.is_own
+        deployment_id = places.deployment_id if is_named else None
+        return self._known(kind, places.created_id, places.created_name, deployment_id, is_new=True)
 
     def _known(
         self, kind: str, project_id: Any, name: str, deployment_id: Any, *, is_new: bool
@@ -269,7 +276,7 @@ class Observer:
     def _window(self) -> tuple[float, float]:
         """Between which times, by the service's clock, the created project has changed."""
         until = self._log.exchanges[-1].sent_at + MINUTE
-        creation = self._way.creation
+        creation = self._places.creation
         if creation is None:
             return 0.0, until
         created_at = clock_of(creation)
@@ -372,59 +379,18 @@ def marked_field(name: str, value: str, known: Known) -> str:
     return known.mark(value)
 
 
-def clock_of(exchange: Exchange) -> float:
-    """The time of a response by the clock of the service, if it says so; 0 if it is not known."""
-    try:
-        return parsedate_to_datetime(exchange.header("Date") or "").timestamp()
-    except ValueError:
-        return exchange.sent_at
+# Ids
 
 
-# Order and ids
-
-
-def order_of(way: Way) -> str:
-    """The order of the list, by times, or else by the created project in it; "" if unknown."""
-    order = order_of_times(way)
-    if order:
-        return order
-    for exchange in reversed(way.lists):
-        items = way.items_of(exchange)
-        mine = way.created_item(exchange)
-        if mine is None or len(items) < 2:
-            continue
-        if mine == items[0]:
-            return NEWEST
-        if mine == items[-1]:
-            return OLDEST
-    return ""
-
-
-def order_of_times(way: Way) -> str:
-    """The order of the list by the first member that is the time of a creation."""
-    items = way.items_of(way.lists[-1]) if way.lists else []
-    for path, value in scalars(first_of(items)):
-        is_created = "created" in words_of(last_name(path))
-        if not is_created or (seconds_of(value) is None and not is_number(value)):
-            continue
-        times = [seconds_of(at(item, path)) or at(item, path) for item in items]
-        if not all(is_number(time) for time in times) or len(set(times)) < 2:
-            continue
-        if times == sorted(times):
-            return OLDEST
-        return NEWEST if times == sorted(times, reverse=True) else ANOTHER
-    return ""
-
-
-def ids_of(way: Way) -> dict[str, str | int]:
+def ids_of(places: Places) -> dict[str, str | int]:
     """An example of the ids of each kind of record, or the marker from which they are made."""
     examples = {}
-    if way.creation and way.created_id is not None:
-        bases = [("project.name", slug_of(way.created_name))]
-        examples["projects"] = example_of(way.created_id, bases)
-    if way.creation and way.followed and way.is_own:
-        bases = [("project.id", way.owner_id), ("project.name", slug_of(way.owner_name))]
-        examples["deployments"] = example_of(way.deployment_id, bases)
+    if places.creation and places.created_id is not None:
+        bases = [("project.name", slug_of(places.created_name))]
+        examples["projects"] = example_of(places.created_id, bases)
+    if places.creation and places.followed and places.is_own:
+        bases = [("project.id", places.owner_id), ("project.name", slug_of(places.owner_name))]
+        examples["deployments"] = example_of(places.deployment_id, bases)
     return examples
 
 

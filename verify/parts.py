@@ -1,62 +1,68 @@
 """The parts of the contract with their verdicts.
 
-A fixed part is kept or broken, as the rules say. A chosen one is confirmed or differs, as the
-comparison with the stub says. Both may be not seen, or could not be checked, for a reason.
+A fixed part is kept or broken, as the rules say. A chosen one is confirmed or differs, as its
+schema says. Both may be not seen, or could not be checked, for a reason.
 """
 
+import json
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from profiles.openapi import Contract
-from stub.request.promises import object_in
-from web.documents import path_of
+from web.files import read_file
 from web.routing import CREATED
 from web.validation import pointer
 
-from .compare import Aspect, Compared
-from .exchange import Exchange, Log
+from .checks import Check, Relation, Walk, check_fields, join_checks, join_others, relate
+from .exchange import NOTHING, Exchange, Log
 from .kinds import (
     CREATE,
     DEPLOYMENT,
     LIST,
+    OF_TOKENS,
+    OPERATIONS,
     OWN_MEMBER,
     REJECTED,
+    REJECTIONS,
     TOKEN_INVALID,
     TOKEN_MISSING,
     UNKNOWN_DEPLOYMENT,
     UNKNOWN_PATH,
+    explain_failure,
+    explain_nothing,
     kind_of_purpose,
+    kinds_of,
 )
-from .observation import Observation
+from .order import find_order
+from .places import Places
 from .rules import (
     DEPLOYMENTS_PART,
-    NO_TOKEN,
-    OF_A_BODY,
-    OF_TOKENS,
+    LIST_PART,
+    POST_PART,
     PROJECTS_PART,
-    Judged,
-    why_nothing,
+    READ_PART,
+    name_operation,
 )
-from .values import scalars
+from .values import at, scalars, with_value
 
 KEPT, BROKEN, CONFIRMED, DIFFERS = "kept", "broken", "confirmed", "differs"
 NOT_SEEN, COULD_NOT_CHECK = "not seen", "could not check"
 VERDICTS = (KEPT, BROKEN, CONFIRMED, DIFFERS, NOT_SEEN, COULD_NOT_CHECK)
 
 RESPONSES = "#/components/responses/"
-SCHEMAS = "#/components/schemas/"
-PROJECT = f"{SCHEMAS}Project"
-LATEST = f"{PROJECT}/properties/latest_deployment_id"
-ITEMS = f"{SCHEMAS}ProjectList/properties/projects"
-INPUT = f"{SCHEMAS}ProjectInput"
-REQUEST_BODY = f"{PROJECTS_PART}/post/requestBody"
+PROJECT = "#/components/schemas/Project"
+NAME, LATEST = (f"{PROJECT}/properties/{each}" for each in ("name", "latest_deployment_id"))
+OWNER = "#/components/schemas/Deployment/properties/project_id"
+PROJECT_LIST = "#/components/schemas/ProjectList"
+ITEMS = f"{PROJECT_LIST}/properties/projects"
+INPUT = "#/components/schemas/ProjectInput"
+REQUEST_BODY = f"{POST_PART}/requestBody"
 RESPONSE_OF = {
-    LIST: f"{PROJECTS_PART}/get/responses/200",
-    CREATE: f"{PROJECTS_PART}/post/responses/{CREATED}",
-    DEPLOYMENT: f"{DEPLOYMENTS_PART}/get/responses/200",
+    LIST: f"{LIST_PART}/responses/200",
+    CREATE: f"{POST_PART}/responses/{CREATED}",
+    DEPLOYMENT: f"{READ_PART}/responses/200",
     TOKEN_MISSING: f"{RESPONSES}Unauthorized",
     TOKEN_INVALID: f"{RESPONSES}Unauthorized",
     UNKNOWN_DEPLOYMENT: f"{RESPONSES}DeploymentNotFound",
@@ -69,94 +75,42 @@ RESPONSE_OF = {
 }
 """Of each kind of response, that of the contract."""
 
-POST = f"{PROJECTS_PART}/post"
+STATUS_OF = {
+    TOKEN_MISSING: 401, TOKEN_INVALID: 401, UNKNOWN_DEPLOYMENT: 404, UNKNOWN_PATH: 404,
+    "errors/malformed_json": 400, "errors/invalid_body": 422, LIST: 200, CREATE: CREATED,
+    DEPLOYMENT: 200, **{f"{kind}": status for status, kind in REJECTIONS.items() if status > 400},
+}  # fmt: skip
+"""Of each kind of response, the status of the contract."""
+
 RULES_OF = {
-    LIST: (f"{PROJECTS_PART}/get", PROJECTS_PART),
-    CREATE: (POST,),
-    DEPLOYMENT: (f"{DEPLOYMENTS_PART}/get", DEPLOYMENTS_PART),
+    LIST: (LIST_PART, PROJECTS_PART),
+    CREATE: (POST_PART,),
+    DEPLOYMENT: (READ_PART, DEPLOYMENTS_PART),
 }
 """The rules that say all of a failed operation."""
 
 ACCEPTED = {
     CREATE: (REQUEST_BODY, INPUT, f"{INPUT}/properties/name"),
-    DEPLOYMENT: (f"{DEPLOYMENTS_PART}/get/parameters/0/schema",),
+    DEPLOYMENT: (f"{READ_PART}/parameters/0/schema",),
 }
 """Parts that a success shows, since the request has them."""
 
-UNSTATED = {
-    Aspect.PARAMETER, Aspect.NEW, Aspect.TIME_FORM, Aspect.ID_FORM, Aspect.CODE, Aspect.WORD,
-}  # fmt: skip
-"""What the contract does not state."""
-
-OF_RESPONSES = {Aspect.STATUS, Aspect.MEDIA_TYPE, Aspect.JSON}
-OF_TYPES = {Aspect.TYPE, Aspect.NULL}
 NO_PARTS = ("x-origin", "examples", "links")  # members of the contract
-NOTHING_SHOWN = "no response showed it"
-
-
-@dataclass(frozen=True)
-class Part:
-    """A part and its verdict. A difference has the exchange that showed it, and its value there."""
-
-    part: str
-    origin: str  # fixed or chosen
-    verdict: str = NOT_SEEN
-    expected: str = ""
-    observed: str = ""
-    reason: str = ""
-    probe: str = ""  # what was asked for
-    value: str = ""
-    exchange: Exchange | None = None
-
-    @property
-    def sentence(self) -> str:
-        return f"{self.part}: {self.expected} here, {self.observed} there"
-
-    def as_json(self) -> dict[str, str]:
-        """What the report has of it."""
-        names = ("part", "origin", "verdict", "expected", "observed", "reason", "probe")
-        return {name: getattr(self, name) for name in names}
-
-
-@dataclass(frozen=True)
-class Case:
-    """All that the parts of a run are judged by.
-
-    `compared` is the comparison with the plain stub, and `ours` that of the plain stub with itself,
-    which has all places that could be seen.
-    """
-
-    contract: Contract
-    log: Log
-    seen: Observation
-    compared: list[Compared]
-    ours: list[Compared]
-    rules: dict[str, Judged]
-
-
-def judge_parts(case: Case) -> Iterator[Part]:
-    """The parts of the contract with their verdicts, in its order."""
-    shown: dict[str, list[Compared]] = defaultdict(list)
-    for place, compared in (*of_responses(case), *of_requests(case), *of_own_member(case)):
-        shown[place].append(compared)
-    witnesses = witnesses_of(case)
-    for place, origin in parts_in(case.contract, "#").items():
-        part = Part(place, origin)
-        if place in case.rules:
-            yield by_rule(case, part)
-        elif shown[place]:
-            yield by_comparison(part, shown[place])
-        else:
-            yield without_evidence(case, part, witnesses[place])
 
 
 @cache
-def parts_in(contract: Contract, place: str) -> dict[str, str]:
-    """The parts at a pointer and below, behind `$ref` too, with their origins: fixed or chosen.
+def own_contract() -> Contract:
+    """The contract of this program."""
+    return Contract(json.loads(read_file("openapi.json")))
+
+
+@cache
+def list_parts(place: str = "#") -> dict[str, str]:
+    """List the parts at a pointer and below, behind `$ref` too, as `fixed` or `chosen`.
 
     Those of the stub alone do not come.
     """
-    place, node = contract.find(place)
+    place, node = own_contract().find(place)
     found = {}
     if "x-origin" in node:
         (found[place],) = node["x-origin"]
@@ -164,63 +118,44 @@ def parts_in(contract: Contract, place: str) -> dict[str, str]:
     for name, value in members:
         is_part = name not in NO_PARTS and isinstance(value, dict | list)
         if is_part and "x-stub-only" not in value:
-            found.update(parts_in(contract, place + pointer(name)))
+            found.update(list_parts(place + pointer(name)))
     return found
 
 
-def witnesses_of(case: Case) -> dict[str, list[str]]:
-    """The kinds of response that can show a part, by the part."""
-    found: dict[str, list[str]] = defaultdict(list)
-    for compared in case.ours:
-        for place, _ in parts_of(case.contract, compared):
-            if compared.kind not in found[place]:
-                found[place].append(compared.kind)
-    for kind, places in ACCEPTED.items():
-        for place in places:
-            found[place].append(kind)
+def judge_parts(log: Log, places: Places, rules: dict[str, Check]) -> list[Check]:
+    """Judge the parts of the contract, in its order, each by all that the log shows of it."""
+    judge = PartsJudge(log, places, rules)
+    shown: dict[str, list[Check]] = defaultdict(list)
+    for check in judge.check_all():
+        shown[check.part].append(check)
+    found = []
+    for part in list_parts():
+        if part in rules:
+            found.append(rules[part])
+        elif shown[part]:
+            found.append(join_checks(shown[part]))
+        else:
+            found.append(Check(part, "", "", judge.find_failure(part)))
     return found
 
 
-# Verdicts
+def verdict_of(check: Check) -> str:
+    """The verdict of a part of the contract."""
+    is_fixed = list_parts()[check.part] == "fixed"
+    if not check.observed:
+        return COULD_NOT_CHECK if reason_of(check) else NOT_SEEN
+    if check.holds:
+        return KEPT if is_fixed else CONFIRMED
+    return BROKEN if is_fixed else DIFFERS
 
 
-def by_rule(case: Case, part: Part) -> Part:
-    """The verdict of a fixed part."""
-    rule = case.rules[part.part]
-    part = replace(part, probe=purpose_of(rule.exchange))
-    if rule.holds is None:
-        verdict = COULD_NOT_CHECK if rule.reason else NOT_SEEN
-        return replace(part, verdict=verdict, reason=rule.reason or NOTHING_SHOWN)
-    part = replace(part, expected=rule.expected, observed=rule.observed)
-    if rule.holds:
-        return replace(part, verdict=KEPT)
-    return replace(part, verdict=BROKEN, exchange=rule.exchange)
-
-
-def by_comparison(part: Part, shown: list[Compared]) -> Part:
-    """The verdict of a chosen part: one contradiction outweighs many agreements."""
-    against = [each for each in shown if not each.holds]
-    first = (against or shown)[0]
-    part = replace(part, probe=purpose_of(first.exchange))
-    if not against:
-        return replace(part, verdict=CONFIRMED, expected=first.expected, observed=first.expected)
-    return replace(
-        part,
-        verdict=DIFFERS,
-        expected="; ".join(dict.fromkeys(each.expected for each in against)),
-        observed="; ".join(sorted({each.observed for each in against})),
-        value=first.value,
-        exchange=first.exchange,
-    )
-
-
-def without_evidence(case: Case, part: Part, kinds: list[str]) -> Part:
-    """A chosen part that nothing shows, with the reason if one of the kinds that can has failed."""
-    for kind in kinds:
-        failure = failure_of(case, kind)
-        if failure:
-            return replace(part, verdict=COULD_NOT_CHECK, reason=failure)
-    return replace(part, reason=NOTHING_SHOWN)
+def reason_of(check: Check) -> str:
+    """Why nothing shows a part, "" if no response that failed could have."""
+    exchange = check.exchange
+    if check.observed or exchange is None:
+        return ""
+    is_of_token = bool(exchange.purpose) and kind_of_purpose(exchange) in OF_TOKENS
+    return explain_failure(exchange, "" if is_of_token else name_operation(exchange))
 
 
 def purpose_of(exchange: Exchange | None) -> str:
@@ -230,151 +165,154 @@ def purpose_of(exchange: Exchange | None) -> str:
     return exchange.purpose or f"{exchange.method} {exchange.path}"
 
 
-# What the responses and the requests show
+class PartsJudge:
+    """Checks the responses of a log by the schemas of the contract."""
+
+    def __init__(self, log: Log, places: Places, rules: dict[str, Check]) -> None:
+        self._log = log
+        self._places = places
+        self._rules = rules
+        self._document = own_contract().document
+        self._by_kind: dict[str, list[Exchange]] = defaultdict(list)
+        for exchange, kind in kinds_of(log).items():
+            self._by_kind[kind].append(exchange)
+
+    def check_all(self) -> Iterator[Check]:
+        for kind, exchanges in self._by_kind.items():
+            if kind in RESPONSE_OF:
+                for exchange in select_distinct(exchanges):
+                    yield from self._check_response(kind, exchange)
+        yield from self._check_requests()
+        yield from self._check_list()
+        yield from self._check_own_member()
+
+    def find_failure(self, part: str) -> Exchange | None:
+        """Find the last response that should have shown a part, if it shows nothing."""
+        for kind, exchanges in self._by_kind.items():
+            response = RESPONSE_OF.get(kind)
+            shown = [*ACCEPTED.get(kind, ()), *(list_parts(response) if response else ())]
+            if part in shown and explain_failure(exchanges[-1], kind):
+                return exchanges[-1]
+        return None
+
+    def _check_response(self, kind: str, exchange: Exchange) -> Iterator[Check]:
+        """Check a response, unless a rule says all of it, or it shows nothing."""
+        rules = [self._rules[part] for part in RULES_OF.get(kind, ())]
+        is_broken = any(rule.observed and not rule.holds for rule in rules)
+        status = exchange.status
+        if exchange.failure or status == 429 or status >= 500:
+            return
+        if not exchange.is_success and (is_broken or kind in OPERATIONS):
+            if kind == DEPLOYMENT and status == 404 and not is_broken:
+                yield Check(LATEST, "200", "404", exchange)
+            return
+        if kind in OF_TOKENS and (exchange.is_success or not (exchange.is_list or status == 401)):
+            return  # the rule of the token says it
+        if kind in (LIST, DEPLOYMENT) and explain_nothing(exchange, kind):
+            return
+        part, response = own_contract().find(RESPONSE_OF[kind])
+        yield Check(part, str(STATUS_OF[kind]), str(status), exchange)
+        if exchange.is_success != (STATUS_OF[kind] < 300):
+            return
+        fields = {name: own_contract().find(f"{part}{pointer('headers', name)}")[0]
+                  for name in response["headers"]}  # fmt: skip
+        yield from check_fields(fields, exchange, {})
+        yield from self._check_body(kind, exchange, part, response["content"])
+
+    def _check_body(
+        self, kind: str, exchange: Exchange, part: str, content: dict[str, Any]
+    ) -> Iterator[Check]:
+        (media_type,) = content
+        if exchange.content:
+            yield Check(part, media_type, exchange.media_type or "no media type", exchange)
+        yield Check(part, "JSON", "JSON" if exchange.has_json else "no JSON", exchange)
+        if not exchange.has_json:
+            return
+        walk = Walk(self._document, relations=self._relations(exchange))
+        schema = f"{part}{pointer('content', media_type, 'schema')}"
+        bodies = self._bodies(kind, exchange)
+        found = [[*walk.walk(schema, body)] for body in bodies]
+        for check in join_others(found) if len(found) > 1 else found[0]:
+            yield Check(check.part, check.expected, check.observed, exchange)
+
+    def _bodies(self, kind: str, exchange: Exchange) -> list[Any]:
+        """The body; that of a list with the created project alone, or else with each other one."""
+        items = self._places.items_of(exchange) if kind == LIST else []
+        path = self._places.items_path
+        if not items or path is None:
+            return [exchange.seen]
+        mine = self._places.created_item(exchange)
+        chosen = items if mine is None else [mine]
+        return [with_value(exchange.seen, path, [each]) for each in chosen]
+
+    def _relations(self, exchange: Exchange) -> dict[str, Relation]:
+        """What values have to be in a response with the created project, or its deployment."""
+        places = self._places
+        found = {}
+        is_of_project = exchange == places.creation or places.created_item(exchange) is not None
+        if is_of_project:
+            found[NAME] = relate("the name as it was sent", places.created_name)
+        if is_of_project and places.followed and places.is_own:
+            found[LATEST] = relate("the id of the deployment", places.deployment_id)
+        if exchange in places.followed and places.owner_id is not None:
+            found[OWNER] = relate("the id of the project", places.owner_id, None)
+        return found
+
+    # Requests, and what no single body shows
+
+    def _check_requests(self) -> Iterator[Check]:
+        """Check what the service accepts, and what it rejected of the bodies of a run."""
+        for kind, parts in ACCEPTED.items():
+            accepted = [each for each in self._by_kind.get(kind, ()) if each.is_success]
+            for part in parts if accepted else ():
+                yield Check(part, "success", "success", accepted[0])
+        for exchange in self._log.exchanges:
+            is_own = exchange.purpose in (CREATE, REJECTED) and exchange.status in REJECTIONS
+            if is_own and exchange.status == 415:
+                yield Check(REQUEST_BODY, "JSON is accepted", "415", exchange)
+            elif is_own:
+                what = "a name and other members are accepted"
+                yield Check(INPUT, what, str(exchange.status), exchange)
+
+    def _check_list(self) -> Iterator[Check]:
+        """Check the order of the list, and whether it has the created project."""
+        places = self._places
+        order = find_order(places)
+        if order:
+            yield Check(ITEMS, "oldest first", order, places.lists[-1])
+        creation = places.creation
+        later = [each for each in places.lists if creation and each.sent_at > creation.sent_at]
+        if later and isinstance(at(later[-1].seen, places.items_path), list):
+            what = "a created project is listed"
+            is_listed = places.latest_item is not None
+            if is_listed or all(isinstance(each, dict) for each in places.items_of(later[-1])):
+                yield Check(PROJECT_LIST, what, what if is_listed else "it is not", later[-1])
+
+    def _check_own_member(self) -> Iterator[Check]:
+        """Check that the created project has the member that was sent beside the name."""
+        creation = self._places.creation
+        sent = creation.sent_json if creation else NOTHING
+        if creation is None or not isinstance(sent, dict) or OWN_MEMBER not in sent:
+            return
+        if not isinstance(creation.seen, dict):
+            return
+        what = "members of the client as they were sent"
+        check = partial(Check, PROJECT, what)
+        is_kept = sent[OWN_MEMBER] in find_own_member(creation.seen)
+        yield check(what if is_kept else "changed or left out", creation)
+        listed = [each for each in self._places.lists if self._places.created_item(each)]
+        if is_kept and listed:
+            is_listed = find_own_member(self._places.created_item(listed[-1]))
+            yield check(what if is_listed else "not in the list", listed[-1])
 
 
-def of_responses(case: Case) -> Iterator[tuple[str, Compared]]:
-    """What the comparison says of which part."""
-    for compared in case.compared:
-        if is_telling(case, compared.kind):
-            yield from parts_of(case.contract, compared)
+def select_distinct(exchanges: list[Exchange]) -> list[Exchange]:
+    """Select one of those that have the same response."""
+    found: dict[object, Exchange] = {}
+    for each in exchanges:
+        found.setdefault((each.status, each.media_type, each.failure, each.content), each)
+    return [*found.values()]
 
 
-def of_requests(case: Case) -> Iterator[tuple[str, Compared]]:
-    """What the service accepts, and what it rejected of the bodies of a run."""
-    for kind, places in ACCEPTED.items():
-        template = case.seen.templates.get(kind)
-        if template and template.exchanges[0].is_success:
-            for place in places:
-                yield place, of_request(kind, "success", "success", template.exchanges[0])
-    for exchange in case.log.exchanges:
-        if exchange.purpose not in (CREATE, REJECTED) or exchange.status not in OF_A_BODY:
-            continue
-        place = INPUT
-        what = "a name and other members are accepted"
-        if exchange.status == 415:
-            place = REQUEST_BODY
-            what = "JSON is accepted"
-        yield place, of_request(CREATE, what, str(exchange.status), exchange)
-
-
-def of_request(kind: str, expected: str, observed: str, exchange: Exchange) -> Compared:
-    place = f"/{kind}/request"
-    return Compared(kind, place, Aspect.STATUS, expected, observed, exchange=exchange)
-
-
-def of_own_member(case: Case) -> Iterator[tuple[str, Compared]]:
-    """Whether the created project has the member that was sent beside the name, also in the list.
-
-    No template has it, since it is of this program alone.
-    """
-    way = case.seen.way
-    sent = object_in(way.creation.body) if way.creation else {}
-    if way.creation is None or OWN_MEMBER not in sent or not isinstance(way.creation.seen, dict):
-        return
-    expected = "members of the client as they were sent"
-    is_kept = sent[OWN_MEMBER] in own_members(way.creation.seen)
-    observed = expected if is_kept else "changed or left out"
-    yield PROJECT, of_request(CREATE, expected, observed, way.creation)
-    listed = [each for each in way.lists if way.created_item(each) is not None]
-    if is_kept and listed:
-        is_listed = own_members(way.created_item(listed[-1]))
-        observed = expected if is_listed else "not in the list"
-        yield PROJECT, of_request(LIST, expected, observed, listed[-1])
-
-
-def own_members(body: Any) -> list[Any]:
+def find_own_member(body: Any) -> list[Any]:
     return [value for path, value in scalars(body) if path[-1:] == (OWN_MEMBER,)]
-
-
-# What says nothing of its parts
-
-
-def failure_of(case: Case, kind: str) -> str:
-    """Why a kind of response could not be checked, "" if it was, or was not asked for."""
-    template = case.seen.templates.get(kind)
-    if template is None:
-        asked = [each for each in case.log.exchanges if each.purpose]
-        own = [each for each in asked if kind in (kind_of_purpose(each), each.purpose)]
-        return own[-1].failure if own else ""
-    last = template.exchanges[-1]
-    is_rejected = kind in OF_TOKENS and last.status in NO_TOKEN
-    return "" if is_rejected else why_nothing(last)
-
-
-def is_telling(case: Case, kind: str) -> bool:
-    """Whether the response of a kind says something of its parts: not that of another reason."""
-    template = case.seen.templates.get(kind)
-    if template is None or failure_of(case, kind):
-        return False
-    if template.exchanges[-1].is_success:
-        return kind not in OF_TOKENS
-    return all(case.rules[part].holds is not False for part in RULES_OF.get(kind, ()))
-
-
-# The parts of a place
-
-
-def parts_of(contract: Contract, compared: Compared) -> Iterator[tuple[str, Compared]]:
-    """The parts of which a comparison says something; none if the contract does not state it."""
-    place = "" if compared.aspect in UNSTATED else part_of(contract, compared)
-    if not place:
-        return
-    _, node = contract.find(place)
-    types = [each["type"] for each in node.get("anyOf", ())]
-    if compared.aspect in OF_TYPES and compared.observed in types:
-        allowed = " or ".join(types)
-        index = types.index(compared.observed)
-        compared = replace(compared, expected=allowed, observed=allowed)
-        yield f"{place}/anyOf/{index}", compared
-    yield place, compared
-
-
-def part_of(contract: Contract, compared: Compared) -> str:
-    """The part of the contract that states what was compared, "" if none does."""
-    if compared.aspect == Aspect.ORDER:
-        return ITEMS
-    response = RESPONSE_OF.get(compared.kind)
-    if not response:
-        return ""
-    part, node = contract.find(response)
-    if compared.aspect == Aspect.STATUS and compared.exchange:
-        return part_of_status(compared.kind, compared.exchange) or part
-    if compared.aspect in OF_RESPONSES:
-        return part
-    names = path_of(compared.place.removeprefix(f"/{compared.kind}"))
-    if names[0] == "headers":
-        return part_of_field(contract, part, names[1], compared.aspect)
-    (content,) = node["content"].values()
-    return part_of_member(contract, content["schema"], names[1:])
-
-
-def part_of_status(kind: str, exchange: Exchange) -> str:
-    """The part that a failed operation says most of, "" for the response itself."""
-    if kind == DEPLOYMENT and exchange.status == 404:
-        return LATEST
-    if kind == CREATE and exchange.status >= 400:
-        return INPUT
-    return ""
-
-
-def part_of_field(contract: Contract, response: str, name: str, aspect: Aspect) -> str:
-    _, node = contract.find(response)
-    for declared in node["headers"]:
-        if declared.lower() == name.lower():
-            part, _ = contract.find(f"{response}/headers/{declared}")
-            return f"{part}/schema" if aspect == Aspect.FIELD_FORM else part
-    return ""
-
-
-def part_of_member(contract: Contract, schema: dict[str, Any], names: list[str]) -> str:
-    """The part at the place of a body whose form is a schema with a `$ref`."""
-    part, node = contract.find(schema["$ref"])
-    for name in names:
-        if name in node.get("properties", {}):
-            part, node = contract.find(f"{part}/properties/{name}")
-        elif name.isdecimal() and "items" in node:
-            part, node = contract.find(f"{part}/items")
-        else:
-            return ""
-    return part

@@ -11,7 +11,7 @@ from urllib.parse import unquote, urlsplit
 from profiles.markers import CHOICE, Path, is_choice, split
 from web.validation import pointer
 
-from .forms import is_code
+from .errors import is_code
 from .guesses import CODE_WORDS, LEAST_NAME, LEAST_NUMBER, SHORTEST_PART
 from .spellings import Secrets, is_secret_name, label_of
 from .values import is_number, last_name, pattern_of, scalars, words_of

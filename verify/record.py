@@ -5,30 +5,29 @@ tests needs: health, reset and requests.
 """
 
 import hmac
+import json
 import re
-import time
-from collections import defaultdict
+from collections import defaultdict, deque
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from threading import Lock
+from typing import Any
 from urllib.parse import unquote
 
 from flask import Flask, Response, request
 from flask.typing import ResponseReturnValue
 from werkzeug.datastructures import Headers
 
-import traffic.exchange
-from profiles.openapi import Operation
-from stub.request.entry import Applied, Entry, keep_body
-from stub.request.journal import Journal, read_filters
-from stub.request.promises import object_in
-from traffic.masking import Redactor
+from records import timestamp
+from traffic.masking import Redactor, cut
+from web.patterns import matches
 from web.problems import Problem, handle_errors
 from web.routing import raw_target
 
 from .client import MAX_BODY, Client
-from .exchange import Exchange, Log
-from .shorten import MAX_BYTES, MAX_EXCHANGES, shortened, size_of
+from .exchange import NOTHING, Exchange, Log
+from .shorten import shorten
 
 TIMEOUT = 60.0  # seconds of a request that is passed on: a test's own timeout is shorter
 # Fields of one connection (RFC 9110 §7.6.1), and those that the client makes anew.
@@ -36,9 +35,19 @@ OWN_FIELDS = {
     "connection", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade", "expect",
     "proxy-connection", "proxy-authorization", "proxy-authenticate", "content-length",
 }  # fmt: skip
-OF_REQUEST = OWN_FIELDS | {"host", "accept-encoding"}
+OF_REQUEST = OWN_FIELDS | {"host"}
+MAX_ENTRIES = 1000  # of a journal
+MAX_WAITING = 2000  # exchanges until equal ones are left out
+MAX_SHOWN = 4096  # bytes of a body in a journal
+OF_STUB: dict[str, Any] = {
+    "code": None,
+    "fault": None,
+    "grease": [],
+    "unpromised": [],
+    "violations": [],
+}
+"""What an entry of a stub has beside that, and a fixture shows."""
 NOT_RECORDED = "The recording proxy passes on paths below /v1 alone; of /_stub it knows"
-OPERATIONS = ("listProjects", "createProject", "getDeployment")
 KNOWN = "GET /_stub/health, POST /_stub/reset without a body, and GET /_stub/requests."
 
 
@@ -70,7 +79,7 @@ class Recorder:
     def _shorten(self) -> None:
         """Move the waiting exchanges to the log. The caller holds the lock."""
         exchanges = (*self._log.exchanges, *self._waiting)
-        self._log = shortened(replace(self._log, exchanges=exchanges))
+        self._log = shorten(replace(self._log, exchanges=exchanges))
         self._waiting = []
 
     # Requests
@@ -82,14 +91,15 @@ class Recorder:
         if (request.method, path) == ("GET", "/_stub/health"):
             return {"status": "ok"}
         if (request.method, path) == ("POST", "/_stub/reset") and not request.get_data():
-            self._journal().clear()
+            self._journal().entries.clear()
             return Response(status=204)
         if (request.method, path) == ("GET", "/_stub/requests"):
-            filters = read_filters(request.args, OPERATIONS)
-            return self._journal().document(**filters)
+            journal = self._journal()
+            found = select_entries(journal.entries, request.args)
+            return {"requests": found, "last": journal.last}
         raise Problem(501, "not_recorded", f"{NOT_RECORDED} {KNOWN}")
 
-    def _journal(self) -> Journal:
+    def _journal(self) -> "Journal":
         """The requests of the world of a request, which has a valid token."""
         world = self._world_of(credential())
         if world is None:
@@ -109,14 +119,13 @@ class Recorder:
         if len(body) > MAX_BODY:
             raise Problem(413, "body_too_large", f"Send at most {MAX_BODY // 1024**2} MiB.")
         world = self._world_of(credential())
-        started = time.perf_counter()
         target = raw_target(request.environ)
         exchange = self._client.send(Exchange(request.method, target, self._sent(world), body))
-        entry = self._entry(exchange, started)
         with self._lock:
-            self._add(exchange)
-            journal = self._journals[world or ""]
-        journal.append(entry)
+            self._waiting.append(exchange)
+            if len(self._waiting) >= MAX_WAITING:
+                self._shorten()
+            self._journals[world or ""].add(exchange, self._redactor)
         if exchange.failure:
             detail = f"The service did not respond to the recording proxy: {exchange.failure}."
             raise Problem(502, "no_response", detail)
@@ -131,34 +140,59 @@ class Recorder:
             fields["Authorization"] = f"{scheme} {self._token}"
         return tuple(fields.items())
 
-    def _add(self, exchange: Exchange) -> None:
-        """The caller holds the lock."""
-        self._waiting.append(exchange)
-        if len(self._waiting) >= MAX_EXCHANGES or size_of(self._waiting) >= MAX_BYTES:
-            self._shorten()
 
-    def _entry(self, exchange: Exchange, started: float) -> Entry:
-        """The exchange as the journal of the stub has it."""
-        recorded = traffic.exchange.Exchange(
-            method=exchange.method,
-            target=exchange.target,
-            request_fields=[(name.title(), value) for name, value in exchange.sent],
-            request_body=keep_body(exchange.body, self._redactor),
-            status=exchange.status,
-            response_fields=[(name, str(value)) for name, value in exchange.headers.items()],
-            response_body=keep_body(exchange.content, self._redactor),
-            time=datetime.fromtimestamp(exchange.sent_at, UTC),
-            ms=(time.perf_counter() - started) * 1000,
-        )
-        return Entry(
-            exchange=recorded,
-            applied=Applied(exchange.status),
-            operation=operation_of(exchange),
-            redactor=self._redactor,
-            started=started,
-            code=code_of(exchange),
-            reason=exchange.failure,
-        )
+class Journal:
+    """The newest requests of a world with their responses, as the journal of the stub has them."""
+
+    def __init__(self) -> None:
+        self.entries: deque[dict[str, Any]] = deque(maxlen=MAX_ENTRIES)
+        self.last = 0  # number
+
+    def add(self, exchange: Exchange, redactor: Redactor) -> None:
+        self.last += 1
+        content = {
+            "headers": mask_fields(exchange.headers.items(), redactor),
+            **show_body(exchange.content, exchange.json, redactor),
+        }
+        entry = {
+            "number": self.last,
+            "time": timestamp(datetime.fromtimestamp(exchange.sent_at, UTC)),
+            **redactor.request_line(exchange.method, exchange.path, exchange.query),
+            "headers": mask_fields(exchange.sent, redactor),
+            **show_body(exchange.body, exchange.sent_json, redactor),
+            "status": exchange.status,
+            **OF_STUB,
+            "reason": exchange.failure or None,
+            "response": {"status": exchange.status, **content},
+        }
+        self.entries.append(entry)
+
+
+def mask_fields(fields: Iterable[tuple[str, object]], redactor: Redactor) -> dict[str, str]:
+    return {name: redactor.secret(name, redactor.text(str(value))) for name, value in fields}
+
+
+def show_body(body: bytes, value: Any, redactor: Redactor) -> dict[str, Any]:
+    """Show the text of a body and its JSON: `{"body": "1", "json": 1}`."""
+    text = cut(redactor.text(body.decode(errors="replace")), MAX_SHOWN)
+    if value is NOTHING or len(body) > MAX_SHOWN:
+        return {"body": text, "json": None}
+    return {"body": text, "json": json.loads(redactor.text(json.dumps(value)))}
+
+
+def select_entries(entries: Iterable[dict[str, Any]], query: Mapping[str, str]) -> list[Any]:
+    """Select entries by the filters of a query. Raises a `Problem` for any other query."""
+    found = [*entries]
+    limit = query.get("limit", "")
+    for name, value in query.items():
+        if name == "limit" and value.isdecimal():
+            continue
+        if name not in ("method", "path", "status"):
+            detail = "The recording proxy has the filters method, path, status and limit."
+            raise Problem(400, "unknown_query", detail)
+        pattern = value.replace("x", "?") if name == "status" else value
+        found = [each for each in found if matches(pattern, str(each[name]))]
+    return found[: int(limit)] if limit else found
 
 
 def is_below_v1(path: str) -> bool:
@@ -182,20 +216,6 @@ def credential() -> str:
 def named_in(field: str) -> set[str]:
     """The names of header fields in a field Connection."""
     return {name.strip().lower() for name in field.split(",")}
-
-
-def code_of(exchange: Exchange) -> str | None:
-    """The code of an error, as the journal of the stub has it."""
-    code = object_in(exchange.content).get("code") if exchange.status >= 400 else None
-    return code if isinstance(code, str) else None
-
-
-def operation_of(exchange: Exchange) -> Operation | None:
-    is_one = (exchange.is_list, exchange.is_creation, exchange.is_deployment)
-    for name, is_of_it in zip(OPERATIONS, is_one, strict=True):
-        if is_of_it:
-            return Operation(name, responses={}, names={})
-    return None
 
 
 def response_of(exchange: Exchange, base: str) -> Response:

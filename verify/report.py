@@ -1,25 +1,38 @@
 """What a person reads of a run, and the reports."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from profiles.openapi import Contract
 from traffic.masking import Redactor, cut, printable
 
+from .checks import Check
+from .drift import line_of_drift
 from .exchange import Exchange
-from .main import LEAK, Finding, Result, left_behind
+from .main import Finding, Result, left_behind, line_of
 from .options import Options
-from .parts import BROKEN, COULD_NOT_CHECK, DIFFERS, NOT_SEEN, VERDICTS, Part, purpose_of
+from .parts import (
+    BROKEN,
+    COULD_NOT_CHECK,
+    DIFFERS,
+    NOT_SEEN,
+    VERDICTS,
+    list_parts,
+    own_contract,
+    purpose_of,
+    reason_of,
+    verdict_of,
+)
+from .places import list_places
 from .spellings import Secrets
 from .values import with_scalars
 
+NOTHING_SHOWN = "no response showed it"
 ADVICE = {  # of each kind of difference, what to do about it
     BROKEN: "the interface promises this: correct the service, or the interface",
     DIFFERS: "only this project chose it: if the service is right, change the contract",
 }
-UNCHECKED = (COULD_NOT_CHECK, NOT_SEEN)  # verdicts that have a reason
 MAX_SHOWN = 500  # bytes of a body, or of a value
 MAX_LINE = 2000  # bytes
 MAX_MASKED = 100_000  # characters that are searched for secrets before a text is cut
@@ -43,36 +56,28 @@ def printed(secrets: Secrets, line: str) -> str:
 
 def text_of_result(result: Result) -> Iterator[str]:
     """How much differs, what, and what was not checked."""
-    counts = []
-    for verdict in VERDICTS:
-        count = len([part for part in result.parts if part.verdict == verdict])
-        counts.append(f"{count} {verdict}")
-    yield from remarks_of(result)
+    verdicts = [verdict_of(check) for check in result.parts]
+    yield from result.log.remarks
+    for check in result.leaks:
+        yield f"{check.part:34} {check.observed}"
+    yield f"found: {', '.join(list_places(result.places)) or 'no place of a record'}"
     yield summary_of(result)
-    yield ", ".join(counts)
+    yield ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in VERDICTS)
     if result.drift is not None:
         yield from text_of_drift(result)
     for kind, advice in ADVICE.items():
-        found = [part for part in result.differences if part.verdict == kind]
+        found = [check for check in result.differences if verdict_of(check) == kind]
         if found:
             yield ""
             yield f"{kind} ({advice}):"
-            yield from text_of_differences(result, found)
-    for kind in UNCHECKED:
+            yield from text_of_checks(result, found, text_of_sides)
+    for kind in (COULD_NOT_CHECK, NOT_SEEN):
         yield from text_of_unchecked(result, kind)
-
-
-def remarks_of(result: Result) -> Iterator[str]:
-    """What the source left out, what was not looked at, and which responses have the token."""
-    yield from result.log.remarks
-    yield from result.seen.remarks
-    for purpose in result.leaks:
-        yield f"{purpose:34} {LEAK}"
 
 
 def summary_of(result: Result) -> str:
     if result.drift is not None:
-        return f"{counted(len(result.drift_found), 'drift', 'drifts')} from the profile"
+        return f"{counted(len(result.drifted), 'drift', 'drifts')} from the profile"
     return counted(len(result.differences), "difference", "differences")
 
 
@@ -80,46 +85,39 @@ def counted(count: int, one: str, more: str) -> str:
     return f"{count or 'no'} {one if count < 2 else more}"
 
 
-def text_of_differences(result: Result, parts: Sequence[Part]) -> Iterator[str]:
-    """The differences with both sides, and each exchange that showed some of them."""
-    contract = result.contract
-    by_exchange: dict[Exchange | None, list[Part]] = defaultdict(list)
-    for part in parts:
-        by_exchange[part.exchange].append(part)
+def text_of_checks(
+    result: Result, checks: Sequence[Check], describe: Callable[[Check], Iterable[str]]
+) -> Iterator[str]:
+    """What checks say, and each exchange that showed some of them."""
+    by_exchange: dict[Exchange | None, list[Check]] = defaultdict(list)
+    for check in checks:
+        by_exchange[check.exchange].append(check)
     for exchange, found in by_exchange.items():
-        for part in found:
-            yield from text_of_sides(result.secrets, contract, part)
+        for check in found:
+            yield from indented(describe(check), 2)
         if exchange:
             yield from indented(text_of_exchange(result.secrets, exchange), 4)
 
 
-def text_of_sides(secrets: Secrets, contract: Contract, part: Part) -> Iterator[str]:
-    _, declared = contract.find(part.part)
-    origin = declared["x-origin"][part.origin]
-    yield f"  {part.part}"
-    yield f"    {part.origin}:    {origin}"
-    yield f"    contract:  {part.expected}"
-    yield f"    service:   {part.observed}"
-    yield f"    probe:     {part.probe}"
-    if part.value:
-        yield f"    value:     {masked(secrets, part.value, MAX_SHOWN)}"
+def text_of_sides(check: Check) -> Iterator[str]:
+    _, declared = own_contract().find(check.part)
+    origin = list_parts()[check.part]
+    yield check.part
+    yield f"  {origin}:    {declared['x-origin'][origin]}"
+    yield f"  contract:  {check.expected}"
+    yield f"  service:   {check.observed}"
+    yield f"  probe:     {purpose_of(check.exchange)}"
 
 
 def text_of_drift(result: Result) -> Iterator[str]:
     """What has drifted, each with an exchange that showed it; and what may vary."""
-    by_exchange: dict[Exchange | None, list[str]] = defaultdict(list)
-    for each in result.drift_found:
-        by_exchange[each.exchange].append(each.line)
-    for exchange, lines in by_exchange.items():
+    if result.drifted:
         yield ""
-        yield from indented(lines, 2)
-        if exchange:
-            yield from indented(text_of_exchange(result.secrets, exchange), 4)
-    notes = [each.line for each in result.drift or () if not each.is_finding]
-    if notes:
+        yield from text_of_checks(result, result.drifted, lambda check: [line_of_drift(check)])
+    if result.notes:
         yield ""
         yield "varies (no finding):"
-        yield from indented(notes, 2)
+        yield from indented(map(line_of_drift, result.notes), 2)
     if result.lacking:
         yield ""
         yield f"not seen, of what the profile has: {', '.join(result.lacking)}"
@@ -127,9 +125,9 @@ def text_of_drift(result: Result) -> Iterator[str]:
 
 def text_of_unchecked(result: Result, kind: str) -> Iterator[str]:
     by_reason: dict[str, list[str]] = defaultdict(list)
-    for part in result.parts:
-        if part.verdict == kind:
-            by_reason[part.reason].append(part.part)
+    for check in result.parts:
+        if verdict_of(check) == kind:
+            by_reason[reason_of(check) or NOTHING_SHOWN].append(check.part)
     for reason, places in by_reason.items():
         yield ""
         yield f"{kind}: {reason}"
@@ -190,12 +188,12 @@ def document_of(
         "url": options.source,
         "started_at": f"{started.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}",
         "level": options.level,
-        "parts": [part.as_json() for part in result.parts],
+        "parts": [describe_part(check) for check in result.parts],
         "probes": [
             {"name": name, "requests": purposes.count(name)} for name in dict.fromkeys(purposes)
         ],
-        "leaks": [*result.leaks],
-        "findings": [finding.line for finding in findings],
+        "leaks": [check.part for check in result.leaks],
+        "findings": [line_of(finding) for finding in findings],
         "created": left_behind(result.log.exchanges),
     }
 
@@ -206,10 +204,24 @@ def document_of(
     return found
 
 
-def failure_of(result: Result, finding: Finding) -> tuple[str, str]:
+def describe_part(check: Check) -> dict[str, str]:
+    is_unseen = not check.observed
+    return {
+        "part": check.part,
+        "origin": list_parts()[check.part],
+        "verdict": verdict_of(check),
+        "expected": "" if is_unseen else check.expected,
+        "observed": check.observed,
+        "reason": reason_of(check) or NOTHING_SHOWN if is_unseen else "",
+        "probe": purpose_of(check.exchange),
+    }
+
+
+def describe_failure(result: Result, finding: Finding) -> tuple[str, str]:
     """A finding, and the exchange that showed it."""
     details = ""
-    if finding.exchange:
-        lines = text_of_exchange(result.secrets, finding.exchange)
+    exchange = finding[1].exchange
+    if exchange:
+        lines = text_of_exchange(result.secrets, exchange)
         details = "\n".join(masked(result.secrets, line, MAX_LINE) for line in lines)
-    return printed(result.secrets, finding.line), details
+    return printed(result.secrets, line_of(finding)), details

@@ -1,39 +1,41 @@
 """The session with a service: what is asked, in which order, and how often."""
 
 import json
+import re
 import secrets
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import cache
+from email.utils import parsedate_to_datetime
 from string import ascii_lowercase, digits
 from typing import Any
 from urllib.parse import quote
 
-from profiles.markers import DEFAULT_REQUEST, NAME
-from profiles.openapi import Contract
+from profiles.markers import DEFAULT_REQUEST, NAME, places_of_name
 from profiles.profile import Profile
-from web.files import read_file
 
 from .client import Client
-from .exchange import DEPLOYMENTS, PROJECTS, Exchange, Log
-from .guesses import MAX_CANDIDATES
+from .exchange import DEPLOYMENTS, PROJECTS, Exchange, Log, clock_of
 from .kinds import (
     CREATE,
     DEPLOYMENT,
     LIST,
     NAME_PREFIX,
+    NAMELESS,
     NO_SUCH_DEPLOYMENT,
     NO_SUCH_PATH,
+    NO_TOKEN,
     OWN_MEMBER,
     REJECTED,
     REPEATED,
     SOUGHT,
     WITHOUT,
     WRONG,
+    explain_nothing,
+    kind_of_purpose,
 )
-from .rules import NO_TOKEN, why_nothing
-from .way import Candidate, Hints, Way, find_candidates, find_way
+from .parts import own_contract
+from .places import Candidate, Hints, Places, find_candidates, find_places
 
 WITH_TOKEN = ""  # what a purpose ends with where the token was sent
 
@@ -41,7 +43,9 @@ JSON = "application/json"
 STILL = 10.0  # seconds for an unknown status to change, and for the first name of a deployment
 MAX_RETRY_AFTER = 10  # seconds
 LONGEST_PAUSE = 2.0  # seconds between two polls
+MAX_CANDIDATES = 10  # GETs that look for a deployment
 NO_ID = (400, 404, 410, 422)  # statuses for a value that is the id of no deployment
+NOT_YET = (404, 409, 412, 425)  # statuses of a new deployment that may be there later
 
 
 class NotVerifiable(ValueError):
@@ -109,6 +113,7 @@ class Session:
             self.follow(deployment)
         if self.creation:
             self.find_listed()
+            self.create_without_name()
         self.ask_without_token(deployment)
         return self.log
 
@@ -130,11 +135,22 @@ class Session:
                 self.rename(last, REJECTED)
                 self.post(body, media_type=listed)
 
-    def post(self, body: str, media_type: str = JSON) -> Exchange:
+    def post(self, body: str, media_type: str = JSON, purpose: str = CREATE) -> Exchange:
         """Send a creation, in whose body a new name stands for the marker."""
         # Small letters, digits and `-`: some services make the name of a host of it.
         data = body.replace(NAME, new_name()).encode()
-        return self.send(CREATE, "POST", PROJECTS, data, {"Content-Type": media_type})
+        return self.send(purpose, "POST", PROJECTS, data, {"Content-Type": media_type})
+
+    def create_without_name(self) -> None:
+        """Send a creation that lacks the name: the form of its rejection is that of others."""
+        path = places_of_name(self.plan.request)[0]
+        request = json.loads(json.dumps(self.plan.request))
+        holder = request
+        for name in path[:-1]:
+            holder = holder[name]
+        del holder[path[-1]]
+        media_type = self.last(CREATE).sent_field("Content-Type")
+        self.post(json.dumps(request), media_type, NAMELESS)
 
     @property
     def creation(self) -> Exchange | None:
@@ -146,8 +162,8 @@ class Session:
         """Read the list until it has the created project."""
         started = self.clock()
         last = self.last(LIST)
-        way = self.look()
-        while way.created_item(last) is None and not has_no_array(way):
+        places = self.look()
+        while places.created_item(last) is None and not has_no_array(places):
             waited = self.clock() - started
             if last.status == 429 or last.is_redirect or waited >= self.plan.wait:
                 return
@@ -155,7 +171,7 @@ class Session:
             previous = last
             last = self.send(LIST, "GET", PROJECTS)
             if last.content != previous.content:
-                way = self.look()
+                places = self.look()
 
     # The deployment
 
@@ -181,7 +197,7 @@ class Session:
             if exchange.status not in NO_ID and not exchange.is_success:
                 return self.rename(exchange, DEPLOYMENT)
         for candidate, exchange in tried.values():
-            if candidate.rank <= 0 and exchange.status == 404:
+            if candidate.is_named and exchange.status == 404:
                 return self.rename(exchange, DEPLOYMENT)
         return None
 
@@ -193,7 +209,7 @@ class Session:
         candidates = find_candidates(self.look(), self.plan.hints)
         for index, candidate in enumerate(candidates):
             is_new = candidate.id not in tried and len(tried) < MAX_CANDIDATES
-            is_likeliest = index == 0 and candidate.rank <= 0
+            is_likeliest = index == 0 and candidate.is_named
             if not (is_new or is_likeliest):
                 continue
             exchange = self.read_deployment(SOUGHT, candidate.id)
@@ -207,7 +223,10 @@ class Session:
 
         One that a response names has as long as its run; the first name of one has less.
         """
-        is_named = any(candidate.rank <= 0 for candidate, _ in tried.values())
+        is_named = any(
+            candidate.is_named and exchange.status in NOT_YET
+            for candidate, exchange in tried.values()
+        )
         most = self.plan.wait if is_named else min(self.plan.wait, STILL)
         is_late = self.clock() - started >= most
         return self.creation is not None and not is_late and self.last(LIST).status != 429
@@ -233,10 +252,10 @@ class Session:
         """
         running, ended = known_statuses(self.plan.hints.profile)
         word = ""
-        way = self.look()
+        places = self.look()
         started = since = self.clock()
         while last.status != 429 and not last.is_redirect:
-            found = way.status_of(last) if last.is_success else word
+            found = places.status_of(last) if last.is_success else word
             if found != word:
                 word = found
                 since = self.clock()
@@ -244,14 +263,14 @@ class Session:
                     self.send(LIST, "GET", PROJECTS)
             now = self.clock()
             is_still = word not in running and now - since >= STILL
-            has_ended = word in ended and way.is_sure
+            has_ended = word in ended and places.is_sure
             if has_ended or is_still or now - started >= self.plan.wait:
                 return
             self.sleep(pause_after(now - started))
             previous = last
             last = self.send(DEPLOYMENT, "GET", last.target)
             if last.content != previous.content:
-                way = self.look()
+                places = self.look()
 
     def ask_without_token(self, deployment: Exchange | None) -> None:
         """Ask each operation without the token, and with a wrong one.
@@ -269,12 +288,12 @@ class Session:
 
     # What was seen until now
 
-    def look(self) -> Way:
-        """The way by what can tell it: not each of the many polls."""
+    def look(self) -> Places:
+        """The places by what can tell it: not each of the many polls."""
         lists = [each for each in self.exchanges if each.purpose == LIST]
         others = [each for each in self.exchanges if each.purpose in (CREATE, DEPLOYMENT)]
         chosen = lists[:1] + others + lists[1:][-1:]
-        return find_way(Log(self.client.base, tuple(chosen)), self.plan.hints)
+        return find_places(Log(self.client.base, tuple(chosen)), self.plan.hints)
 
     def last(self, purpose: str) -> Exchange:
         return [each for each in self.exchanges if each.purpose == purpose][-1]
@@ -338,9 +357,9 @@ class Session:
         self._told = outcome
 
 
-def has_no_array(way: Way) -> bool:
+def has_no_array(places: Places) -> bool:
     """Whether the list shows that its projects stand in no array, but in a map, for example."""
-    return bool(way.lists) and way.items_path is None
+    return bool(places.lists) and places.items_path is None
 
 
 def known_statuses(like: Profile | None) -> tuple[set[str], set[str]]:
@@ -355,12 +374,6 @@ def known_statuses(like: Profile | None) -> tuple[set[str], set[str]]:
     return {*contract.running}, {*contract.ends}
 
 
-@cache
-def own_contract() -> Contract:
-    """The contract of this program."""
-    return Contract(json.loads(read_file("openapi.json")))
-
-
 def pause_after(waited: float) -> float:
     """Seconds until the next poll: the longer it lasts, the fewer there are."""
     return min(0.02 + waited / 10, LONGEST_PAUSE)
@@ -370,10 +383,22 @@ def seconds_until_again(exchange: Exchange) -> float | None:
     """When a request is sent once more, None if it is not."""
     if exchange.status >= 500 and exchange.method != "POST":
         return 0.0
-    seconds = exchange.header("Retry-After") or ""
-    if exchange.status == 429 and seconds.isdecimal() and len(seconds) < 3:
-        return float(seconds) if int(seconds) <= MAX_RETRY_AFTER else None
-    return None
+    if exchange.status != 429:
+        return None
+    seconds = read_retry_after(exchange)
+    return seconds if seconds is not None and seconds <= MAX_RETRY_AFTER else None
+
+
+def read_retry_after(exchange: Exchange) -> float | None:
+    """Read the seconds of a Retry-After, which may be a date (RFC 9110 §10.2.3)."""
+    text = exchange.header("Retry-After") or ""
+    if re.fullmatch("[0-9]{1,9}", text):
+        return float(text)
+    try:
+        at = parsedate_to_datetime(text).timestamp()
+    except ValueError:
+        return None
+    return max(at - clock_of(exchange), 0.0)
 
 
 def new_name() -> str:
@@ -385,7 +410,7 @@ def require_service(first: list[Exchange]) -> None:
     listed, unknown, _ = first
     if {listed.status, unknown.status} <= {*NO_TOKEN}:
         raise NotVerifiable(f"VERIFY_TOKEN: the service rejects the token ({listed.status})")
-    reasons = [why_nothing(each) for each in first]
+    reasons = [explain_nothing(each, kind_of_purpose(each)) for each in first]
     if all(reasons):
         raise NotVerifiable(f"nothing could be checked: {reasons[0]}")
     if any(each.has_json for each in first):

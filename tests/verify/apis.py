@@ -11,11 +11,10 @@ from typing import Any
 
 from tests.verify.conftest import TOKEN as TOKEN
 from verify.exchange import Exchange, Log, message_of
-from verify.infer import Inferred, profile_of
-from verify.observation import Observation
-from verify.observe import observe
+from verify.infer import Inferred, infer_profile
+from verify.observe import Observation, observe
+from verify.places import Hints, find_places
 from verify.spellings import secrets_of
-from verify.way import Hints, find_way
 
 BASE = "https://api.acme.example"
 START = datetime(2026, 11, 25, 20, 38, 8, tzinfo=UTC)
@@ -145,14 +144,12 @@ def sent(request: Exchange, status: int, headers: dict[str, str], body: Any) -> 
 
 
 def observed(log: Log, hints: Hints | None = None) -> Observation:
-    return observe(log, find_way(log, hints))
+    return observe(log, find_places(log, hints))
 
 
 def inferred(log: Log, hints: Hints | None = None) -> Inferred:
     """What follows of a log with a created project."""
-    found = profile_of(observed(log, hints), log, secrets_of(log, TOKEN))
-    assert found
-    return found
+    return infer_profile(log, find_places(log, hints), secrets_of(log, TOKEN))
 
 
 def profile(api: Api) -> Any:

@@ -32,7 +32,7 @@ def schema(name: str, *members: str) -> list[str]:
 
 CACHE, WWW = (f"#/components/headers/{name}" for name in ("Cache-Control", "WWW-Authenticate"))
 UNAUTHORIZED, DEP_404, UNKNOWN = response("Unauthorized", "DeploymentNotFound", "NotFound")
-(TAKEN,) = response("NameTaken")
+TAKEN, INVALID = response("NameTaken", "InvalidBody")
 PROJECTS, ITEMS = schema("ProjectList", "projects")
 PROJECT, *MEMBERS = schema("Project", "id", "name", "created_at", "latest_deployment_id")
 ID, NAME, CREATED, LATEST = MEMBERS
@@ -40,6 +40,7 @@ INPUT, INPUT_NAME = schema("ProjectInput", "name")
 DEPLOYMENT, *_ = schema("Deployment")
 _, DID, OWNER, STATUS, DCREATED = schema("Deployment", "id", "project_id", "status", "created_at")
 IN_A_PROBLEM = ("type", "title", "status", "detail", "code")
+FIELD_ERROR = schema("FieldError", "pointer", "detail")
 PROBLEM, *PROBLEM_MEMBERS, ERRORS = schema("Problem", *IN_A_PROBLEM, "errors")
 
 JSON, HTML = "application/json", "text/html; charset=utf-8"
@@ -159,7 +160,7 @@ read, write = (partial(difference, level) for level in ("read", "write"))
 broken, differs = partial(found, "broken"), partial(found, "differs")
 unchecked = partial(found, "could not check")
 NOTHING: Findings = set()
-NO_LIST = unchecked(LIST_PATH, LIST, LIST_200, PROJECTS, ITEMS, PROJECT, *MEMBERS)
+NO_LIST = unchecked(LIST, LIST_200, PROJECTS, ITEMS)
 NO_POST = unchecked(POST, BODY, POST_201, INPUT, INPUT_NAME)
 ANOTHER = {"id": "d-1", "status": "queued", "project_id": None, "created_at": "2026-01-05"}
 AWAY: dict[str, str | None] = {"Location": "https://a.example/"}
@@ -169,12 +170,12 @@ DIFFERENCES = [
          on("list", status=203), on("anonymous", status=404), on("unknown", status=410)),
     read("list 410", broken(LIST), on("list", status=410)),
     read("list 404", broken(LIST, LIST_PATH), on("list", status=404)),
-    read("list 401", NO_LIST, on("list", status=401)),
+    write("list 401", NO_LIST, on("list", status=401)),
     read("list moved", broken(LIST_PATH), on("list", status=308, headers=AWAY, raw=b"")),
     read("a list and a 404 of HTML", differs(LIST_200, UNKNOWN),
          on("list", headers={"Content-Type": HTML}),
          on("unknown", headers={"Content-Type": HTML}, raw=b"<")),
-    read("list is no JSON", NO_LIST, on("list", raw=b"{'projects'")),
+    write("list is no JSON", NO_LIST, on("list", raw=b"{'projects'")),
     read("an array, and a deployment in one", differs(PROJECTS, DEPLOYMENT) | broken(STATUS),
          on("list", body=lambda body: body["projects"]), on_deployment(lambda body: [body])),
     read("envelopes", differs(ITEMS, DEPLOYMENT),
@@ -223,18 +224,19 @@ DIFFERENCES = [
     write("POST 405", broken(POST), on("created", status=405)),
     write("POST 501", NO_POST, on("created", status=501)),
     write("POST 415", differs(BODY), on("created", status=415)),
-    write("POST 422", differs(INPUT, ERRORS), on("created", status=422)),
+    write("POST 422", differs(INPUT), on("created", status=422)),
     write("POST 400 of more than a name", differs(INPUT),
           on("created", status=400, has=lambda each: b"stubverify" in each.body)),
     # The token, which a list and a deployment can show without --write.
     read("no token needed", broken(BEARER), opens=".*"),
     read("any token taken", broken(BEARER), takes="Bearer "),
-    write("POST is open", broken(BEARER), opens="POST", accepts={"name"}),
+    write("POST is open", broken(BEARER) | differs(INVALID), opens="POST", accepts={"name"}),
     read("no token 302, and an unknown path 200", differs(UNAUTHORIZED, UNKNOWN),
          on("anonymous", status=302, headers=AWAY, raw=b""),
          on("unknown", status=200, body=put(id="7"))),
     # Headers and paths.
-    read("an unknown path is cut off", unchecked(UNKNOWN), on("unknown", failure="cut off")),
+    read("an unknown path is cut off", unchecked(UNKNOWN, ERRORS, *FIELD_ERROR),
+         on("unknown", failure="cut off")),
     read("no headers", differs(WWW, CACHE),
          on("anonymous", headers={"WWW-Authenticate": None}),
          on("list", headers={"Cache-Control": None})),

@@ -8,12 +8,12 @@ from flask.testing import FlaskClient
 from profiles.profile import Profile, make_profile
 from tests.profiles.conftest import client_of, like
 from verify.exchange import DEPLOYMENTS, Exchange, Log
-from verify.way import Way
+from verify.places import Places
 
 Answer = tuple[int, Any]  # the status, and the shape of the body
 
 
-def differences(document: Any, log: Log, way: Way) -> list[str]:
+def differences(document: Any, log: Log, places: Places) -> list[str]:
     """Each request of a log for which the stub has another status, or a body of another shape."""
     profile = make_profile(document)
     client = client_of(like(profile))
@@ -21,20 +21,20 @@ def differences(document: Any, log: Log, way: Way) -> list[str]:
     for exchange in log.exchanges:
         body = exchange.json if exchange.content else None
         expected = exchange.status, shape_of(body)
-        seen = answer(client, profile, way, exchange)
+        seen = answer(client, profile, places, exchange)
         if seen != expected:
             found.append(f"{exchange.purpose}: {expected} became {seen}")
     return found
 
 
-def answer(client: FlaskClient, profile: Profile, way: Way, exchange: Exchange) -> Answer:
+def answer(client: FlaskClient, profile: Profile, places: Places, exchange: Exchange) -> Answer:
     """The response of the stub to the same request, in the same status of the deployment."""
-    own_id = deployment_id(client, way.created_name)
-    word = way.status_of(exchange) if exchange in way.followed else ""
+    own_id = deployment_id(client, places.created_name)
+    word = places.status_of(exchange) if exchange in places.followed else ""
     if word:
         client.put(f"/_stub/deployments/{own_id}", json={"status": word})
     target = exchange.target
-    if exchange in way.followed:
+    if exchange in places.followed:
         target = f"{DEPLOYMENTS}{own_id}"
     headers = {}
     if exchange.purpose.endswith("with a wrong token"):

@@ -1,10 +1,12 @@
 """verify --like finds what has changed since a profile was saved, and nothing else."""
 
+import re
 import time
 from functools import cache
 
 import pytest
 
+from profiles.ids import opaque_form
 from profiles.profile import Profile, make_profile
 from tests.verify.conftest import Change, Service, judged
 from tests.verify.differences import (
@@ -17,8 +19,8 @@ from tests.verify.differences import (
     put,
     without,
 )
-from verify.forms import is_same_ids
-from verify.main import Result
+from verify.drift import line_of_drift
+from verify.main import Result, line_of
 from verify.report import text_of_result
 
 KINDS = ("broken", "differs", "drift", "unseen")  # with a profile nothing differs: it drifts
@@ -37,7 +39,7 @@ def compare(
 ) -> tuple[Result, list[str]]:
     """A run with the profile of before; and its findings."""
     result = judged(Service(*now), level, like)
-    found = [each.line.removeprefix("drift: ") for each in result.findings_of(KINDS)]
+    found = [line_of(each).removeprefix("drift: ") for each in result.select_findings(KINDS)]
     return result, found
 
 
@@ -84,7 +86,7 @@ CHANGES: dict[str, tuple[tuple[Change, ...], tuple[Change, ...], list[str]]] = {
         on("list", headers={"X-Limit": None}), in_error(put(at="1", code="no_route")),
         in_error(renamed("message", "msg")),
     ), ["/list/headers/X-Limit", "/list/body/projects/0/owner/plan", "/create/body/created_at",
-        "/create/body/owner/plan", "/create/body/at", "/deployment/body/steps/1/log",
+        "/create/body/owner/plan", "/create/body/at",
         "/deployment/body/hosts/0/name", "/deployment/body/load", "/deployment/body/size",
         "/errors/not_found/body/error/code", "/errors/not_found/body/error/message",
         "/errors/not_found/body/error/at"]),
@@ -96,7 +98,7 @@ CHANGES: dict[str, tuple[tuple[Change, ...], tuple[Change, ...], list[str]]] = {
         "/errors/token_invalid/body/status"]),
     "what fails": ((), (
         on("list", status=500), on("deployment", status=404), on("unknown", status=200),
-    ), ["unseen: list", "/deployment/status", "/errors/not_found/status"]),
+    ), ["unseen: list", "unseen: deployment", "/errors/not_found/status"]),
     "no creation": ((), (on("created", status=503),), ["unseen: project"]),
     "the content type, and a new status": ((), (
         on("list", headers={"Content-Type": "application/json; charset=latin1"}),
@@ -105,26 +107,24 @@ CHANGES: dict[str, tuple[tuple[Change, ...], tuple[Change, ...], list[str]]] = {
     "a page for people, no JSON of a deployment, and an open list": ((), (
         on("unknown", headers={"Content-Type": "text/html"}, raw=b"<p>"),
         on("deployment", raw=b"<p>"), on("anonymous", status=200),
-    ), ["/errors/not_found/content_type", "/errors/not_found/body", "/deployment/body",
-        "/errors/token_missing/status"]),
+    ), ["/errors/not_found/content_type", "/errors/not_found/body", "unseen: deployment",
+        "/errors/token_missing/status", "broken: #/components/securitySchemes/bearer"]),
     "an empty list": ((), (on_list(lambda _: []),), ["/list/body"]),
-    "times of another form, and statuses in another order": ((), (
+    "times of another form": ((), (
         on_projects(IN_ANOTHER_ZONE), on_deployment(IN_ANOTHER_ZONE),
-        on_deployment(put(status=lambda word: {"queued": "building", "building": "queued"}.get(
-            word, word))),
     ), ["/list/body/projects/0/created_at", "/create/body/created_at",
-        "/deployment/body/created_at", "/statuses/run"]),
+        "/deployment/body/created_at"]),
     "another array than that of the list, and a time in another unit": (
         (on("list", body=put(errors=[])), on("created", body=put(at=NOW))),
         (on("list", body=put(projects=None)),
          on("created", body=put(at=lambda _: int(time.time())))),
-        ["/list/body/projects", "/create/body/at"]),
+        ["unseen: list", "/create/body/at"]),
     "another order, more digits in one member, and ids that are numbers": ((), (
         on_list(lambda found: [*reversed(found)]),
         on_deployment(put(created_at=lambda at: f"{at[:-1]}.456Z")),
         on_projects(put(id=lambda each: int(each[2:]))),
     ), ["/list/order", "/list/body/projects/0/id", "/create/body/id", "/deployment/body/created_at",
-        "/deployment/body/project_id", "/ids/projects"]),
+        "/deployment/body/project_id"]),
 }  # fmt: skip
 
 
@@ -137,12 +137,10 @@ def test_a_change_is_found_once_at_its_place(name: str) -> None:
         assert line.startswith(f"{place}: ")
 
 
-HIDDEN = (on_projects(without("latest_deployment_id")),)
 OTHER_IDS = (on_projects(put(id=lambda each: f"other_{each}")),)
 
 # The service of before, what is added to it, and the level of the run that finds nothing.
 VARIATIONS: dict[str, tuple[tuple[Change, ...], tuple[Change, ...], str]] = {
-    "nothing names the deployments": (HIDDEN, (), "write"),
     "ids of others in another form": ((), OTHER_IDS, "read"),
     "values, members and header fields": (RICH, (
         on_projects(put(owner={"id": "u-2", "plan": "free"}, tags=["a", "b", "c"], more={"id": 1})),
@@ -157,7 +155,6 @@ VARIATIONS: dict[str, tuple[tuple[Change, ...], tuple[Change, ...], str]] = {
     ), "write"),
     "less": (RICH, (
         on_projects(put(owner=None, tags=[], created_at="2026-01-04T09:00:00.12Z")),
-        on_deployment(put(status="queued")),
     ), "write"),
 }  # fmt: skip
 
@@ -171,8 +168,9 @@ def test_what_may_vary_is_no_finding(name: str) -> None:
 
 def test_a_broken_rule_is_a_finding_where_no_drift_is_one_or_an_accepted_one() -> None:
     result, (drift,) = compare(profile_of(()), (on_deployment(without("status")),))
-    for broken in (result.findings_of(["broken"]), result.findings_of(KINDS, [f"drift: {drift}"])):
-        assert [each.kind for each in broken] == ["broken"]
+    accepted = result.select_findings(KINDS, [f"drift: {drift}"])
+    for broken in (result.select_findings(["broken"]), accepted):
+        assert [kind for kind, _ in broken] == ["broken"]
 
 
 def test_a_drift_is_shown_with_its_own_exchange_alone_and_what_varies_is_told() -> None:
@@ -183,7 +181,6 @@ def test_a_drift_is_shown_with_its_own_exchange_alone_and_what_varies_is_told() 
     assert text.count("    > GET ") == 1
     assert "\nvaries (no finding):\n" in text
     assert "  /create/body/owner: object in the profile, null there\n" in text
-    assert "  /create/body/more: missing in the profile, number there\n" in text
     assert "\ndiffers (" not in text
 
 
@@ -191,7 +188,7 @@ def test_a_run_that_sees_less_finds_no_drift() -> None:
     other = on_projects(lambda body: {**without("owner")(body), "created_at": "?"})
     result, found = compare(profile_of((OWNER,)), (OWNER, other), level="read")
     assert found == []  # a record of others, which has less
-    lines = [each.line for each in result.drift or ()]
+    lines = [*map(line_of_drift, result.notes)]
     assert "/list/body/projects/0/owner: present in the profile, missing there" in lines
 
 
@@ -206,24 +203,22 @@ def test_a_profile_of_a_person_is_compared_where_it_says_something() -> None:
 
 
 # An example of before, one of now, and whether they may be of one form.
-IDS: list[tuple[str | int, str | int, bool]] = [
+IDS = [
     ("prj_5d400d0a", "prj_cd18fc9f", True),
-    ("prj_5d400d0a", "app_cd18fc9f", False),
+    ("prj_5d400d0a", "project_cd18fc9f", False),
     ("prj_5d400d0a", "cd18fc9f", False),
     ("shiny-wind-42", "calm-sea-7", True),  # words of one id alone
     ("dQwGzWgXcQ", "Wg3czQ9-w_", True),
-    ("f81d4fae-7dec-41d0-a765-00a0c91e6bf6", "0b8e7d2c-1f6a-4c3b-9d5e-7a6b5c4d3e2f", True),
+    ("f81d4fae-7dec-41d0-a765-00a0c91e6bf6", "0B8E7D2C-1F6A-4C3B-9D5E-7A6B5C4D3E2F", True),
     ("f81d4fae-7dec-41d0-a765-00a0c91e6bf6", "cd18fc9f", False),
     ("dep-98", "dep-1042", True),
-    (7040, 12, True),
-    (7040, "7040", False),
-    ("{project.name}", "cd18fc9f", True),
-]  # fmt: skip
+]
 
 
 def test_an_id_of_another_form_is_a_change() -> None:
     for before, now, is_same in IDS:
-        assert is_same_ids(before, now, "projects") == is_same, (before, now)
+        pattern = opaque_form(before).pattern or ".*"
+        assert (re.fullmatch(pattern, now) is not None) == is_same, (before, now)
 
 
 def test_what_no_request_of_a_run_causes_is_one_line_and_no_finding() -> None:
@@ -232,5 +227,5 @@ def test_what_no_request_of_a_run_causes_is_one_line_and_no_finding() -> None:
     like = {**like, "errors": {**like["errors"], **taken}}
     result, found = compare(make_profile(like), (), level="read")
     assert found == []
-    line = "not seen, of what the profile has: create, errors/name_taken"
+    line = "not seen, of what the profile has: create, errors/invalid_body, errors/name_taken"
     assert line in text_of_result(result)

@@ -1,0 +1,66 @@
+"""Our own stub with a profile, as a service that a session asks in the process."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+from profiles.profile import Profile
+from stub import Options, create_stub
+from stub.world.seed import sample_of
+from verify.exchange import Exchange, Log, message_of
+from verify.kinds import DEPLOYMENT
+from verify.places import Hints
+from verify.script import Plan, Session
+
+TOKEN = "dev-token"
+PACE = 3.0  # seconds of a status: each is read at least once
+
+
+class Served:
+    """A client of a stub that has a clock of its own: a request takes a second, a pause no time."""
+
+    base = "http://localhost"
+
+    def __init__(self, like: Profile | None) -> None:
+        self._now = datetime.now(UTC)
+        options = Options(tokens=(TOKEN,), pace=PACE, seed=sample_of(like), like=like)
+        self._app = create_stub(options, clock=lambda: self._now)
+
+    def clock(self) -> float:
+        return self._now.timestamp()
+
+    def send(self, request: Exchange) -> Exchange:
+        sent_at = self.clock()
+        self._now += timedelta(seconds=1)
+        response = self._app.test_client().open(
+            request.target,
+            base_url=self.base,
+            method=request.method,
+            headers=list(request.sent),
+            data=request.body or None,
+        )
+        return replace(
+            request,
+            sent_at=sent_at,
+            status=response.status_code,
+            headers=message_of(response.headers),
+            content=response.data,
+        )
+
+
+def ask_stub(like: Profile, hints: Hints) -> Log:
+    """Ask a stub with a profile all that --write asks."""
+    client = Served(like)
+    wait = 30.0 + PACE * len(like.run)
+    plan = Plan(TOKEN, writes=True, wait=wait, repeats=True, hints=hints)
+    session = OwnSession(client, plan, sleep=lambda seconds: None, clock=client.clock)
+    return session.ask_all()
+
+
+class OwnSession(Session):
+    """A session that knows the created deployment, also where no response names it."""
+
+    def find_deployment(self) -> Exchange | None:
+        authorization = ("Authorization", f"Bearer {TOKEN}")
+        console = self.client.send(Exchange("GET", "/_stub/console", sent=(authorization,)))
+        newest = console.json["projects"]["newest"][0]
+        return self.read_deployment(DEPLOYMENT, str(newest["deployment"]))
