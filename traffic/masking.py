@@ -19,12 +19,12 @@ MASK = "***"
 SHORT = 8  # characters; a token of less is masked only where it is a whole word
 # Where a word begins: also after an escaped character.
 WORD = r"(?:(?<!\w)|(?<=%[0-9a-f]{2})|(?<=25[0-9a-f]{2})|(?<=\\u00[0-9a-f]{2})|(?<=\\[bfnrt]))"
-# What a token has of other bytes than these, in UTF-8 or UTF-16, escaped or not, is nothing.
-BETWEEN_WORDS = re.compile(rb"[^\0\w.~+/=%\\-]")
+# A byte that no token has in any spelling, in UTF-8 or UTF-16.
+BETWEEN_WORDS = re.compile(rb"[^\0\w.~+/=%\\ -]")
 # Of an escape: JSON may stand in JSON, and both in a URL.
 BACKSLASH = r"(?:\\|%(?:25)*5c)"
 # How some characters may stand in a text: in JSON, in a JSON Pointer (RFC 6901 §4), in a form.
-SPELLED = {"/": rf"{BACKSLASH}{{0,8}}/|~1", "~": "~0?", "+": "[+ ]"}
+SPELLED = {"/": rf"{BACKSLASH}{{0,8}}/|~0*1", "~": "~0*", "+": "[+ ]"}
 
 # Names and texts of secrets: guesses.
 SECRET_FIELD = re.compile(
