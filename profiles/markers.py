@@ -4,10 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from traffic.json_values import Path as Path
-from traffic.json_values import map_leaves, walk
-
-values_below = walk  # as verify imports it
+from traffic.json_values import Path, map_leaves, walk
 
 CHOICE = "{deployment.status}"
 """The only member of an object that is a choice by the status."""

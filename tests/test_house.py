@@ -21,7 +21,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "traffic": {"web"},
     "profiles": {"flask", "werkzeug", "records", "store", "traffic", "web"},
     "stub": {"flask", "werkzeug", "app", "auth", "profiles", "records", "store", "traffic", "web"},
-    "verify": {"flask", "werkzeug", "profiles", "records", "traffic", "web"},
+    "verify": {"flask", "werkzeug", "auth", "profiles", "records", "traffic", "web"},
     "redis_store": {"redis", "records", "store", "stub"},
 }
 MAY_IMPORT["cli"] = {*MAY_IMPORT, "click", "flask"}

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote
 
-from profiles.markers import Path
+from traffic.json_values import Path
 from traffic.masking import SECRET_FIELD
 
 from .exchange import Exchange

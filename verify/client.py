@@ -30,6 +30,7 @@ from urllib.request import (
     getproxies,
 )
 
+from traffic.addresses import is_loopback
 from web.files import content_of
 
 from .exchange import Exchange, unpack
@@ -46,7 +47,6 @@ FIELDS = {
     "Accept-Encoding": "gzip",
     "User-Agent": "stub-verify",
 }
-LOOPBACK = re.compile(r"localhost|.*\.localhost|127\.\d+\.\d+\.\d+|::1")
 
 
 class Client(Protocol):
@@ -166,7 +166,7 @@ def make_opener(host: str, ca: Path | None) -> OpenerDirector:
     for scheme in ("http", "https"):
         if "all" in proxies:
             proxies.setdefault(scheme, proxies["all"])
-    if LOOPBACK.fullmatch(host):
+    if is_loopback(host):
         proxies = {}
     return build_opener(
         ProxyHandler(proxies), Handler(), TLSHandler(make_context(ca)), EachStatus()

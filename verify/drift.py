@@ -7,9 +7,10 @@ from typing import Any
 
 from werkzeug.http import parse_options_header
 
-from profiles.markers import CHOICE, Path, values_below, whole_marker
+from profiles.markers import CHOICE, whole_marker
 from profiles.profile import Form, Profile
 from profiles.schema import schema_of
+from traffic.json_values import Path, walk
 from web.validation import pointer
 
 from .checks import (
@@ -141,7 +142,7 @@ class DriftJudge:
         """What values have to be: those of markers, and what programs read of an error."""
         values = self._values(exchange)
         found = {}
-        for path, value in values_below(form.body):
+        for path, value in walk(form.body):
             place = f"/{kind}/body{pointer(*name_places(path))}"
             marker = whole_marker(value)
             is_value = marker and marker.form in ("", "text") and CHOICE not in path

@@ -6,7 +6,8 @@ from typing import Any
 
 from werkzeug.http import HTTP_STATUS_CODES
 
-from profiles.markers import Path, markers_in
+from profiles.markers import markers_in
+from traffic.json_values import Path
 
 from .guesses import LEAST_NAME, PROSE_NAMES
 from .values import are_same, at, is_number, last_name, scalars, with_value, words_of

@@ -7,8 +7,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 from profiles.check import errors_in, schemas
-from profiles.markers import CHOICE, NAME, RECORD, Path, markers_in, values_below
+from profiles.markers import CHOICE, NAME, RECORD, markers_in
 from profiles.profile import DEPTH
+from traffic.json_values import Path, walk
 from web.schemas import is_valid
 from web.strict_json import MalformedJSON, parse_json
 from web.validation import pointer
@@ -363,11 +364,11 @@ def with_record(profile: Part) -> Part:
     """A profile in which a project that stands in two places alike stands once."""
     names = [name for name in (LIST, CREATE, DEPLOYMENT) if name in profile]
     items = profile.get("list", {}).get("body")
-    for record in [value for _, value in values_below(items) if is_record(value)]:
+    for record in [value for _, value in walk(items) if is_record(value)]:
         changed = copy.deepcopy(profile)
         count = 0
         for name in names:
-            for path, value in values_below(profile[name]["body"]):
+            for path, value in walk(profile[name]["body"]):
                 if is_same(value, record):
                     changed[name]["body"] = with_value(changed[name]["body"], path, RECORD)
                     count += 1

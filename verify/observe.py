@@ -9,7 +9,7 @@ from random import Random
 from typing import Any, TypeVar
 
 from profiles.ids import opaque_form, slug_of
-from profiles.markers import Path
+from traffic.json_values import Path
 
 from .errors import DETAIL, error_text
 from .exchange import NOTHING, Exchange, Log, clock_of

@@ -16,14 +16,13 @@ from typing import Any
 from profiles.markers import (
     CHOICE,
     NAME,
-    Path,
     is_choice,
     places_of_name,
     places_of_projects,
-    values_below,
     whole_marker,
 )
 from profiles.profile import Profile
+from traffic.json_values import Path, walk
 from web.validation import pointer
 
 from .candidates import Candidate as Candidate
@@ -185,13 +184,13 @@ def find_hinted(hints: Hints, part: str, marker: str) -> Path | None:
     form = hints.profile.form(part) if hints.profile else None
     if form is None:
         return None
-    for path, value in values_below(form.body):
+    for path, value in walk(form.body):
         found = whole_marker(value)
         if found and found.name == marker and found.form in ("", "text") and CHOICE not in path:
             return path
     if marker != "deployment.status":
         return None
-    for path, value in values_below(form.body):
+    for path, value in walk(form.body):
         if is_choice(value) and CHOICE not in path and is_status_choice(value[CHOICE]):
             return path
     return None
@@ -325,7 +324,7 @@ def add_created(places: Places, hints: Hints) -> Places:
         return places
     places = replace(places, id_path=find_hinted_in_items(places, hints, "project.id"))
     body = creation.seen
-    objects = [value for _, value in values_below(body) if isinstance(value, dict)]
+    objects = [value for _, value in walk(body) if isinstance(value, dict)]
     others = []
     for each in places.lists:
         # One that was read later, and has not the created project by name, may have it.
@@ -333,7 +332,7 @@ def add_created(places: Places, hints: Hints) -> Places:
             others += places.others_in(each)
     ids = {str(item["id"]) for item in others if isinstance(item, dict) and is_id(item.get("id"))}
     has_other = any(each in others or str(each.get("id")) in ids for each in objects)
-    has_list = any(has_siblings(value, places) for _, value in values_below(creation.json))
+    has_list = any(has_siblings(value, places) for _, value in walk(creation.json))
     return replace(places, created=NOTHING if has_other or has_list else body)
 
 

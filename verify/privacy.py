@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from profiles.markers import CHOICE, Path, is_choice, split
+from profiles.markers import CHOICE, is_choice, split
+from traffic.json_values import Path
 from web.validation import pointer
 
 from .errors import is_code

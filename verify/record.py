@@ -4,7 +4,6 @@ Only paths below `/v1` are passed on, to that one service. Of `/_stub` it knows 
 tests needs: health, reset and requests.
 """
 
-import hmac
 import json
 import re
 from collections import defaultdict, deque
@@ -19,6 +18,7 @@ from flask import Flask, Response, request
 from flask.typing import ResponseReturnValue
 from werkzeug.datastructures import Headers
 
+from auth import is_same
 from records import timestamp
 from traffic.masking import Redactor, cut
 from web.patterns import matches
@@ -202,11 +202,6 @@ def is_below_v1(path: str) -> bool:
     decoded = unquote(unquote(path))
     names = [re.sub(";.*", "", name) for name in re.split(r"[/\\]", decoded)]
     return not {".", ".."} & {*names}
-
-
-def is_same(token: str, known: str) -> bool:
-    """Whether two tokens are equal, compared in constant time."""
-    return hmac.compare_digest(token.encode(errors="replace"), known.encode())
 
 
 def credential() -> str:

@@ -13,6 +13,7 @@ from urllib.parse import quote
 
 from profiles.markers import DEFAULT_REQUEST, NAME, places_of_name
 from profiles.profile import Profile
+from web.strict_json import MEDIA_TYPE
 
 from .client import Client
 from .exchange import DEPLOYMENTS, PROJECTS, Exchange, Log, clock_of
@@ -39,7 +40,6 @@ from .places import Candidate, Hints, Places, find_candidates, find_places
 
 WITH_TOKEN = ""  # what a purpose ends with where the token was sent
 
-JSON = "application/json"
 STILL = 10.0  # seconds for an unknown status to change, and for the first name of a deployment
 MAX_RETRY_AFTER = 10  # seconds
 LONGEST_PAUSE = 2.0  # seconds between two polls
@@ -131,11 +131,11 @@ class Session:
             last = self.post(body)
         if last.status == 415:
             listed = self.last(LIST).media_type
-            if listed not in ("", JSON):
+            if listed not in ("", MEDIA_TYPE):
                 self.rename(last, REJECTED)
                 self.post(body, media_type=listed)
 
-    def post(self, body: str, media_type: str = JSON, purpose: str = CREATE) -> Exchange:
+    def post(self, body: str, media_type: str = MEDIA_TYPE, purpose: str = CREATE) -> Exchange:
         """Send a creation, in whose body a new name stands for the marker."""
         # Small letters, digits and `-`: some services make the name of a host of it.
         data = body.replace(NAME, new_name()).encode()
@@ -281,7 +281,7 @@ class Session:
         for authorization in (WITHOUT, WRONG):
             self.get(LIST, PROJECTS, authorization)
             if self.plan.writes:
-                fields = {"Content-Type": JSON}
+                fields = {"Content-Type": MEDIA_TYPE}
                 self.send(CREATE, "POST", PROJECTS, b"{}", fields, authorization)
             if deployment:
                 self.send(DEPLOYMENT, "GET", deployment.target, authorization=authorization)

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from profiles.markers import Path
+from traffic.json_values import Path
 
 from .guesses import MAX_STATUS
 from .values import at, is_number, last_name, scalars, seconds_of

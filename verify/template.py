@@ -5,8 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from profiles.markers import CHOICE, Path
+from profiles.markers import CHOICE
 from profiles.times import OURS, time_form
+from traffic.json_values import Path
 
 from .exchange import NOTHING
 from .guesses import (

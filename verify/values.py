@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, TypeVar
 
-from profiles.markers import Path, markers_in, split, values_below
+from profiles.markers import markers_in, split
 from profiles.times import TimeForm, time_form
+from traffic.json_values import Path, walk
 from web.schemas import TYPES, is_of_type
 from web.times import parse_time
 
@@ -26,7 +27,7 @@ MIN_SECONDS = 1_000_000_000  # of a time as a number: 2001
 
 def scalars(value: Any) -> list[tuple[Path, Any]]:
     """The texts, numbers, booleans and nulls in a value, with their paths, the outer ones first."""
-    found = [(path, each) for path, each in values_below(value) if is_scalar(each)]
+    found = [(path, each) for path, each in walk(value) if is_scalar(each)]
     return sorted(found, key=lambda item: len(item[0]))
 
 
@@ -41,7 +42,7 @@ def is_scalar(value: Any) -> bool:
 
 def arrays_in(value: Any) -> list[Path]:
     """The paths of the arrays in a value, the outer ones first."""
-    paths = [path for path, each in values_below(value) if isinstance(each, list)]
+    paths = [path for path, each in walk(value) if isinstance(each, list)]
     return sorted(paths, key=len)
 
 
