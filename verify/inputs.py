@@ -88,7 +88,7 @@ def read_request(path: Path) -> dict[str, Any]:
 
 def check_save(options: Options) -> None:
     """Raises `ValueError` if the profile would replace a file that is none."""
-    if not options.save or not options.save.exists() or options.force:
+    if not options.save or not options.save.is_file() or options.force:
         return
     try:
         read_profile(options.save)

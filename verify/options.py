@@ -46,8 +46,6 @@ class Options:
 def contradictions(options: Options) -> Iterator[str]:
     """What is wrong with options that are valid by themselves."""
     har = options.har
-    inputs = [options.known, options.ca, options.body, har]
-    outputs = [options.like, options.save]
     if bool(options.url) == bool(har):
         yield "give either the URL of a service or --har FILE."
     if options.words is not None and not any(each.strip() for each in options.words[:1]):
@@ -64,7 +62,3 @@ def contradictions(options: Options) -> Iterator[str]:
         yield "--write: with --har nothing is asked."
     if har and options.ca:
         yield "--ca: with --har nothing is asked."
-    if options.report and options.report in inputs + outputs:
-        yield f"--report: {options.report} is no file of its own."
-    if options.save and options.save in inputs:
-        yield f"--save: {options.save} is no file of its own."

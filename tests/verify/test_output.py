@@ -227,7 +227,6 @@ WRONG = [
     (URL, "--har", "x"), (URL, "--save", "x"), (URL, "--body", "x"), (URL, "--"),
     (URL, "--write", "--", "true"), (URL, "--har", "x", "--", "true"), ("--har", "x", "--write"),
     ("--har", "x", "--ca", "y"), (URL, "--fail-on", "kept"), (URL, "--deployment", ""),
-    (URL, "--write", "--save", "x", "--known", "x"), (URL, "--known", "x", "--report", "x"),
     (URL, "--known", "/no/such"), (URL, "--report", "/no/such/x"), (URL, "--ca", "/no/such.pem"),
     (URL, "--ca", __file__), (URL, "--ca", "/dev/null"), (URL, "--write", "--save", __file__),
 ]  # fmt: skip
@@ -300,3 +299,15 @@ def test_files_that_cannot_be_written_are_named_and_the_result_is_told(tmp_path:
     assert (done.status, done.stderr.splitlines()) == (2, errors)
     assert "\nno difference\n" in done.stdout
     assert "saved" not in done.stdout
+
+
+@with_process
+def test_a_full_stdout_or_file_is_named() -> None:
+    files = ("--report", "/dev/full", "--save", "/dev/full")
+    error = "error: /dev/full: No space left on device.\n"
+    assert verify(Service(), "--write", *files).stderr == 2 * error
+    with listening(Service()) as url, Path("/dev/full").open("w") as full:
+        words = ("app.py", "verify", *QUICK, url)
+        with process(*words, env={"VERIFY_TOKEN": TOKEN}, stdout=full) as started:
+            assert started.wait(60) == 2
+            assert started.stderr.read() == "error: stdout: No space left on device.\n"
