@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import redirect_stdout
+from contextlib import redirect_stdout, suppress
 from difflib import get_close_matches
 from io import TextIOWrapper
 from typing import Any, TextIO
@@ -189,4 +189,15 @@ def main(
         except OSError as error:
             say_error(f"{error.filename or 'stdout'}: {error.strerror}.")
             return 2
+        finally:
+            discard_unwritten(stdout)
         return status or 0  # None after --help
+
+
+def discard_unwritten(stdout: TextIO) -> None:
+    """Discard what stdout did not take, so that its flush at the end makes no status of 120."""
+    with suppress(AttributeError, OSError, ValueError):  # there is none, or it is no file
+        try:
+            stdout.flush()
+        except OSError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stdout.fileno())

@@ -1,10 +1,9 @@
 """`app.py verify URL`: learns and checks a real service, and tells what it has seen."""
 
 import json
-import os
 import signal
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from functools import partial
@@ -311,11 +310,8 @@ def sayer(tokens: list[str], result: "Result | None" = None) -> Say:
     secrets = result.secrets if result else Secrets(tokens)
 
     def say(lines: Iterable[str]) -> None:
-        try:
+        with suppress(BrokenPipeError):  # as behind `| head`: the run goes on, and writes its files
             for line in lines:
                 click.echo(printed(secrets, line))
-        except BrokenPipeError:  # as behind `| head`: the run goes on, and writes its files
-            nowhere = os.open(os.devnull, os.O_WRONLY)
-            os.dup2(nowhere, sys.stdout.fileno())
 
     return say

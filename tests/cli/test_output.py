@@ -13,7 +13,7 @@ import pytest
 
 from cli.stderr import background_stderr, say
 from tests.conftest import eventually
-from tests.program import run
+from tests.program import process, run
 from tests.wire import call, port_of
 
 pytestmark = pytest.mark.process
@@ -81,6 +81,17 @@ def test_a_full_stdout_is_named() -> None:
 
     done = run("docs", "profile", stdout=Full())
     assert (done.status, done.stderr) == (2, "error: stdout: No space left on device.\n")
+
+
+def test_a_full_disk_or_a_closed_pipe_as_stdout_makes_no_other_status() -> None:
+    with Path("/dev/full").open("w") as full:
+        for words, status in ((["docs", "profile"], 2), (["--help"], 2), (["--port", "0"], 0)):
+            with process("app.py", *words, stdout=full) as started:
+                if not status:
+                    started.stderr.readline()
+                    started.terminate()
+                assert started.wait(20) == status
+                assert "Exception" not in started.stderr.read()
 
 
 def test_a_console_gets_what_its_encoding_has(tmp_path: Path) -> None:
