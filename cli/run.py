@@ -16,7 +16,7 @@ import server
 import stub
 from auth import DEFAULT_TOKEN
 from profiles.openapi import statuses_of
-from profiles.profile import lacking
+from profiles.profile import lacking, unobserved_errors
 from stub import RunJournal
 from traffic.masking import SHORT
 from web.files import read_file
@@ -187,6 +187,9 @@ def notes(settings: Settings) -> Iterator[str]:
         if lacks:
             line += f"; as the contract says, since it lacks them: {', '.join(lacks)}"
         yield line
+        errors = unobserved_errors(options.like)
+        if errors:
+            yield f"the status and the body of these errors were not observed: {', '.join(errors)}"
 
 
 def find_near_statuses(options: stub.Options) -> Iterator[str]:

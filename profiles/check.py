@@ -13,12 +13,13 @@ from web.documents import path_of
 from web.files import read_file
 from web.problems import FieldError, short
 from web.schemas import UNKNOWN_MEMBER, Schema, errors_of, is_valid, resolved
-from web.validation import error_at
+from web.validation import error_at, pointer
 
 from .ids import id_form, opaque_form
 from .markers import (
     ALL,
     CHOICE,
+    DEFAULT_REQUEST,
     IDS,
     NAME,
     OF_ERRORS,
@@ -95,8 +96,9 @@ def contradictions(profile: dict[str, Any]) -> Iterator[FieldError]:
         yield from bodies.check_list(profile["list"])
     creation = parts["create"]
     yield from bodies.check_form(creation, ("create",), OF_RECORDS | {"record"})
-    if "request" in creation:
-        yield from check_request(creation["request"])
+    request = creation.get("request", DEFAULT_REQUEST)
+    yield from check_request(request)
+    yield from check_pointers(creation, request)
     yield from bodies.check_form(parts["deployment"], ("deployment",), OF_RECORDS | {"record"})
     errors = parts["errors"]
     for code, form in errors.items():
@@ -286,3 +288,23 @@ def check_request(request: dict[str, Any]) -> Iterator[FieldError]:
                 at = (*place, text) if isinstance(value, dict) else place
                 detail = f"must have no marker: only {NAME} stands in a request, once and alone"
                 yield error_at(detail, *path, *at)
+
+
+def check_pointers(creation: dict[str, Any], request: dict[str, Any]) -> Iterator[FieldError]:
+    """The errors of the pointers of members of the example of a request."""
+    members = [*members_of_objects(request)]
+    required = creation.get("required", ())
+    for name in ("required", "optional"):
+        for index, text in enumerate(creation.get(name, ())):
+            if tuple(path_of(text)) not in members or pointer(*path_of(text)) != text:
+                detail = f"{short(text)} is no member of the example, through objects alone"
+                yield error_at(detail, "create", name, index)
+            elif name == "optional" and text in required:
+                yield error_at(f"{short(text)} is in `required`", "create", name, index)
+
+
+def members_of_objects(request: dict[str, Any]) -> Iterator[Path]:
+    """Yield the paths of the members of a request, through objects alone."""
+    for path, _ in walk(request):
+        if path and all(isinstance(name, str) for name in path):
+            yield path

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from traffic.json_values import map_leaves, walk
+from traffic.json_values import Path, map_leaves, walk
 from web.documents import follow
 from web.routing import CREATED
 from web.strict_json import MEDIA_TYPE
@@ -221,8 +221,7 @@ class ObservedContract:
         body = operation["requestBody"]
         if like.has_own_request:
             properties = own["properties"]
-            schema = self.request_schema(example, like.path_of_name, properties["name"])
-            self.components["ProjectInput"] = schema
+            self.components["ProjectInput"] = self.request_schema(example, properties["name"])
             body.update(self.seen)
         elif like.has_optional_name:
             own.update(self.seen)
@@ -232,15 +231,17 @@ class ObservedContract:
         content["examples"] = {"observed": {"value": value}}
         body["content"] = {like.request_type: content}
 
-    def request_schema(self, example: Any, path: list[str], name: Schema) -> Schema:
-        """The schema of a request: required is the path to the name alone."""
-        if not path:
-            return name
-        first, *rest = path
-        schema = schema_of({**example, first: ""}, self.like)
-        properties = schema.setdefault("properties", {})
-        properties[first] = self.request_schema(example[first], rest, name)
-        schema["required"] = [] if self.like.has_optional_name else [first]
+    def request_schema(self, example: dict[str, Any], name: Schema, path: Path = ()) -> Schema:
+        """Return the schema of a request, or of an object in it; `name` is that of the name."""
+        own = {}
+        for member, value in example.items():
+            if value == NAME:
+                own[member] = name
+            elif isinstance(value, dict):
+                own[member] = self.request_schema(value, name, (*path, member))
+        schema = schema_of({**example, **dict.fromkeys(own, "")}, self.like)
+        schema.setdefault("properties", {}).update(own)
+        schema["required"] = [member for member in example if (*path, member) in self.like.needed]
         return schema
 
     # Errors

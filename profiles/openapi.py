@@ -1,13 +1,14 @@
 """Reads openapi.json: its operations, found by request, and its parts, found by pointer."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 from flask import Request
 
-from traffic.json_values import Names
+from traffic.json_values import Names, Path
 from web.documents import path_of
 
 from .contract import ELSEWHERE
@@ -22,17 +23,25 @@ class Operation:
     id: str
     responses: dict[str, dict[str, Any]]  # status to response, without `$ref`
     names: Names  # in the body of its requests
+    expected: Sequence[Path] = ()  # the members of the example of a profile, but for those it names
 
 
 class Contract:
     """The operations of an OpenAPI document, found by request.
 
-    `names` are those in the request of a profile.
+    `names` are those in the request of a profile, and `expected` the members of it that a request
+    may leave out, although nobody promised it.
     """
 
-    def __init__(self, document: dict[str, Any], names: Names | None = None) -> None:
+    def __init__(
+        self,
+        document: dict[str, Any],
+        names: Names | None = None,
+        expected: Sequence[Path] = (),
+    ) -> None:
         self.document = document
         self._names = names
+        self._expected = expected
         components = document["components"]
         challenge = components["headers"]["WWW-Authenticate"]
         self.schemas: dict[str, dict[str, Any]] = components["schemas"]
@@ -98,7 +107,8 @@ class Contract:
         for content in body["content"].values():
             schema = self.resolve(content["schema"])
             names = self._names or {(): schema["properties"].keys()}
-        return Operation(operation["operationId"], responses, names)
+        expected = self._expected if names else ()
+        return Operation(operation["operationId"], responses, names, expected)
 
     def resolve(self, part: dict[str, Any]) -> dict[str, Any]:
         """The part itself, or what its `$ref` names."""

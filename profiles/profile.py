@@ -8,17 +8,17 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from itertools import islice
-from pathlib import Path
+from pathlib import Path as FilePath
 from typing import Any, NamedTuple
 
-from traffic.json_values import Names, get, walk
-from web.documents import explained
+from traffic.json_values import Names, Path, get, walk
+from web.documents import explained, path_of
 from web.files import content_of
 from web.problems import FieldError, InvalidBody, short
 from web.strict_json import MAX_DEPTH, MEDIA_TYPE, parse_json
 from web.validation import pointer, require_valid
 
-from .check import MAX_BYTES, errors_in
+from .check import MAX_BYTES, errors_in, members_of_objects, schemas
 from .ids import Derived, IdForm, Numbers, Opaque, id_form
 from .markers import (
     CHOICE,
@@ -43,7 +43,14 @@ LIKE_MARKER = re.compile(r"\{[A-Za-z]+\.[A-Za-z_]+(?::[^{}]*)?\}")
 MAX_TYPOS = 20  # that are told
 
 LATEST = "latest_deployment_id"  # a member of the plain project
-DEFAULT_CREATION: dict[str, Any] = {"request": DEFAULT_REQUEST, "unique": True, "optional": False}
+DEFAULT_CREATION: dict[str, Any] = {
+    "request": DEFAULT_REQUEST, "unique": True, "required": [], "optional": [],
+}  # fmt: skip
+# The errors that only the stub, its server or `--strict` makes: no service shows them.
+ERRORS_OF_STUB = {
+    "default", "body_too_large", "headers_too_large", "host_not_allowed", "internal_error",
+    "malformed_request", "store_full", "store_unavailable", "unknown_query",
+}  # fmt: skip
 
 
 class Form(NamedTuple):
@@ -115,9 +122,18 @@ class Profile:
         self.has_own_request = "request" in part
         self.request: dict[str, Any] = creation["request"]
         self.has_unique_names: bool = creation["unique"]
-        self.has_optional_name: bool = creation["optional"]
         (place,) = places_of_name(self.request)
         self.path_of_name = [str(name) for name in place]
+        optional = [tuple(path_of(each)) for each in creation["optional"]]
+        self.has_optional_name = place in optional
+        # The members beside the name that a request must have.
+        self.required: list[Path] = [tuple(path_of(each)) for each in creation["required"]]
+        needed = self.required if self.has_optional_name else [*self.required, place]
+        # The objects in which these members stand, and the members.
+        self.needed = {path[:end] for path in needed for end in range(1, len(path) + 1)}
+        # The members of the example of which nothing is said.
+        known = {*optional, *self.needed, place}
+        self.expected = [path for path in members_of_objects(self.request) if path not in known]
         *path, last = self.path_of_name
         # The names in the objects on the way to the name.
         self.names_of_request: Names = {}
@@ -206,13 +222,24 @@ def lacking(like: Profile) -> list[str]:
     return lacks if like.words else ["statuses", *lacks]
 
 
+def unobserved_errors(like: Profile) -> list[str]:
+    """Return the codes of the errors whose status and body the profile does not show."""
+    known = {*ERRORS_OF_STUB, *like.error_forms}
+    if like.has_unique_names is False:
+        known.add("name_taken")
+    if like.has_any_type:  # which is so because the profile does not have the error
+        known.add("unsupported_media_type")
+    codes = schemas()["profile"]["properties"]["errors"]["properties"]
+    return [code for code in codes if code not in known]
+
+
 def make_profile(document: Any, file: str = "") -> Profile:
     """The profile of a JSON value, or `InvalidBody` with its first errors."""
     require_valid(errors_in(document))
     return Profile(document, file)
 
 
-def read_profile(path: Path) -> Profile:
+def read_profile(path: FilePath) -> Profile:
     """The profile of a file. Raises `ValueError` with all errors and their places."""
     with explained(path):
         data = content_of(path)

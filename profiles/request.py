@@ -6,8 +6,9 @@ from typing import Any
 
 from flask import request
 
-from traffic.json_values import find_unknown, get
+from traffic.json_values import Path, find_missing, find_unknown, get
 from web.problems import FieldError, Problem
+from web.schemas import TYPES, errors_of, is_of_type
 from web.strict_json import read_json
 from web.validation import SERVER_MEMBERS, check_name, check_project, error_at, require_valid
 
@@ -29,14 +30,14 @@ def read_project(like: Profile, new_name: Callable[[], str], *, strict: bool) ->
     found = get(document, path)
     holder = found if isinstance(found, dict) else {}
     is_unnamed = holder.get(last) is None
-    if is_unnamed and like.has_optional_name:
-        name = new_name()
-    else:
-        require_valid(errors_of_name(like, document))
-        name = holder[last]
+    makes_name = is_unnamed and like.has_optional_name
+    errors = [] if makes_name else [*errors_of_name(like, document)]
+    for place in like.required:
+        errors += errors_of_member(document, place, get(like.request, place))
+    require_valid(dict.fromkeys(errors))
+    name = new_name() if makes_name else holder[last]
     if strict:
-        unknown = find_unknown(document, like.names_of_request)
-        require_valid(error_at("is not in the contract (--strict)", *place) for place in unknown)
+        require_valid(errors_of_strict(like, document))
     if not like.has_own_request and not is_unnamed:
         return name, text
     reserved = (last, *SERVER_MEMBERS)
@@ -65,3 +66,31 @@ def errors_of_name(like: Profile, document: dict[str, Any]) -> Iterator[FieldErr
     named = {"name": holder[last]} if last in holder else {}
     for error in check_name(named):
         yield error_at(error.detail, *like.path_of_name)
+
+
+def errors_of_member(document: Any, path: Path, example: Any) -> Iterator[FieldError]:
+    """Yield what is wrong with a required member: it is missing, or of another type."""
+    found = document
+    for end, name in enumerate(path):
+        if not isinstance(found, dict):
+            yield error_at("must be a JSON object", *path[:end])
+            return
+        if name not in found:
+            yield error_at("is required", *path)
+            return
+        found = found[name]
+    if example is not None:
+        yield from errors_of(found, {"type": name_type(example)}, *path)
+
+
+def errors_of_strict(like: Profile, document: dict[str, Any]) -> Iterator[FieldError]:
+    for path in find_unknown(document, like.names_of_request):
+        yield error_at("is not in the contract (--strict)", *path)
+    for path in find_missing(document, like.expected):
+        yield error_at("is missing, which the example has (--strict)", *path)
+
+
+def name_type(value: Any) -> str:
+    """Return the type of a value as JSON Schema names it; each number is a `number`."""
+    (found,) = [name for name in TYPES if name != "integer" and is_of_type(value, name)]
+    return found

@@ -67,3 +67,12 @@ def find_unknown(value: Any, known: Names, path: Path = ()) -> Iterator[Path]:
             yield place
         elif place in known:
             yield from find_unknown(member, known, place)
+
+
+def find_missing(value: Any, expected: Iterable[Path]) -> Iterator[Path]:
+    """Yield the expected paths of members that are not in their objects, where these are there."""
+    for path in expected:
+        *around, name = path
+        holder = get(value, around)
+        if isinstance(holder, dict) and name not in holder:
+            yield path

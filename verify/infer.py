@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from profiles.check import errors_in, schemas
-from profiles.markers import CHOICE, NAME, RECORD, markers_in
+from profiles.markers import CHOICE, DEFAULT_REQUEST, NAME, RECORD, markers_in, places_of_name
 from profiles.profile import DEPTH
 from traffic.json_values import Path, walk
 from web.schemas import is_valid
@@ -153,14 +153,15 @@ class Inference:
         status = template.status
         if status in STATUSES_OF_CREATION:
             form["status"] = status
+        request: Any = DEFAULT_REQUEST
+        if self._places.request is not None:
+            found = without_data(self._places.request, set())
+            request = self._with_one_name(self._privacy.clean_record(found, "/create/request"))
+            form = {"request": request, **form}
         nameless = [each for each in self._log.exchanges if each.purpose == NAMELESS]
         if any(each.is_success for each in nameless):
-            form["optional"] = True
-        if self._places.request is None:
-            return form
-        request = without_data(self._places.request, set())
-        request = self._privacy.clean_record(request, "/create/request")
-        return {"request": self._with_one_name(request), **form}
+            form["optional"] = [pointer(*place) for place in places_of_name(request)]
+        return form
 
     def _with_one_name(self, request: Any) -> Any:
         """A request in which no other text has the name, or looks like a marker."""

@@ -7,7 +7,7 @@ from flask import Response, current_app, g, request
 from flask.typing import ResponseReturnValue
 from werkzeug.exceptions import HTTPException
 
-from profiles.profile import lacking
+from profiles.profile import lacking, unobserved_errors
 from records import timestamp
 from store import StoreFull
 from web.files import read_file
@@ -198,8 +198,13 @@ def show_grease() -> ResponseReturnValue:
 def show_profile() -> ResponseReturnValue:
     like = common().like
     if like is None:
-        return json_response({"profile": None, "lacks": []})
-    return json_response({"profile": like.document, "lacks": lacking(like)})
+        return json_response({"profile": None, "lacks": [], "unobserved_errors": []})
+    document = {
+        "profile": like.document,
+        "lacks": lacking(like),
+        "unobserved_errors": unobserved_errors(like),
+    }
+    return json_response(document)
 
 
 def list_requests() -> ResponseReturnValue:

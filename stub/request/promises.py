@@ -6,7 +6,8 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 from profiles.openapi import Operation
-from traffic.json_values import find_unknown
+from traffic.json_values import find_missing, find_unknown
+from web.validation import pointer
 
 WELL_FORMED = re.compile(r"Bearer [A-Za-z0-9._~+/-]+=*")
 
@@ -24,9 +25,13 @@ def find_unpromised(
         names = dict.fromkeys(name for name, _ in parse_qsl(query, keep_blank_values=True))
         found += [f"{operation.id}: query parameter {name}" for name in names]
     if operation.names:
-        sent = document or object_in(body)
+        sent = object_in(body) if document is None else document
         unknown = find_unknown(sent, operation.names)
         found += [f"{operation.id}: body member {'/'.join(map(str, path))}" for path in unknown]
+        if sent or document is not None:  # It is an object.
+            for path in find_missing(sent, operation.expected):
+                place = pointer(*path)
+                found.append(f"{operation.id}: sent without {place}, which the example has")
     return found
 
 

@@ -12,6 +12,7 @@ from profiles.ids import IdForm
 from profiles.openapi import Contract
 from records import STATUSES
 from store import MAX_PROJECTS, Clock, NewId
+from traffic.json_values import Path
 from traffic.masking import Redactor
 
 from ..grease.axes import Parts, Switch, read_grease
@@ -40,13 +41,15 @@ class Common:
         run: Sequence[str] = STATUSES
         id_forms: Mapping[str, IdForm] = {}
         names = None
+        expected: Sequence[Path] = ()
         if self.like:
             self.forms = Forms(self.like)
             self.words = self.like.words
             run = self.like.run or STATUSES
             id_forms = self.like.ids
             names = self.like.names_of_request
-        self.contract = Contract(json.loads(contract), names)
+            expected = self.like.expected
+        self.contract = Contract(json.loads(contract), names, expected)
         self.parts = Parts(self.contract)
         self.grease = read_grease(options.grease, options.grease_seed, self.parts.by_axis)
         # Of all worlds, also of those that have ended.

@@ -31,8 +31,8 @@ def in_deployment(body: Any, **more: Any) -> dict[str, Any]:
     return {**RUN, "deployment": {"body": body, **more}}
 
 
-def request(example: Any) -> dict[str, Any]:
-    return {"create": {"body": 1, "request": example}}
+def request(example: Any, **more: Any) -> dict[str, Any]:
+    return {"create": {"body": 1, "request": example, **more}}
 
 
 def ids(projects: Any, deployments: Any) -> dict[str, Any]:
@@ -83,6 +83,13 @@ INVALID: list[tuple[dict[str, Any], str]] = [
     (request({"a": NAME, "b": {"c": NAME}}), "/create/request/b/c"),
     (request({"a": NAME, "b": ["{base}"], "{count}": 1}),
      "/create/request/b/0 /create/request/{count}"),
+    (request({"a": NAME, "b": [{"c": 1}]}, required=["/a", "/b", "/b/0", "/b/0/c", "b", "", "/x"]),
+     "/create/required/2 /create/required/3 /create/required/4 /create/required/5 "
+     "/create/required/6"),
+    (request({"a": NAME, "~/": {"c": 1}}, required=["/~0~1"], optional=["/a", "/~0~1", "/~/"]),
+     "/create/optional/1 /create/optional/2"),
+    (request({"a": NAME}, optional=True, required="/a"), "/create/optional /create/required"),
+    ({"create": {"body": 1, "optional": ["/name"], "required": ["/other"]}}, "/create/required/0"),
     # Of errors, statuses and ids
     ({"errors": {"not_found": {"status": 410}}}, "/errors/not_found/body"),
     ({"errors": {"not_found": {"body": MAX_ERROR * "x"}}}, "/errors/not_found/body"),
@@ -234,5 +241,7 @@ def test_the_program_starts_with_a_file_and_tells_its_warnings_or_its_errors(
     assert done.status == 0
     assert f"like {file}; as the contract says, since it lacks them: statuses, list," in done.stderr
     assert f"warning: {file}: /deployment/body has no {STATUS}" in done.stderr
+    unobserved = "the status and the body of these errors were not observed: deployment_not_found, "
+    assert unobserved in done.stderr
     file.write_text("{}", "utf-8")
     assert f"{file}: /observed_at: is required" in not_started("--like", str(file))
