@@ -170,18 +170,12 @@ class DriftJudge:
     # What no single body shows
 
     def check_list(self) -> Iterator[Check]:
-        """Check the order of the list, and that it has the created project."""
+        """Check the order of the list."""
         places = self._places
         order = find_order(places)
         known = self._like.document.get("list", {}).get("order")
         if known and order:
             yield Check("/list/order", known, order, places.lists[-1])
-        creation = places.creation
-        later = [each for each in places.lists if creation and each.sent_at > creation.sent_at]
-        if later and places.items_path is not None and self._like.form(LIST):
-            what = "a created project is listed"
-            observed = what if places.latest_item is not None else "it is not"
-            yield Check("/list/body", what, observed, later[-1])
 
     def check_statuses(self) -> Iterator[Check]:
         places = self._places

@@ -265,6 +265,8 @@ def add_items(places: Places, hints: Hints) -> Places:
         doubt = f"no array is at {pointer(*hinted) or 'the top'}, where --like has the projects"
         return replace(places, doubts=(*places.doubts, (LIST, doubt)))
     found = find_arrays(body, places.created_name)
+    for earlier in places.lists[:-1]:  # a list that has become something else is not seen
+        found = found or find_arrays(earlier.seen, places.created_name)
     if len(found) == 1:
         return replace(places, items_path=found[0])
     line = '"list": {"body": {"MEMBER": [{"name": "{project.name}"}]}}'

@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator
 
 from profiles.profile import Profile
+from web.validation import pointer
 
 from .checks import Check
 from .exchange import Exchange, Log
@@ -23,6 +24,7 @@ from .options import RECORDED, WRITE
 from .parts import own_contract
 from .places import Hints, Places
 from .rules import name_operation
+from .values import at
 
 NAMES = {LIST: "list", CREATE: "project", DEPLOYMENT: "deployment"}
 
@@ -48,6 +50,8 @@ def list_unseen(
             found.append(make_unseen(NAMES[kind], reason, exchange))
         else:
             found += check_created(kind, level, hints, places)
+    if LIST in is_seen:
+        found += check_list(asked[LIST], places)
     for kind, doubt in places.doubts:
         if kind in is_seen:
             found.append(make_unseen(NAMES[kind], doubt, None))
@@ -140,6 +144,19 @@ def check_created(kind: str, level: str, hints: Hints, places: Places) -> Iterat
         yield make_unseen("deployment", f"{hints.deployment} was not read", None)
     elif places.creation and not read:
         yield make_unseen("deployment", "that of the created project was not read", None)
+
+
+def check_list(lists: list[Exchange], places: Places) -> Iterator[Check]:
+    """Check that the last list has its array, and a list since the creation its project."""
+    last = lists[-1]
+    path = places.items_path
+    items = at(last.seen, path)
+    if path is not None and not isinstance(items, list):
+        yield make_unseen("list", f"no array is at {pointer(*path) or 'the top'} any more", last)
+    creation = places.creation
+    is_later = creation is not None and last.sent_at > creation.sent_at
+    if is_later and isinstance(items, list) and places.latest_item is None:
+        yield make_unseen("list", "the created project is not in it", last)
 
 
 def check_steps(log: Log) -> Iterator[Check]:

@@ -48,7 +48,8 @@ def entry_of(
             "postData": {"text": body},
         },
         "response": {
-            "status": response.status, "cookies": [{"name": "id", "value": "cookie-8b1c2"}],
+            "status": 0 if response.failure else response.status,
+            "cookies": [{"name": "id", "value": "cookie-8b1c2"}],
             "headers": named(dict(response.fields) | {":status": "200", "set-cookie": COOKIE}),
             "content": {"size": len(text), "text": text},
         },

@@ -1,0 +1,165 @@
+"""A run passes only if it saw what it set out to see."""
+
+from functools import cache, partial
+from pathlib import Path
+
+import pytest
+
+from profiles.profile import Profile, make_profile
+from tests.verify.conftest import Change, Response, Service, judged, verify
+from tests.verify.differences import (
+    AWAY,
+    HTML,
+    on,
+    on_deployment,
+    on_list,
+    on_projects,
+    put,
+    without,
+)
+from tests.verify.test_har import har_of, record
+from tests.verify.test_record import Proxy
+from verify.exchange import PROJECTS, Exchange, Log
+from verify.har import read_har
+from verify.inputs import Inputs
+from verify.main import Finding, judge, line_of
+from verify.options import Options
+from verify.places import Hints
+from verify.script import NotVerifiable
+
+DEFAULT = ("broken", "leaks", "drift", "unseen")  # what ends a run with 1
+
+
+def after(times: int, change: Change) -> Change:
+    """A change of the responses of each case after the first ones."""
+    return lambda response, request, number: (
+        change(response, request, number) if number >= times else None
+    )
+
+
+def breaking(case: str) -> dict[str, Change]:
+    """The ways in which the responses of a case show nothing any more."""
+    own = partial(on, case)
+    ways = {str(status): own(status=status) for status in (401, 403, 404, 429, 500, 502, 503)}
+    return ways | {
+        "moved": own(status=302, headers=AWAY, raw=b""),
+        "a page": own(status=200, headers={"Content-Type": HTML}, raw=b"<p>Log in.</p>"),
+        "empty": own(status=200, raw=b""),
+        "cut off": own(status=200, raw=b'{"id": "'),
+        "no response": own(failure="timed out"),
+    }
+
+
+def stuck(response: Response, request: Exchange, number: int) -> None:
+    if response.case == "deployment":
+        response.body["status"] = "queued"
+
+
+WAYS: dict[str, Change] = {
+    **{f"list {name}": after(1, change) for name, change in breaking("list").items()},
+    **{f"deployment {name}": after(1, change) for name, change in breaking("deployment").items()},
+    **{f"creation {name}": change for name, change in breaking("created").items()},
+    "an empty list": after(1, on_list(lambda _: [])),
+    "a list of null": after(1, on("list", body=lambda _: None)),
+    "a deployment that stays": stuck,
+    "a deployment without a status": after(1, on_deployment(without("status"))),
+    "a deployment that is another": after(1, on_deployment(put(id="d-0"))),
+    "a POST without a token 422": on("anonymous", "unauthorized", status=422,
+                                     has=lambda each: each.method == "POST"),
+    "a POST without a token 404": on("anonymous", "unauthorized", status=404,
+                                     has=lambda each: each.method == "POST"),
+    "all 401": on(status=401),
+    "all 403": on(status=403),
+    "all 429": on(status=429),
+    "all 500": on(status=500),
+    "all a page": on(status=200, headers={"Content-Type": HTML}, raw=b"<p>"),
+    "all empty": on(status=200, raw=b""),
+}  # fmt: skip
+
+
+@cache
+def like() -> Profile:
+    inferred = judged(Service(), "write", saves=True).inferred
+    assert inferred
+    return make_profile(inferred.document)
+
+
+def ask(change: Change, hints: Hints, folder: Path) -> list[Finding]:
+    """The findings of a session."""
+    result = judged(Service(change), "write", hints.profile)
+    return result.select_findings(DEFAULT)
+
+
+def judge_log(log: Log, options: Options, hints: Hints) -> list[Finding]:
+    return judge(log, options, Inputs(hints), "").select_findings(DEFAULT)
+
+
+def read_recording(change: Change, hints: Hints, folder: Path) -> list[Finding]:
+    (folder / "har").write_bytes(har_of(record(Service(change))))
+    return judge_log(read_har(folder / "har"), Options(har=folder / "har"), hints)
+
+
+def pass_on(change: Change, hints: Hints, folder: Path) -> list[Finding]:
+    """The findings of what a command has asked."""
+    proxy = Proxy(change)
+    proxy.call("GET", PROJECTS)
+    proxy.create()
+    for _ in range(3):
+        proxy.call("GET", "/v1/deployments/d-4")
+        proxy.call("GET", PROJECTS)
+    for token in ("", "wrong-token-5"):
+        proxy.call("POST", PROJECTS, "{}", token=token, Content_Type="application/json")
+    return judge_log(proxy.recorder.log(), Options(url="x", words=["true"]), hints)
+
+
+SOURCES = {"URL": ask, "HAR": read_recording, "COMMAND": pass_on}
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_a_service_that_is_whole_passes(source: str, tmp_path: Path) -> None:
+    for hints in (Hints(), Hints(profile=like())):
+        found = SOURCES[source](lambda *_: None, hints, tmp_path)
+        assert [line_of(each) for each in found] == []
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_no_way_to_break_after_a_good_response_ends_with_0(source: str, tmp_path: Path) -> None:
+    silent = []
+    for name, change in WAYS.items():
+        if source == "HAR" and "without a token" in name:
+            continue  # that recording has none
+        for hints in (Hints(), Hints(profile=like())):
+            try:
+                found = SOURCES[source](change, hints, tmp_path)
+            except (NotVerifiable, ValueError):
+                continue  # nothing was seen at all: the status is 2
+            if not found:
+                silent.append((name, hints.profile is not None))
+    assert silent == []
+    assert len(WAYS) >= 40
+
+
+def test_what_is_unseen_has_the_reason_of_its_last_response() -> None:
+    reasons = {
+        "list 401": "list: 401: the token is not accepted for this",
+        "list a page": "list: 200, but its body is no JSON",
+        "deployment 404": "deployment: 404",
+        "deployment no response": "deployment: timed out",
+        "creation 500": "project: no project was created: 500",
+        "an empty list": "list: the created project is not in it",
+        "a deployment that stays": "deployment: its end: the deployment stayed queued",
+    }
+    for name, reason in reasons.items():
+        findings = judged(Service(WAYS[name]), "write").select_findings(["unseen"])
+        assert f"unseen: {reason}" in [line_of(each) for each in findings], name
+
+
+@pytest.mark.process
+def test_an_unseen_line_can_be_known_and_nothing_at_all_is_status_2(tmp_path: Path) -> None:
+    (tmp_path / "known").write_text("unseen: list: *\nunseen: deployment: *\n")
+    service = Service(after(1, on("list", status=500)), on_projects(without("id")))
+    assert verify(service, "--write").status == 1
+    assert verify(service, "--write", "--known", f"{tmp_path}/known").status == 0
+    profile = tmp_path / "profile"
+    done = verify(Service(on(status=500)), "--write", "--save", str(profile))
+    assert (done.status, profile.exists()) == (2, False)
