@@ -80,8 +80,8 @@ def view(world: World, common: Common) -> dict[str, Any]:
         if deployment:
             newest.append((project, deployment))
     now, is_frozen = world.clock.reading()
-    like = common.like
-    statuses = dict.fromkeys(common.words or coverage["deployment_statuses"])
+    like = common.options.like
+    statuses = dict.fromkeys(common.options.words or coverage["deployment_statuses"])
     outcomes = common.options.outcomes
     statuses.update(dict.fromkeys(status for _, status in outcomes))
     faults = beginning(world.faults.documents(), SHOWN_FAULTS)

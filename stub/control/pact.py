@@ -114,16 +114,16 @@ def check_none(common: Common, params: Params) -> Iterator[FieldError]:
 
 
 def check_project(common: Common, params: Params) -> Iterator[FieldError]:
-    id_to_text(params, "id", "projects", common.like)
+    id_to_text(params, "id", "projects", common.options.like)
     document = {"projects": [{"name": "any", **params}]}
-    for error in check_seed(document, common.like):
+    for error in check_seed(document, common.options.like):
         yield FieldError(error.pointer.removeprefix("/projects/0"), error.detail)
 
 
 def check_deployment(common: Common, params: Params) -> Iterator[FieldError]:
-    id_to_text(params, "id", "deployments", common.like)
-    id_to_text(params, "project_id", "projects", common.like)
-    yield from rules.check(params, "DeploymentParams", common.words)
+    id_to_text(params, "id", "deployments", common.options.like)
+    id_to_text(params, "project_id", "projects", common.options.like)
+    yield from rules.check(params, "DeploymentParams", common.options.words)
 
 
 BUILT_IN: dict[str, tuple[Check, Callable[[Params, World], Values]]] = {

@@ -74,7 +74,7 @@ def no_content() -> Response:
 
 def show_contract() -> ResponseReturnValue:
     """The contract of the controls, in which the statuses of a profile are valid, too."""
-    words = common().words
+    words = common().options.words
     if not words:
         return read_file("stub/openapi.json"), 200, JSON
     return json_response(rules.contract(words))
@@ -84,7 +84,7 @@ def reset() -> Response:
     seed = None
     if request.get_data():
         _, document = read_json(common().options.max_seed_bytes, SEED_DEPTH)
-        seed = make_seed(document, common().like)
+        seed = make_seed(document, common().options.like)
     all_worlds().reset(g.store.name, seed)
     return no_content()
 
@@ -97,8 +97,8 @@ def show_state() -> ResponseReturnValue:
 def put_deployment(deployment_id: str) -> ResponseReturnValue:
     _, document = read_json()
     shared = common()
-    id_to_text(document, "project_id", "projects", shared.like)
-    require_valid(rules.check_request(document, shared.words))
+    id_to_text(document, "project_id", "projects", shared.options.like)
+    require_valid(rules.check_request(document, shared.options.words))
     store = open_world().store
     timeline = rules.read_timeline(document)
     project_id = document.get("project_id")
@@ -196,7 +196,7 @@ def show_grease() -> ResponseReturnValue:
 
 
 def show_profile() -> ResponseReturnValue:
-    like = common().like
+    like = common().options.like
     if like is None:
         return json_response({"profile": None, "lacks": [], "unobserved_errors": []})
     document = {

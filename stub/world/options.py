@@ -49,3 +49,8 @@ class Options:
     failures: Failures | None = None  # of a run of `--probe failures`
     stores: SharedStores | None = None
     log: Callable[[Response], Response] | None = None  # the last step of a request
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The statuses of the profile, such as `("QUEUED", "LIVE")`; empty without one."""
+        return self.like.words if self.like else ()

@@ -1,18 +1,15 @@
 """A world, which a reset replaces whole: a store, a clock, ids, faults, a journal, a coverage."""
 
 import json
-from collections.abc import Mapping, Sequence
 from functools import partial
 from threading import Lock
 from typing import Any
 from uuid import uuid4
 
 from profiles.forms import FilledList, Forms
-from profiles.ids import IdForm
 from profiles.openapi import Contract
 from records import STATUSES
 from store import MAX_PROJECTS, Clock, NewId
-from traffic.json_values import Path
 from traffic.masking import Redactor
 
 from ..grease.axes import Parts, Switch, read_grease
@@ -29,50 +26,45 @@ from .timelines import timelines_of
 
 
 class Common:
-    """What all worlds of a stub have in common. Raises `ValueError` for an unknown part."""
+    """What all worlds of a stub share: the options, the contract, the forms, and their start.
+
+    `forms` are those of a profile; without one, the views of the service respond. Raises
+    `ValueError` for an unknown part.
+    """
 
     def __init__(self, options: Options, contract: bytes, clock: Clock, new_id: NewId) -> None:
+        like = options.like
         self.options = options
-        self.clock = clock
+        names = like.names_of_request if like else None
+        self.contract = Contract(json.loads(contract), names, like.expected if like else ())
+        self.forms = Forms(like) if like else None
         self.redactor = Redactor(options.tokens)
-        self.like = options.like
-        self.forms: Forms | None = None
-        self.words: tuple[str, ...] = ()
-        run: Sequence[str] = STATUSES
-        id_forms: Mapping[str, IdForm] = {}
-        names = None
-        expected: Sequence[Path] = ()
-        if self.like:
-            self.forms = Forms(self.like)
-            self.words = self.like.words
-            run = self.like.run or STATUSES
-            id_forms = self.like.ids
-            names = self.like.names_of_request
-            expected = self.like.expected
-        self.contract = Contract(json.loads(contract), names, expected)
+        self.clock = clock
+        # All worlds count here, also those that have ended.
+        self.coverage = Coverage(self.contract, options.max_kinds)
+        # What each world starts with.
         self.parts = Parts(self.contract)
         self.grease = read_grease(options.grease, options.grease_seed, self.parts.by_axis)
-        # Of all worlds, also of those that have ended.
-        self.coverage = Coverage(self.contract, options.max_kinds)
-        # The ids and the records that all worlds start with.
-        self.ids = Ids(new_id, options.ids_seed, id_forms, Switch(self.grease))
-        self.timeline_for = timelines_of(options.pace, run, options.outcomes)
+        self.ids = Ids(new_id, options.ids_seed, like.ids if like else {}, Switch(self.grease))
+        statuses = (like.run if like else ()) or STATUSES
+        self.timeline_for = timelines_of(options.pace, statuses, options.outcomes)
         now = options.freeze or clock()
         self.records = options.seed.records(now, self.ids, self.timeline_for)
-        self.stores = options.stores
-        self.new_store: NewStore = partial(
+
+    def open_store(self, world: str, ids: Ids) -> tuple[StubStore, WorldClock]:
+        """Open the store of a new world and its clock, which programs may share."""
+        options = self.options
+        like = options.like
+        new_store: NewStore = partial(
             WorldStore,
             timeline_for=self.timeline_for,
             max_projects=options.max_projects or MAX_PROJECTS,
-            unique_names=self.like is None or self.like.has_unique_names,
+            unique_names=like is None or like.has_unique_names,
         )
-
-    def open_store(self, world: str, ids: Ids) -> tuple[StubStore, WorldClock]:
-        """The store of a new world and its clock, which programs may share."""
-        clock = WorldClock(self.clock, Setting(self.options.freeze, tick=self.options.tick))
-        if self.stores:
-            return self.stores.open(world, clock, ids, self.records, self.new_store)
-        return self.new_store(clock, ids, records=self.records), clock
+        clock = WorldClock(self.clock, Setting(options.freeze, tick=options.tick))
+        if options.stores:
+            return options.stores.open(world, clock, ids, self.records, new_store)
+        return new_store(clock, ids, records=self.records), clock
 
 
 class World:

@@ -26,7 +26,7 @@ class Worlds:
     def __init__(self, common: Common) -> None:
         self.common = common
         self.tokens = Tokens(common.options.tokens)
-        self._stores = common.stores
+        self._stores = common.options.stores
         self._lock = Lock()
         self._worlds: OrderedDict[str, World] = OrderedDict()  # the least recently used one first
         self._most = common.options.max_worlds
