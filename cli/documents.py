@@ -10,7 +10,7 @@ from profiles.profile import read_profile
 from web.files import read_file
 
 from .options import file
-from .reports import named
+from .reports import name_errors
 
 PACKAGE = "deployment_stub"  # in a clone beside cli/, and around it in an installation
 FILES = {
@@ -41,17 +41,18 @@ def show_document(name: str | None, is_typed: bool, like: Path | None, output: P
         raise click.UsageError("--types needs the name node.")
     if like and name != "openapi":
         raise click.UsageError("--like needs the name openapi.")
-    content = content_of(TYPES_OF_NODE if is_typed else FILES[name])
+    content = read_document(TYPES_OF_NODE if is_typed else FILES[name])
     if like:
         content = contract_like(content, like)
     if output:
-        with named(output):
+        with name_errors(output):
             output.write_bytes(content)
     else:
         click.echo(content.decode(), nl=False)
 
 
-def content_of(path: str) -> bytes:
+def read_document(path: str) -> bytes:
+    """Read a file of the program, or of the package around it."""
     folder, _, name = path.partition("/")
     if folder == PACKAGE:
         return files(PACKAGE).joinpath(name).read_bytes()

@@ -82,9 +82,11 @@ def annotate(environ: Mapping[str, str], kind: str, messages: Sequence[str]) -> 
     """
     if environ.get("GITHUB_ACTIONS") != "true":
         return
+    lines = []
     for message in messages:
         escaped = message.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-        say(f"::{kind} title=deployment-stub::{escaped}\n")
+        lines.append(f"::{kind} title=deployment-stub::{escaped}\n")
+    say("".join(lines))  # in one piece, of which none is dropped
 
 
 # Files
@@ -96,7 +98,7 @@ def open_private(path: str, flags: int) -> int:
 
 
 @contextmanager
-def named(path: Path) -> Iterator[None]:
+def name_errors(path: Path) -> Iterator[None]:
     """Give an `OSError` the name of a file: that of a full disk has none."""
     try:
         yield
@@ -104,8 +106,8 @@ def named(path: Path) -> Iterator[None]:
         raise OSError(error.errno, error.strerror, str(path)) from None
 
 
-def attempt(write: Callable[[], None]) -> bool:
-    """Write a file, and return whether that was possible; if not, say why."""
+def try_to_write(write: Callable[[], None]) -> bool:
+    """Write a file; return whether that was possible, and say why if it was not."""
     try:
         write()
     except OSError as error:
@@ -121,14 +123,14 @@ def is_xml(path: Path | None) -> bool:
 
 def write_file(path: Path, text: str) -> None:
     """Write a file. Raises `OSError`."""
-    with named(path), open(path, "w", encoding="utf-8", opener=open_private) as file:
+    with name_errors(path), open(path, "w", encoding="utf-8", opener=open_private) as file:
         file.write(text)
 
 
 def check_writable(path: Path) -> None:
     """Raise `OSError` if a file cannot be written; leave it as it is."""
     is_new = not path.exists()
-    with named(path), open(path, "ab", opener=open_private):
+    with name_errors(path), open(path, "ab", opener=open_private):
         pass
     if is_new:
         Path(os.path.realpath(path)).unlink()
@@ -141,7 +143,7 @@ def replace_file(path: Path, text: str) -> None:
     """
     target = Path(os.path.realpath(path))
     is_in_place = target.exists() and not target.is_file()  # such as /dev/null
-    with named(path):
+    with name_errors(path):
         try:
             if not is_in_place:
                 replace_by_rename(target, text)

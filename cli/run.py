@@ -29,7 +29,7 @@ from .log import Log
 from .options import Settings, Start
 from .probe import Ended, Probe
 from .probe_report import document_of, findings_of, summary
-from .reports import Case, Failure, annotate, attempt, is_xml, junit_xml, write_file
+from .reports import Case, Failure, annotate, is_xml, junit_xml, try_to_write, write_file
 from .stderr import say
 
 
@@ -218,7 +218,7 @@ def conclude(
     is a failure, too.
     """
     settings = parts.settings
-    is_kept = not parts.keeper or attempt(parts.keeper.save)
+    is_kept = not parts.keeper or try_to_write(parts.keeper.save)
     depends = list(findings_of(probe)) if probe else []
     verdict = stub.Verdict(worlds, settings.fail_on, settings.allow, depends)
     status = parts.command.status if parts.command else 0
@@ -235,7 +235,7 @@ def conclude(
         status = status or 2
     if settings.report:
         text = text_of_report(parts, verdict, probe, status)
-        if not attempt(partial(write_file, settings.report, text)):
+        if not try_to_write(partial(write_file, settings.report, text)):
             status = status or 2
     return status
 
@@ -262,10 +262,9 @@ def proxy_hint(environ: Mapping[str, str]) -> str:
 def print_verdict(verdict: stub.Verdict, environ: Mapping[str, str]) -> None:
     text = verdict.table()
     text += "".join(f"finding: {finding.sentence}\n" for finding in verdict.findings)
-    say(text)
     unused = [f"--allow {pattern!r} matches no finding" for pattern in verdict.unused_patterns]
-    for warning in unused:
-        say(f"warning: {warning}\n")
+    text += "".join(f"warning: {warning}\n" for warning in unused)
+    say(text)
     annotate(environ, "error", [finding.sentence for finding in verdict.findings])
     annotate(environ, "warning", unused)
 

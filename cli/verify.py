@@ -23,11 +23,11 @@ from .reports import (
     Case,
     Failure,
     annotate,
-    attempt,
     check_writable,
     is_xml,
     junit_xml,
     replace_file,
+    try_to_write,
     write_file,
 )
 from .stderr import say_error
@@ -231,7 +231,7 @@ def write_files(run: Run, result: "Result", findings: "list[Finding]", say: Say)
     report, save = run.options.report, run.options.save
     is_whole = True
     if report:
-        is_whole = attempt(partial(write_file, report, text_of_report(run, result, findings)))
+        is_whole = try_to_write(partial(write_file, report, text_of_report(run, result, findings)))
     if save and result.inferred is None:
         say(["", f"no profile is saved in {save}: this needs a project that was created"])
         is_whole = False
@@ -274,7 +274,7 @@ def save_profile(file: Path, document: dict[str, Any]) -> bool:
     if len(text.encode()) > MAX_BYTES:
         say_error(f"{file}: it would have over {MAX_BYTES} bytes.")
         return False
-    return attempt(partial(replace_file, file, text))
+    return try_to_write(partial(replace_file, file, text))
 
 
 def text_of(document: dict[str, Any]) -> str:
