@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from flask import Request
 
@@ -24,6 +24,14 @@ class Operation:
     responses: dict[str, dict[str, Any]]  # status to response, without `$ref`
     names: Names  # in the body of its requests
     expected: Sequence[Path] = ()  # the members of the example of a profile, but for those it names
+
+
+class Example(NamedTuple):
+    """An example of a response, such as `name_taken` of 409."""
+
+    status: int
+    name: str
+    value: Any = None
 
 
 class Contract:
@@ -82,6 +90,27 @@ class Contract:
                 problem = content["examples"][code]["value"]
                 return code, problem.get("errors", [])
         return code, []
+
+    def find_example(
+        self, operation: Operation | None, name: str, status: int | None = None
+    ) -> Example | None:
+        """Find an example of the responses of an operation, or of none, by its name.
+
+        With a status it is one of the response with this status. An error of a profile has its code
+        as its name, and no value.
+        """
+        responses = operation.responses if operation else self.elsewhere
+        for text, response in responses.items():
+            if status not in (None, int(text)):
+                continue
+            for content in response.get("content", {}).values():
+                examples = content.get("examples", {})
+                is_plain = content["schema"] == PROBLEM or text < "400"
+                if name in examples and is_plain:
+                    return Example(int(text), name, examples[name]["value"])
+            if text >= "400" and name in codes_of(response):
+                return Example(int(text), name)
+        return None
 
     def _declared(self, operation: Operation | None, status: str) -> dict[str, Any] | None:
         """The response of an operation, or of none, with this status."""
