@@ -353,7 +353,7 @@ class ObservedContract:
             if self.components.setdefault(name, schema) != schema:
                 name = f"{words}Error"
                 self.components[name] = schema
-            text = Body(self.like, form.body).fill(describe_error(problem, status))
+            text = Body(self.like, form.body).fill(describe_error(problem, status, EXAMPLE_NAME))
             example = json.loads(text.replace(BASE, EXAMPLE_BASE))
             self.errors[code, status] = ref_to(name), example
         return self.errors[code, status]

@@ -16,6 +16,7 @@ from werkzeug.urls import iri_to_uri
 
 from records import Deployment, Project, ProjectList
 from traffic.addresses import is_loopback
+from traffic.json_values import get
 from web.problems import MAX_REASONS, reasons
 from web.routing import CREATED
 from web.strict_json import JSON
@@ -227,9 +228,18 @@ class Forms:
             return
         if form.own_status is not None and not is_requested:
             response.status_code = form.own_status
-        subject = describe_error(problem, response.status_code)
+        about = self._find_subject()
+        subject = describe_error(problem, response.status_code, about)
         response.set_data(insert_base(form.fill_body(subject)))
         form.set_fields(response, subject)
+
+    def _find_subject(self) -> str:
+        """Return what the current request is about: an id in its path, a name, or its path."""
+        if request.view_args:
+            return str(next(iter(request.view_args.values())))
+        sent = request.get_json(force=True, silent=True) if request.method == "POST" else None
+        name = get(sent, self.like.path_of_name)
+        return name if isinstance(name, str) else request.path
 
     def _describe_project(self, project: Project) -> dict[str, Any]:
         """Return the markers' values of a project and of the id of its latest deployment."""
@@ -264,8 +274,11 @@ def describe_deployment(deployment: Deployment, status: str) -> dict[str, Any]:
     }
 
 
-def describe_error(problem: Mapping[str, Any], status: int) -> Subject:
-    """Return the markers' values of an error, with the status that the service has for it."""
+def describe_error(problem: Mapping[str, Any], status: int, about: str) -> Subject:
+    """Return the markers' values of an error, with the status that the service has for it.
+
+    `about` is the id, the name or the path of the request.
+    """
     title = problem["title"]
     if status != problem["status"]:
         title = HTTP_STATUS_CODES.get(status, "Unknown Error")
@@ -275,6 +288,7 @@ def describe_error(problem: Mapping[str, Any], status: int) -> Subject:
         "error.title": title,
         "error.detail": "; ".join(details[:MAX_REASONS]),
         "error.status": status,
+        "error.subject": about,
     }
 
 

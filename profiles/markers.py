@@ -18,7 +18,9 @@ IDS = {"project.id", "deployment.id"}
 EVERYWHERE = {"base"}
 OF_RECORDS = EVERYWHERE | TIMES | IDS | {"project.name", "deployment.status"}
 OF_LISTS = EVERYWHERE | {"count", "first.id", "last.id"}
-OF_ERRORS = EVERYWHERE | {"error.code", "error.title", "error.detail", "error.status"}
+OF_ERRORS = EVERYWHERE | {
+    "error.code", "error.title", "error.detail", "error.subject", "error.status",
+}  # fmt: skip
 ALL = OF_RECORDS | OF_LISTS | OF_ERRORS | {"record"}
 
 _MARKER = re.compile(

@@ -1,15 +1,15 @@
 """The errors of a service, as a profile has them."""
 
 import re
-from collections.abc import Collection
 from typing import Any
 
 from werkzeug.http import HTTP_STATUS_CODES
 
-from profiles.markers import markers_in
+from profiles.markers import markers_in, split
 from traffic.json_values import Path
 
-from .guesses import LEAST_NAME, PROSE_NAMES
+from .guesses import PROSE_NAMES
+from .kinds import NAME_PREFIX
 from .values import are_same, at, is_number, last_name, scalars, with_value, words_of
 
 DETAIL = "{error.detail}"
@@ -19,21 +19,25 @@ MAX_CODE = 10_000  # a number that is larger may be that of one request
 IDENTIFIER = re.compile("[A-Za-z0-9]+([_.:/-][A-Za-z0-9]+)*")
 
 
-def error_text(path: Path, value: Any, status: int, sent: Collection[str]) -> Any:
-    """What stands for a value in an error: the marker of prose, or a code as it is.
+def mark_error(path: Path, value: Any, status: int, *, is_same: bool) -> Any:
+    """Return what stands for a value in an error: `{error.detail}` for prose that varies.
 
-    What repeats something that was sent is prose, too.
+    A text that is the same for two requests stays, and a single one that has no number.
     """
     if not isinstance(value, str) or not value:
         return value
     if value == HTTP_STATUS_CODES.get(status):
         return "{error.title}"
-    is_echo = any(has_echo(value, each) for each in sent)
-    return DETAIL if is_echo or is_prose(path, value) else value
+    has_number = re.search("[0-9]", "".join(literals(value))) is not None
+    if NAME_PREFIX in value:  # of another request
+        return DETAIL
+    is_kept = is_same or not has_number
+    return DETAIL if is_prose(path, value) and not is_kept else value
 
 
-def has_echo(text: str, sent: str) -> bool:
-    return text == sent or (len(sent) >= LEAST_NAME and sent in text)
+def literals(text: str) -> list[str]:
+    """The pieces of a text between its markers."""
+    return [piece for piece in split(text) if isinstance(piece, str)]
 
 
 def is_prose(path: Path, text: str) -> bool:
@@ -87,9 +91,9 @@ def common_value(values: list[Any], statuses: list[int]) -> Any:
         return "{error.status}"
     if not isinstance(first, str):
         return first
-    if DETAIL in values:
+    if DETAIL in values or not all(map(is_code, values)):
         return DETAIL
-    return "{error.code}" if all(map(is_code, values)) else first
+    return "{error.code}"
 
 
 def is_code(value: Any) -> bool:

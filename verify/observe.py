@@ -1,7 +1,7 @@
 """Observes a service: makes a template of each kind of response in a log."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import inf
@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from profiles.ids import opaque_form, slug_of
 from traffic.json_values import Path
 
-from .errors import DETAIL, error_text
+from .errors import DETAIL, mark_error
 from .exchange import NOTHING, Exchange, Log, clock_of
 from .guesses import COUNT_WORDS, LEAST_NAME, MAX_READINGS, MINUTE
 from .kinds import CREATE, DEPLOYMENT, LIST, NAME_PREFIX, is_own_member, kinds_of
@@ -29,6 +29,7 @@ from .values import (
     preferred,
     scalars,
     seconds_of,
+    texts_in,
     with_scalars,
     with_value,
     without_markers,
@@ -293,26 +294,28 @@ class Observer:
         template = self._plain(kind, same)
         if template.status < 400:
             return template
-        sent = {text for each in same for text in sent_texts(each)}
 
-        def marked(path: Path, value: Any) -> Any:
-            return error_text(path, value, template.status, sent)
+        def mark(path: Path, value: Any) -> Any:
+            is_same = path not in template.varying and len(same) > 1
+            return mark_error(path, value, template.status, is_same=is_same)
 
-        body = with_scalars(template.body, marked)
+        body = with_scalars(template.body, mark)
         varying = frozenset(path for path in template.varying if at(body, path) != DETAIL)
         return replace(template, body=body, varying=varying)
 
     def _plain(self, kind: str, exchanges: list[Exchange]) -> Template:
         """The template of responses without a record: of an error, or of what is no JSON."""
         chosen = exchanges
-        if not kind.startswith("errors/"):
+        is_error = kind.startswith("errors/")
+        if not is_error:
             chosen = [each for each in exchanges if each.is_success] or exchanges[-1:]
         same = tuple(each for each in chosen if each.status == chosen[0].status)
-        known = Known((), self._base)
-        headers = common_headers(same, [known] * len(same))
+        known = [Known(find_subject(each) if is_error else (), self._base) for each in same]
+        headers = common_headers(same, known)
         if not all(each.has_json for each in same):
             return Template(kind, same, headers=headers)
-        unified = unify([Reading(each.seen, known) for each in same])
+        readings = [Reading(each.seen, own) for each, own in zip(same, known, strict=True)]
+        unified = unify(readings)
         return Template(kind, same, unified.body, unified.varying, headers)
 
     def _reading(self, body: Any, known: Known, word: str = "") -> Reading:
@@ -335,14 +338,17 @@ def few_of_each(found: Sequence[T], key: Callable[[T], object]) -> list[T]:
     return [each for each in found if id(each) in chosen]
 
 
-def sent_texts(exchange: Exchange) -> Iterator[str]:
-    """What a request has that its response may repeat."""
-    yield NAME_PREFIX
-    if exchange.deployment_id:
-        yield exchange.deployment_id
-    elif not exchange.is_list and not exchange.is_creation:
-        yield exchange.path
-        yield exchange.path.rpartition("/")[2]
+def find_subject(exchange: Exchange) -> tuple[tuple[str, str], ...]:
+    """Find what a request is about, which its error may repeat: an id, a name, or the path."""
+    found = exchange.deployment_id
+    if exchange.is_creation:
+        texts = texts_in(exchange.sent_json)
+        names = [text for path, text in texts.items() if last_name(path) == "name"]
+        own = [text for text in texts.values() if text.startswith(NAME_PREFIX)]
+        found = next(iter(own or names), "")
+    elif not found and not exchange.is_list:
+        found = exchange.path
+    return (("error.subject", found),) if found else ()
 
 
 def without_data(value: Any, values: set[str]) -> Any:

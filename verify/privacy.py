@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from profiles.markers import CHOICE, is_choice, split
+from profiles.markers import CHOICE, is_choice
 from traffic.json_values import Path
 from web.validation import pointer
 
-from .errors import is_code
+from .errors import is_code, literals
 from .guesses import CODE_WORDS, LEAST_NAME, LEAST_NUMBER, SHORTEST_PART
 from .spellings import Secrets, is_secret_name, label_of
 from .values import is_number, last_name, pattern_of, scalars, words_of
@@ -163,11 +163,6 @@ def is_in_secret(path: Path) -> bool:
     """Whether a name on the path is that of a secret; what kind of secret it is, is none."""
     has_secret_name = any(is_secret_name(name) for name in path if isinstance(name, str))
     return has_secret_name and last_name(path) not in ("type", "kind")
-
-
-def literals(text: str) -> list[str]:
-    """The pieces of a text between its markers."""
-    return [piece for piece in split(text) if isinstance(piece, str)]
 
 
 def spelled(text: str) -> Iterator[str]:

@@ -85,3 +85,17 @@ def test_a_member_that_the_service_does_not_have_is_in_no_text() -> None:
         assert detail.startswith("No deployment has this id.")
         assert (latest in detail) == is_named
         assert (f"`{latest}`" in client.get("/openapi.json").text) == is_named
+
+
+def test_the_subject_of_an_error_is_the_id_the_name_or_the_path_of_its_request() -> None:
+    body = {"message": "There is no {error.subject}."}
+    client = client_of(like(profile(errors={"default": {"body": body}})))
+    client.post("/v1/projects", json={"name": "a shop"})
+    for method, path, subject in (
+        ("GET", "/v1/deployments/a%20b", "a b"),
+        ("GET", "/v1/elsewhere", "/v1/elsewhere"),
+        ("POST", "/v1/projects", "a shop"),
+    ):
+        sent = {"name": "a shop"} if method == "POST" else None
+        response: Any = client.open(path, method=method, json=sent)
+        assert response.json == {"message": f"There is no {subject}."}, path

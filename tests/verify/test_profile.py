@@ -393,12 +393,13 @@ def rejecting(status: int, code: str) -> Any:
 
 TOKEN_ERROR: dict[str, Any] = {
     "error": {"code": "E401", "type": "NotFoundError", "reason": "NoRoute"},
-    "message": "{error.detail}", "title": "{error.title}", "resource": "projects",
+    "message": "There is no no_token.", "title": "{error.title}", "resource": "projects",
     "status": "401", "docs": "https://acme.example/errors", "retry": False, "number": 2008,
-    "description": "{error.detail}", "path": "{error.detail}",
+    "description": "Unauthorized access", "path": "{error.detail}",
 }  # fmt: skip
 ANY_ERROR = {
-    **TOKEN_ERROR, "error": {**TOKEN_ERROR["error"], "code": "{error.code}"},
+    **TOKEN_ERROR, "message": "{error.detail}",
+    "error": {**TOKEN_ERROR["error"], "code": "{error.code}"},
     "status": "{error.status:text}", "number": "{error.status}",
 }  # fmt: skip
 WORD = {"latest": lambda project: {"status": project.status}}
@@ -501,6 +502,29 @@ def test_a_header_field_that_varies_in_one_kind_of_response_is_in_none() -> None
     found = inferred(log)
     assert "X-Index" not in json.dumps(found.document)
     assert "/create/headers/X-Index: left out, as it varies" in found.notes
+
+
+def test_an_error_has_the_words_of_the_service_and_what_the_request_had() -> None:
+    log = Api(error=lambda status, code: {"message": "Try it later, please."}).log()
+    exchanges = []
+    for index, exchange in enumerate(log.exchanges):
+        last = exchange.path.rpartition("/")[2]
+        texts = {
+            "unknown deployment": f"No deployment has the id {last}.",
+            "unknown path": f"Nothing is at {exchange.path}.",
+            "list with a wrong token": f"Request {index} has no valid token.",
+        }
+        body = json.dumps({"message": texts.get(exchange.purpose, "Try it later, please.")})
+        is_error = exchange.status >= 400
+        exchanges.append(replace(exchange, content=body.encode()) if is_error else exchange)
+    errors = inferred(Log(BASE, tuple(exchanges))).document["errors"]
+    assert {code: form["body"]["message"] for code, form in errors.items()} == {
+        "deployment_not_found": "No deployment has the id {error.subject}.",
+        "not_found": "Nothing is at {error.subject}.",
+        "token_missing": "Try it later, please.",
+        "token_invalid": "{error.detail}",
+        "default": "{error.detail}",
+    }
 
 
 def test_what_varies_is_told_once_for_each_place() -> None:
