@@ -124,6 +124,7 @@ def serve(parts: Parts, app: Flask, work: Callable[[], int] | None) -> None:
         trusted_hosts=settings.trusted_host,
         on_listening=partial(begin, parts, work),
         on_wrong_host=parts.log.add_wrong_host,
+        prepare=server.speed_up,
     )
     try:
         server.serve(app, settings.host, settings.port, options)

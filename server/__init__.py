@@ -8,6 +8,8 @@ It knows nothing of the app. It uses waitress' public names alone, and overrides
 | `HTTPRequestParser.parse_header` | a limit of fields |
 | `ErrorTask.execute` | errors in JSON |
 | `WSGITask.get_environment`, `WSGITask.build_response_header` | responses that are cut or dropped |
+
+[speedups.py](speedups.py) overrides more; the server is right without it.
 """
 
 import logging
@@ -26,6 +28,7 @@ from .hosts import check_hosts as check_hosts
 from .hosts import in_brackets as in_brackets
 from .loop import Server as Server
 from .loop import ServerOptions as ServerOptions
+from .speedups import speed_up as speed_up
 
 # Windows has no SIGHUP.
 STOP_SIGNALS = [each for each in signal.Signals if each.name in ("SIGTERM", "SIGINT", "SIGHUP")]

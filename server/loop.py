@@ -31,6 +31,7 @@ class ServerOptions:
     trusted_hosts: Collection[str] = ()  # served on loopback besides its own names and the host
     on_listening: Callable[[int, Callable[[], None]], None] = lambda port, stop: None
     on_wrong_host: Callable[[str], None] = lambda host: None
+    prepare: Callable[["Server"], None] = lambda server: None  # as `speed_up`
 
 
 class AppTask(WSGITask):
@@ -40,12 +41,18 @@ class AppTask(WSGITask):
     request: Parser  # type: ignore[assignment]
 
     def get_environment(self) -> dict[str, Any]:
-        """Add what WSGI lacks: three functions for the connection of the request."""
+        """Add what WSGI lacks: functions for the connection of the request."""
         environ: dict[str, Any] = super().get_environment()
-        environ["server.close"] = self.request.close_connection
-        environ["server.drop"] = self.request.drop
-        environ["server.is_open"] = self.channel.is_open
+        environ.update(self.connection_members())
         return environ
+
+    def connection_members(self) -> dict[str, Any]:
+        """Return three functions. None refers to the environment, which would be a cycle."""
+        return {
+            "server.close": self.request.close_connection,
+            "server.drop": self.request.drop,
+            "server.is_open": self.channel.is_open,
+        }
 
     def build_response_header(self) -> bytes:
         """Return the head of the response; nothing of a dropped one."""
@@ -116,8 +123,10 @@ class Server:
         made = create_server(app, self.map, **settings)
         self.dispatcher: Any = made.task_dispatcher
         self.listeners = [each for each in self.map.values() if isinstance(each, BaseWSGIServer)]
+        self.make_connection: Callable[..., Connection] = Connection
+        options.prepare(self)
         for each in self.listeners:
-            each.channel_class = partial(Connection, self)  # type: ignore[assignment]
+            each.channel_class = partial(self.make_connection, self)  # type: ignore[assignment]
 
     @property
     def connections(self) -> list[Connection]:

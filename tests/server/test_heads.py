@@ -5,8 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.contract import assert_problem
-from tests.live import serving
-from tests.server.conftest import Echo
+from tests.server.conftest import Echo, serving
 from tests.wire import AUTHORIZATION, SECRET, Connection, get, post
 
 pytestmark = pytest.mark.process

@@ -14,9 +14,8 @@ from typing import Any
 import pytest
 
 from server import ServerOptions, create_server, serve
-from tests.live import running
 from tests.program import process_state
-from tests.server.conftest import Echo
+from tests.server.conftest import Echo, running
 from tests.wire import AUTHORIZATION, SECRET, Connection, get, post
 
 pytestmark = pytest.mark.process
@@ -94,7 +93,7 @@ def test_what_has_been_received_gets_its_response_and_the_last_one_closes(echo: 
 
 
 def test_requests_that_the_kernel_has_received_get_their_responses(echo: Echo) -> None:
-    server = create_server(echo, "127.0.0.1", 0)
+    server = create_server(echo, "127.0.0.1", 0, echo.options())
     with closing(server), Connection(server.effective_port) as client:
         client.send(get() + get())
         server.stop()
@@ -119,7 +118,7 @@ def test_the_end_waits_for_the_grace_at_most(echo: Echo) -> None:
 
 
 def test_a_stop_after_the_end_writes_to_no_other_file(echo: Echo) -> None:
-    server = create_server(echo, "127.0.0.1", 0)
+    server = create_server(echo, "127.0.0.1", 0, echo.options())
     server.close()
     files = [os.memfd_create("other") for _ in range(8)]  # with the descriptors of the server
     server.stop()

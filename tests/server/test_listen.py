@@ -9,8 +9,7 @@ import pytest
 
 from server import ListenError, create_server
 from tests.conftest import limited, needs
-from tests.live import serving
-from tests.server.conftest import Echo
+from tests.server.conftest import Echo, serving
 from tests.wire import Connection, get
 
 pytestmark = pytest.mark.process

@@ -1,0 +1,186 @@
+"""What makes the server faster and changes no response, by public names of waitress.
+
+A client that polls sends the same head again and again, and gets the same one. Both are remembered.
+The program applies this file; without it the server is right, only slower.
+"""
+
+import sys
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from waitress.buffers import OverflowableBuffer
+from waitress.receiver import FixedStreamReceiver
+
+from .loop import AppTask, Connection, Server
+from .parser import Parser
+
+MAX_HEADS = 256  # of requests, and of responses, that are remembered
+MAX_BYTES = 4096  # of such a head
+
+
+@dataclass(slots=True)
+class Head:
+    """What reading the head of a request has set."""
+
+    attributes: dict[str, Any]
+    headers: dict[str, str]
+    environ: dict[str, Any] | None = None
+    """The WSGI environment of the first request with this head, without what is its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class ResponseHead:
+    """The head of a response, and what making it has set."""
+
+    data: bytes
+    close_on_finish: bool
+    chunked_response: bool
+
+
+def speed_up(server: Server) -> None:
+    """Let the connections of a server remember heads, and send at once."""
+    make_parser = partial(FastParser, {})
+    server.make_connection = partial(FastConnection, make_parser, {})
+
+
+class FastParser(Parser):
+    """Reads each head once."""
+
+    known: Head | None = None
+
+    def __init__(self, heads: dict[bytes, Head], adj: Any) -> None:
+        super().__init__(adj)
+        self.heads = heads
+
+    def parse_header(self, header_plus: bytes) -> None:
+        """Read a head, or set what reading it has set. What is rejected is not remembered."""
+        known = self.heads.get(header_plus)
+        if known is None:
+            before = {*vars(self)}
+            super().parse_header(header_plus)
+            if self.error or self.chunked or len(header_plus) > MAX_BYTES:
+                return
+            set_now = vars(self).keys() - before - {"body_rcv"}
+            attributes = {name: getattr(self, name) for name in set_now}
+            known = Head(attributes, self.headers.copy())
+            remember(self.heads, header_plus, known)
+        else:
+            vars(self).update(known.attributes)
+            self.headers = known.headers.copy()
+            if self.content_length:
+                buffer = OverflowableBuffer(self.adj.inbuf_overflow)
+                self.body_rcv = FixedStreamReceiver(self.content_length, buffer)
+        self.known = known
+
+    def close_connection(self) -> None:
+        """End the connection after the response, of which the environment tells."""
+        super().close_connection()
+        self.known = None
+
+
+class FastTask(AppTask):
+    """Makes an environment and the head of a response once, and sends head and body together."""
+
+    channel: "FastConnection"
+    request: FastParser
+
+    def get_environment(self) -> dict[str, Any]:
+        """Return the remembered environment, with what is this request's own."""
+        known = self.request.known
+        if known is None:
+            return super().get_environment()
+        if known.environ is None:
+            environ = super().get_environment()
+            known.environ = environ | dict.fromkeys(self.own_members())
+        else:
+            environ = known.environ | self.own_members()
+            self.environ = environ
+        return environ
+
+    def own_members(self) -> dict[str, Any]:
+        """Return what no other request has in its environment."""
+        channel = self.channel
+        host, port, *_ = channel.addr
+        return {
+            "REMOTE_ADDR": host,
+            "REMOTE_HOST": host,
+            "REMOTE_PORT": str(port),
+            "wsgi.errors": sys.stderr,
+            "wsgi.input": self.request.get_body_stream(),
+            "waitress.client_disconnected": channel.check_client_disconnected,
+            **self.connection_members(),
+        }
+
+    def build_response_header(self) -> bytes:
+        """Return the head of the response, which is the same for a second."""
+        request = self.request
+        if request.is_dropped:
+            return super().build_response_header()
+        key = (
+            int(self.start_time),
+            self.version,
+            self.status,
+            self.content_length,
+            self.close_on_finish,
+            request.headers.get("CONNECTION"),
+            *self.response_headers,
+        )
+        known = self.channel.response_heads.get(key)
+        if known is None:
+            data = super().build_response_header()
+            known = ResponseHead(data, self.close_on_finish, self.chunked_response)
+            if len(data) <= MAX_BYTES:
+                remember(self.channel.response_heads, key, known)
+        self.close_on_finish = known.close_on_finish
+        self.chunked_response = known.chunked_response
+        return known.data
+
+    def write(self, data: bytes) -> None:
+        """Write a part of the response, and the head before the first one.
+
+        A body that is whole is sent together with its head.
+        """
+        is_whole = self.complete and not self.wrote_header and len(data) == self.content_length
+        if is_whole and self.has_body:
+            self.channel.write_soon(self.build_response_header() + data)
+            self.wrote_header = True
+            self.content_bytes_written = len(data)
+        else:
+            super().write(data)
+
+
+class FastConnection(Connection):
+    """Sends at once what can be sent."""
+
+    task_class = FastTask
+
+    def __init__(
+        self,
+        make_parser: Any,
+        response_heads: dict[tuple[Any, ...], ResponseHead],
+        *args: Any,
+        **kwargs: Any,
+    ) -> None:
+        self.parser_class = make_parser
+        self.response_heads = response_heads
+        super().__init__(*args, **kwargs)
+
+    def write_soon(self, data: Any) -> int:
+        """Send data where nothing else waits to be sent, and keep the rest for the loop."""
+        size = len(data)
+        with self.outbuf_lock:
+            if self.connected and not self.total_outbufs_len and isinstance(data, bytes):
+                with suppress(OSError):  # the loop, which has the rest, meets it again
+                    data = data[self.send(data, do_close=False) :]
+            if data:
+                super().write_soon(data)
+        return size
+
+
+def remember(found: dict[Any, Any], key: Any, value: Any) -> None:
+    """Add to a cache, which is emptied when it is full."""
+    if len(found) >= MAX_HEADS:
+        found.clear()
+    found[key] = value
