@@ -35,7 +35,7 @@ SECRET_FIELD = re.compile(
 SECRET_MEMBER = re.compile(
     "passw|passphrase|pwd|(^|_)pass(_|$)|credential|signature|(^|_)sig$|connection_?string"
     "|(^|_)key(_data|_pem)?$|(^|_)(dsn|pfx|p12|keystore|pin|otp)$"
-    "|_private$|mnemonic|seed_phrase|recovery_code"
+    "|_private$|mnemonic|seed_phrase|recovery_code|(^|_)(creds|refresh)$"
 )
 """The name of a member or a parameter with a secret, beside those of header fields."""
 NO_SECRET = re.compile(
@@ -56,7 +56,8 @@ ENTITY = re.compile("&#|&[0-9A-Za-z]{1,8};")  # of HTML; a number may have no `;
 KNOWN = re.compile(  # how the tokens of well-known services begin
     r"(?<![\w-])(whsec_|[rs]k_(live|test)_|gh[oprsu]_|github_pat_|gl[a-z]{2,4}-|xox[a-z]-|npm_|pypi-"
     r"|dop_v1_|hf_|SG\.|AKIA|AIza)[\w.-]{16,}"
-    r"|(?<=[Bb]earer )(?=[\w.~+/-]*\d)[\w.~+/-]{16,}=*|-----BEGIN [A-Z ]*PRIVATE KEY-----[^-]*"
+    r"|(?<=[Bb]earer )(?=[\w.~+/-]*\d)[\w.~+/-]{16,}=*|(?<=[Bb]asic )(?=[\w+/-]*[\d=])[\w+/-]{8,}=*"
+    r"|-----BEGIN [A-Z ]*PRIVATE KEY-----[^-]*"
 )
 # What has a name. Its groups are all before the value, and the name.
 ASSIGNED = re.compile(r"(?<![\w.-])(([\w.-]{1,64})(?:=|%3D))[^\s=&;\"'<>,%][^\s&;\"'<>,]*", re.I)

@@ -17,7 +17,7 @@ from web.validation import pointer
 from .errors import common_form
 from .exchange import NOTHING, Log, clock_of
 from .guesses import COMPUTED, NEXT_WORDS, NO_COUNT_WORDS, PAGE_WORDS, SIZE_WORDS
-from .kinds import CREATE, DEPLOYMENT, LIST, NAMELESS
+from .kinds import CREATE, DEPLOYMENT, INVALID_BODY, LIST, kinds_of
 from .observe import Observation, Template, observe, without_data
 from .order import NEWEST, OLDEST
 from .places import Places
@@ -27,6 +27,7 @@ from .values import (
     at,
     is_number,
     is_same,
+    is_through_objects,
     last_name,
     scalars,
     texts_in,
@@ -65,7 +66,6 @@ class Inference:
         self._places = places
         own = [places.created_item(each) for each in places.lists]
         own += [places.created, places.request]
-        record = lower_texts(own)
         others = [item for each in places.lists for item in places.others_in(each)]
         if places.items_path is None:
             others += [each.seen for each in places.lists]
@@ -79,7 +79,7 @@ class Inference:
             others=others,
             own=own,
             names=[places.created_id, places.created_name, places.deployment_id],
-            strangers=lower_texts(values_of_strangers(places)) - record,
+            strangers=lower_texts(values_of_strangers(places)),
         )
         self._log = log
         self._computed: set[str] = set()  # header fields that vary in one kind of response
@@ -158,10 +158,7 @@ class Inference:
             found = without_data(self._places.request, set())
             request = self._with_one_name(self._privacy.clean_record(found, "/create/request"))
             form = {"request": request, **form}
-        nameless = [each for each in self._log.exchanges if each.purpose == NAMELESS]
-        if any(each.is_success for each in nameless):
-            form["optional"] = [pointer(*place) for place in places_of_name(request)]
-        return form
+        return form | find_needed(self._log, request)
 
     def _with_one_name(self, request: Any) -> Any:
         """A request in which no other text has the name, or looks like a marker."""
@@ -291,6 +288,29 @@ class Inference:
             if part in holder:
                 self._notes.append(f"/{name} is left out: {error.pointer} {error.detail}")
                 del holder[part]
+
+
+def find_needed(log: Log, request: Any) -> Part:
+    """Find which members a creation may lack, as an accepted one did, and which it may not."""
+    example = {path for path, _ in walk(request) if path and is_through_objects(path)}
+    optional: dict[str, None] = {}
+    required: dict[str, None] = {}
+    for exchange, kind in kinds_of(log).items():
+        if not exchange.is_creation or not isinstance(exchange.sent_json, dict):
+            continue
+        sent = {path for path, _ in walk(exchange.sent_json)}
+        lacking = [path for path in sorted(example - sent) if path[:-1] in sent]
+        pointers = [pointer(*path) for path in lacking]
+        if exchange.is_success and kind in (CREATE, INVALID_BODY):
+            optional |= dict.fromkeys(pointers)
+        elif kind == INVALID_BODY and len(pointers) == 1:
+            required |= dict.fromkeys(pointers)
+    name = pointer(*places_of_name(request)[0])
+    found = {
+        "required": [each for each in required if each not in optional and each != name],
+        "optional": [*optional],
+    }
+    return {part: pointers for part, pointers in found.items() if pointers}
 
 
 def find_day(log: Log) -> str:

@@ -1,10 +1,7 @@
 """What may not stand in a profile: secrets, the service's address, and the values of others."""
 
-import base64
-import contextlib
 import re
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
@@ -18,7 +15,8 @@ from .spellings import Secrets, is_secret_name, label_of
 from .values import is_number, last_name, pattern_of, scalars, words_of
 
 TEXT = "text"  # stands for a secret
-WORD = re.compile("[a-z0-9]+")
+HOOK = re.compile(r"://\S*(\bhooks?\b|webhook)\S*/", re.IGNORECASE)
+"""A URL of a webhook, whose path may be a secret."""
 
 
 class Privacy:
@@ -48,7 +46,6 @@ class Privacy:
         }
         foreign = (lower_texts(others) - lower_texts(own)) | self._names | self._strangers
         self._foreign = {each for each in foreign if says_whose(each)}
-        self._by_word = by_rarest_word(each for each in self._foreign if len(each) >= SHORTEST_PART)
         self.notes: list[str] = []
 
     def clean_record(self, value: Any, place: str) -> Any:
@@ -108,7 +105,8 @@ class Privacy:
         found = {}
         for name, each in value.items():
             inner = (*path, name)
-            if not self._is_safe((), name) or not (name.isidentifier() or is_safe((), name)):
+            is_word = name.isidentifier() and not re.search("[0-9]", name)
+            if not self._is_safe((), name) or not (is_word or is_safe((), name)):
                 continue
             if label and name == "value" and is_secret_name(label):
                 found[name] = self._left_out(each, inner, place)
@@ -133,7 +131,8 @@ class Privacy:
         return {} if is_map else {name: self._without_maps(each) for name, each in value.items()}
 
     def _is_safe(self, path: Path, text: str) -> bool:
-        is_hook = any("hook" in str(name).lower() for name in path) and "/" in text
+        is_called_hook = any("hook" in str(name).lower() for name in path) and "/" in text
+        is_hook = is_called_hook or HOOK.search(text) is not None
         if is_hook or self._secrets.are_in(text):
             return False
         return self._host is None or not self._host.search(unquote(text).lower())
@@ -148,14 +147,12 @@ class Privacy:
         return self._has_one_of(self._foreign, text)
 
     def _has_one_of(self, values: set[str], text: str) -> bool:
-        """Whether a text is one of these values, or has one as a word, in any spelling."""
-        for piece in [each for literal in literals(text) for each in spelled(literal)]:
-            if piece in values:
+        """Whether a text is one of these values, or has one as a word."""
+        for literal in literals(text):
+            piece = unquote(literal).lower()
+            inside = [each for each in values if len(each) >= SHORTEST_PART and each in piece]
+            if piece in values or any(pattern_of(each).search(piece) for each in inside):
                 return True
-            for word in {"", *WORD.findall(piece)}:
-                inside = [each for each in self._by_word.get(word, ()) if each in piece]
-                if any(each in values and pattern_of(each).search(piece) for each in inside):
-                    return True
         return False
 
 
@@ -163,27 +160,6 @@ def is_in_secret(path: Path) -> bool:
     """Whether a name on the path is that of a secret; what kind of secret it is, is none."""
     has_secret_name = any(is_secret_name(name) for name in path if isinstance(name, str))
     return has_secret_name and last_name(path) not in ("type", "kind")
-
-
-def spelled(text: str) -> Iterator[str]:
-    """A text in lower case, as it is when it was percent-encoded or, as cursors are, in base64."""
-    yield unquote(text).lower()
-    with contextlib.suppress(ValueError):
-        yield base64.b64decode(text, validate=True).decode().lower()
-
-
-def by_rarest_word(values: Iterable[str]) -> dict[str, list[str]]:
-    """Values by the word that they share with the fewest others, by "" if they have none.
-
-    A text that has a value as a word has each word of the value: few values are searched for in it.
-    """
-    words = {each: WORD.findall(each) for each in values}
-    counts = Counter(word for found in words.values() for word in found)
-    by_word: dict[str, list[str]] = {}
-    for value, found in words.items():
-        rarest = min(found, key=counts.__getitem__, default="")
-        by_word.setdefault(rarest, []).append(value)
-    return by_word
 
 
 def lower_texts(bodies: Iterable[Any]) -> set[str]:

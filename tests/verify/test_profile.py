@@ -307,6 +307,8 @@ SECRETS = {
     "sent": f"Bearer {TOKEN}", "link": f"https://a.example/?t={quote(TOKEN, safe='')}",
     "database": "postgres://user:s3cr3t-4@db.example/x", "any": JWT, "key": "s3cr3t-8",
     "signed": "https://a.example/x?X-Amz-Signature=s3cr3t-5", "pin_password": 5318008,
+    "auth_header": "Basic czNjcjN0LTEw", "creds": "s3cr3t-11", "refresh": "s3cr3t-12",
+    "notify": "https://hooks.chat.example/services/T1/s3cr3t-13",
     "connection": "Server=db;User Id=sa;Pwd=s3cr3t-6;", "connection_string": "s3cr3t-7",
 }  # fmt: skip
 SECRET_NAMES = ("database", "key", "connection", "connection_string", "signed", "apiKey/value")
@@ -327,7 +329,7 @@ OURS = [
           "/create/headers": {"X-Plan": "free"},
           "/deployment/body/env/apiKey": {"value": "text"}},
          tuple(f"/deployment/body/env/{name}: {WHY}" for name in SECRET_NAMES),
-         ("s3cr3t", "5318008", TOKEN, quote(TOKEN, safe=""))),
+         ("s3cr3t", "czNjcjN0", "5318008", TOKEN, quote(TOKEN, safe=""))),
     Case("a variable", Api(item=members(env=[{"key": "PORT", "value": "80"}])),
          {"/record/env": [{"key": "PORT", "value": "80"}]}),
     Case("a variable with the name of a secret",
@@ -470,6 +472,46 @@ def at(document: Any, pointer: str) -> Any:
     for name in pointer.split("/")[1:]:
         document = document.get(name, GONE) if document is not GONE else GONE
     return document
+
+
+# What is of others, or secret, and the texts in which a service may show it.
+PLANTED = ("sample-2", "prj_7042", "dpl_8052", "two@payroll.example", "whsec_CxZcE2pTzGQcQ5grVTbM")
+TEXTS = ("{}", "see {} there", "name {}..gamma-job", "/v1/projects/{}?after=1", "a,{};q=1")
+
+
+def planted_in(place: str, text: str) -> Api:
+    """A service that shows a text in one place of its responses."""
+
+    def item(project: Project) -> Any:
+        mail = {"owner": PLANTED[3]} if project.number == 2 else {}
+        more = {"note": text} if place == "item" and project.number == 4 else {}
+        return {**plain_project(project), **mail, **more}
+
+    created = {**({"note": text} if place == "creation" else {})}
+    return Api(
+        item=item,
+        listed=lambda items: {"projects": items, **({"note": text} if place == "list" else {})},
+        created=lambda each: (201, {}, {**plain_project(each), **created}),
+        deployment=lambda each: {
+            **plain_deployment(each), **({"notes": [{"text": text}]} if place == "read" else {}),
+            **({text: 1} if place == "name" else {}),
+        },
+        error=lambda status, code: {"code": code, **({"hint": text} if place == "error" else {}),
+                                    **({"code": text} if place == "code" else {})},
+        headers={"X-Note": text} if place == "fields" else {},
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "place", ["item", "creation", "list", "read", "name", "error", "code", "fields"]
+)
+def test_what_is_of_others_is_in_no_place_of_a_profile(place: str) -> None:
+    for value in PLANTED:
+        for text in TEXTS:
+            found = inferred(planted_in(place, text.format(value)).log())
+            assert value not in json.dumps(found.document), text
+            assert value not in "".join(found.notes), text
+            assert {"list", "create", "deployment"} <= found.document.keys()
 
 
 def test_a_creation_that_responds_with_a_list_of_others_is_left_out_and_told() -> None:
