@@ -10,11 +10,12 @@ from itertools import groupby
 from operator import attrgetter
 from typing import Any, NamedTuple
 
-from flask import Response, g
+from flask import Request, Response, g, request
 
 from traffic.exchange import find_field
+from web.routing import read_target
 
-from .entry import MAX_BODY_TEXT, Recorded
+from .entry import Recorded
 from .faults import Fault
 from .findings import Finding, FirstRequest, finding_of
 
@@ -51,7 +52,7 @@ class Attempt(NamedTuple):
     first: FirstRequest | None = None  # as a finding shows the request, if it met a failure
 
 
-def read_attempt(recorded: Recorded, ended: float) -> Attempt | None:
+def read_attempt(recorded: Recorded, sent: int, ended: float) -> Attempt | None:
     """Read the attempt at an operation from the entry of its request, if it was one."""
     entry = recorded.entry
     if entry.operation is None:
@@ -61,7 +62,7 @@ def read_attempt(recorded: Recorded, ended: float) -> Attempt | None:
     return Attempt(
         operation=entry.operation.id,
         method=exchange.method,
-        sent=identify(exchange.method, exchange.target, recorded.world, exchange.request_body),
+        sent=sent,
         key=find_field(exchange.request_fields, "Idempotency-Key") or None,
         arrived=entry.started,
         ended=ended,
@@ -82,15 +83,17 @@ class RunJournal:
         """Keep the attempt of the current request, if it was one, and log the response."""
         visit = g.get("store")
         recorded: Recorded | None = visit.recorded if visit else None
-        attempt = read_attempt(recorded, time.perf_counter()) if recorded else None
-        if attempt:
-            self.attempts.append(attempt)
+        if recorded:
+            sent = identify(request, recorded.world)
+            attempt = read_attempt(recorded, sent, time.perf_counter())
+            if attempt:
+                self.attempts.append(attempt)
         return self._log(response)
 
 
-def identify(method: str, target: str, world: str, body: bytes) -> int:
+def identify(request: Request, world: str) -> int:
     """Return a number that is equal for requests that send the same to the same world."""
-    return hash((method, target, world, body[:MAX_BODY_TEXT]))
+    return hash((request.method, read_target(request.environ), world, request.get_data()))
 
 
 class Failures:

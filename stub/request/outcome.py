@@ -9,7 +9,6 @@ from flask.typing import ResponseReturnValue
 
 from profiles.openapi import Contract, Example, Operation
 from web.problems import FieldError, Problem, respond
-from web.routing import read_target
 from web.strict_json import JSON
 
 from .failures import Failures, identify
@@ -46,8 +45,7 @@ def decide(
     fault = faults.take(operation.id if operation else None, request)
     status = fault.status if fault else preferred_status(request)
     if failures and operation and not fault and status is None:
-        target = read_target(request.environ)
-        sent = identify(request.method, target, world, request.get_data())
+        sent = identify(request, world)
         fault = failures.replace(operation.id, sent)
         status = fault.status if fault else None
     response: ResponseReturnValue | None = None
