@@ -28,9 +28,9 @@ CLIENT = """async (token) => {
 
 
 def test_a_browser_records_what_is_needed(tmp_path: Path, browser: "Browser") -> None:
-    file = tmp_path / "browser.zip"
+    file = tmp_path / "browser.har"
     with listening(Service()) as url:
-        context = browser.new_context(record_har_path=str(file), record_har_content="attach")
+        context = browser.new_context(record_har_path=str(file), record_har_content="embed")
         page = context.new_page()
         page.goto(f"{url}/v1/start")  # any page of this origin
         page.evaluate(CLIENT, TOKEN)

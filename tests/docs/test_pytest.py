@@ -346,7 +346,7 @@ def test_sockets_that_are_mocked_lose_no_report(
     done = team.runpytest_inprocess(*PLUGIN, "-p", "no:randomly")
     done.assert_outcomes(passed=1, failed=4, errors=1)
     output = done.stdout.str()
-    assert output.count("AssertionError: assert not 'the own reason'") == 3
+    assert output.count("E       AssertionError: assert not 'the own reason'") == 3
     reason = f"they are not shown: the stub at {live_url} does not respond: "
     assert f"\n{reason}no match for 127.0.0.1; something replaces the sockets of " in output
     assert f"\n{reason}refused\n" in output
