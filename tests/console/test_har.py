@@ -19,10 +19,10 @@ CLIENT = """async (token) => {
     await send("/v1/projects")
     const body = JSON.stringify({name: "shop"})
     const created = await send("/v1/projects", {method: "POST", body})
-    await fetch(`/v1/deployments/${created.latest_deployment_id}`, {headers}) // Its body is not read.
-    for (let turn = 0; turn < 3; turn++) {
-        await send(`/v1/deployments/${created.latest_deployment_id}`)
-    }
+    const deployment = `/v1/deployments/${created.latest_deployment_id}`
+    for (let turn = 0; turn < 3; turn++) await send(deployment)
+    await fetch(deployment, {headers}) // Its body is not read.
+    await send(deployment)
     await send("/v1/projects")
 }"""
 
