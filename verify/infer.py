@@ -1,14 +1,13 @@
 """The profile of a service, from what was observed of it."""
 
-import copy
 import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 from profiles.check import errors_in, schemas
-from profiles.markers import CHOICE, DEFAULT_REQUEST, NAME, RECORD, markers_in, places_of_name
-from profiles.profile import DEPTH
+from profiles.markers import CHOICE, DEFAULT_REQUEST, NAME, markers_in, places_of_name
+from profiles.profile import DEPTH, Profile
 from traffic.json_values import Path, walk
 from web.schemas import is_valid
 from web.strict_json import MalformedJSON, parse_json
@@ -17,6 +16,7 @@ from web.validation import pointer
 from .errors import common_form
 from .exchange import NOTHING, Log, clock_of
 from .guesses import COMPUTED, NEXT_WORDS, NO_COUNT_WORDS, PAGE_WORDS, SIZE_WORDS
+from .join import join_profiles, pack_profile, unpack_profile
 from .kinds import CREATE, DEPLOYMENT, INVALID_BODY, LIST, kinds_of
 from .observe import Observation, Template, observe, without_data
 from .order import NEWEST, OLDEST
@@ -49,9 +49,14 @@ class Inferred:
     notes: tuple[str, ...]
 
 
-def infer_profile(log: Log, places: Places, secrets: Secrets) -> Inferred:
-    """Infer the profile of the created project; without one it has errors alone."""
-    inference = Inference(observe(log, places), log, secrets)
+def infer_profile(
+    log: Log, places: Places, secrets: Secrets, like: Profile | None = None
+) -> Inferred:
+    """Infer the profile of the created project; without one it has errors alone.
+
+    What `like` has, and the log does not show, stays.
+    """
+    inference = Inference(observe(log, places), log, secrets, like)
     document = inference.document()
     return Inferred(document, tuple(dict.fromkeys(inference.notes)))
 
@@ -59,7 +64,10 @@ def infer_profile(log: Log, places: Places, secrets: Secrets) -> Inferred:
 class Inference:
     """Makes a profile of an observation, and notes what it leaves out."""
 
-    def __init__(self, observation: Observation, log: Log, secrets: Secrets) -> None:
+    def __init__(
+        self, observation: Observation, log: Log, secrets: Secrets, like: Profile | None
+    ) -> None:
+        self._like = like
         self._observation = observation
         self._templates = observation.templates
         places = observation.places
@@ -108,7 +116,11 @@ class Inference:
             found = without_status(found)
         self._remove_invalid(found)
         self._remove_invalid(found)  # what the schema cannot say comes after what it rejects
-        return with_record(with_one_content_type(found))
+        if self._like:
+            found, changes = join_profiles(unpack_profile(self._like.document), found)
+            self._notes += changes
+            self._remove_invalid(found)
+        return pack_profile(found)
 
     # The parts
 
@@ -363,44 +375,3 @@ def on_one_page(path: Path, value: Any) -> Any:
         return "last" in own_words or (value and NEXT_WORDS.isdisjoint(own_words))
     is_sign = NEXT_WORDS.intersection(words) and value not in ("", 0, None)
     return None if is_sign else value
-
-
-# The form of the document
-
-
-def with_one_content_type(profile: Part) -> Part:
-    """A profile that names the content type of the successes once, for all that have it, too."""
-    found = copy.deepcopy(profile)
-    successes = [found[name] for name in (LIST, CREATE, DEPLOYMENT) if name in found]
-    types = [each["content_type"] for each in successes if "content_type" in each]
-    if not types:
-        return found
-    for each in (*successes, *found.get("errors", {}).values()):
-        if each.get("content_type") == types[0]:
-            del each["content_type"]
-    return {"observed_at": found["observed_at"], "content_type": types[0], **found}
-
-
-def with_record(profile: Part) -> Part:
-    """A profile in which a project that stands in two places alike stands once."""
-    names = [name for name in (LIST, CREATE, DEPLOYMENT) if name in profile]
-    items = profile.get("list", {}).get("body")
-    for record in [value for _, value in walk(items) if is_record(value)]:
-        changed = copy.deepcopy(profile)
-        count = 0
-        for name in names:
-            for path, value in walk(profile[name]["body"]):
-                if is_same(value, record):
-                    changed[name]["body"] = with_value(changed[name]["body"], path, RECORD)
-                    count += 1
-        if count > 1:
-            return {"observed_at": profile["observed_at"], "record": record, **changed}
-    return profile
-
-
-def is_record(value: Any) -> bool:
-    """Whether it is an object that has the name of a project, and its id or its time."""
-    if not isinstance(value, dict) or NAME not in value.values():
-        return False
-    texts = [each for each in value.values() if isinstance(each, str) and each != NAME]
-    return any(each.startswith("{project.") for each in texts)

@@ -92,7 +92,7 @@ def judge(log: Log, options: Options, inputs: Inputs, token: str) -> Result:
         drift=find_drift(like, log, places) if like else None,
         lacking=list_lacking(like, log) if like else [],
         leaks=[*find_leaks(log, secrets)],
-        inferred=infer_profile(log, places, secrets) if options.save else None,
+        inferred=infer_profile(log, places, secrets, like) if options.save else None,
     )
 
 

@@ -56,8 +56,6 @@ def contradictions(options: Options) -> Iterator[str]:
         yield "--write: with a command nothing else is asked."
     if options.body and not options.write:
         yield "--body is that of a creation: give --write, too."
-    if options.save and options.level == READ:
-        yield "--save needs a project that this run creates: give --write, too."
     if har and options.write:
         yield "--write: with --har nothing is asked."
     if har and options.ca:

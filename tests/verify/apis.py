@@ -149,7 +149,8 @@ def observed(log: Log, hints: Hints | None = None) -> Observation:
 
 def inferred(log: Log, hints: Hints | None = None) -> Inferred:
     """What follows of a log with a created project."""
-    return infer_profile(log, find_places(log, hints), secrets_of(log, TOKEN))
+    like = hints.profile if hints else None
+    return infer_profile(log, find_places(log, hints), secrets_of(log, TOKEN), like)
 
 
 def profile(api: Api) -> Any:

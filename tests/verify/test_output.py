@@ -224,7 +224,7 @@ URL = "http://127.0.0.1:1"
 WRONG = [
     ("",), ("service.example",), ("ftp://service.example",), ("http://127.0.0.1:99999",),
     ("http://user:pw@127.0.0.1:1",), (f"{URL}/?a=b",), (f"{URL}/v1/",), (f"{URL}/\r\nX: y",),
-    (URL, "--har", "x"), (URL, "--save", "x"), (URL, "--body", "x"), (URL, "--"),
+    (URL, "--har", "x"), (URL, "--body", "x"), (URL, "--"),
     (URL, "--write", "--", "true"), (URL, "--har", "x", "--", "true"), ("--har", "x", "--write"),
     ("--har", "x", "--ca", "y"), (URL, "--fail-on", "kept"), (URL, "--deployment", ""),
     (URL, "--known", "/no/such"), (URL, "--report", "/no/such/x"), (URL, "--ca", "/no/such.pem"),

@@ -677,3 +677,26 @@ def test_an_id_that_is_a_ulid_has_examples_that_are_ulids() -> None:
     form = opaque_form("dep_01KB4X9V3T5N8Q2ZC7RD6MHJWE")
     for seed in range(50):
         assert re.fullmatch("dep_[0-7][0-9A-HJKMNP-TV-Z]{25}", form.make(Random(seed)))
+
+
+def test_what_a_run_saw_is_added_to_a_profile_and_the_rest_stays() -> None:
+    """A read, the recording of a team, and a run with --write add up to one profile."""
+    log = Api(item=members(region="fra"), headers={"X-Plan": "free"}).log()
+    whole = inferred(log).document
+    reads = [each for each in log.exchanges if each.purpose not in ("create", "deployment")]
+    first = inferred(Log(BASE, tuple(reads[:4]))).document
+    assert first.keys() == {"observed_at", "errors"}
+    found = inferred(log, Hints(profile=make_profile(first)))
+    assert found.document == whole
+    assert {"/list: added", "/create: added", "/errors/token_missing: added"} <= {*found.notes}
+    assert "/errors/not_found: changed" not in found.notes
+    # What sees less, such as one status, takes nothing away.
+    last = [each for each in log.exchanges if each.purpose == "deployment"][-1]
+    short = [each for each in log.exchanges if each.purpose != "deployment"]
+    short.insert(5, last)
+    again = inferred(Log(BASE, tuple(short)), Hints(profile=make_profile(whole)))
+    assert again.document == whole
+    assert again.notes == ()
+    changed = Api(item=members(region="iad"), headers={"X-Plan": "free"}).log()
+    notes = inferred(changed, Hints(profile=make_profile(whole))).notes
+    assert {"/list: changed", "/create: changed"} == {*notes}
