@@ -12,7 +12,7 @@ from traffic.masking import SECRET_FIELD
 from .exchange import Exchange
 from .guesses import MAX_ID
 from .kinds import is_own_member
-from .values import at, is_id, last_name, scalars, seconds_of
+from .values import at, is_id, is_of_deployment, last_name, scalars, seconds_of
 
 IN_A_URL = re.compile(r"(?:^|/)deployments/([^/?#>\s]+)")
 LAST_SEGMENT = re.compile("([^/?#]+)/?(?:[?#].*)?$")
@@ -72,12 +72,8 @@ def find_in_body(body: Any, own_id: str) -> Iterator[Candidate]:
         if match:
             yield Candidate(unquote(match[1]), is_named=True)
         elif may_be_id(value) and text != own_id:
-            is_named = is_called_deployment(path) and name.lower().endswith(("id", "deployment"))
+            is_named = is_of_deployment(path) and name.lower().endswith(("id", "deployment"))
             yield Candidate(text, is_named=is_named)
-
-
-def is_called_deployment(path: Path) -> bool:
-    return any("deployment" in str(name).lower() for name in path)
 
 
 def may_be_id(value: Any) -> bool:

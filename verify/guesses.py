@@ -3,13 +3,7 @@
 import re
 
 # Words of members' names, in lower case.
-STATUS_NAMES = {"status", "state", "phase", "readystate"}
 PROSE_NAMES = {"message", "detail", "details", "description", "reason", "text", "log", "title"}
-DEPLOYMENT_WORDS = {
-    "deployment", "deploy", "build", "release", "operation", "job", "run", "task", "action",
-    "rollout", "revision", "pipeline", "workflow", "execution",
-}  # fmt: skip
-ID_WORDS = {"id", "uid", "uuid", "guid", "key", "ref", "slug"}
 COUNT_WORDS = {"count", "total", "length"}
 NO_COUNT_WORDS = {"page", "pages", "limit", "per", "max", "ms", "time", "seconds", "duration"}
 LAST_WORDS = {"last", "next", "after", "end", "cursor"}
@@ -19,9 +13,6 @@ CODE_WORDS = {"code", "type", "kind", "error", "errors", "status", "reason", "re
 NEXT_WORDS = {"next", "more", "cursor", "cursors", "continuation"}
 PAGE_WORDS = {"pages", "page"}
 SIZE_WORDS = {"per", "size", "limit", "max"}  # of a page
-
-# Header fields that may name a deployment.
-LOCATIONS = ("location", "content-location", "operation-location", "azure-asyncoperation", "link")
 
 COMPUTED = re.compile(
     "etag|last-modified|age|expires|date|warning|via|retry-after|set-cookie2?|server-timing|b3"
@@ -36,7 +27,6 @@ COMPUTED = re.compile(
 SHORTEST_PART = 3  # characters of a value that is found inside of a text
 SHORTEST_NUMBER = 5
 LEAST_NAME = 5  # characters of a value that is found in the name of a member
-MAX_CANDIDATES = 10  # GETs that look for a deployment
 MAX_READINGS = 20  # of a kind: the first half of them, and the last
 MAX_STATUS = 64  # characters
 MAX_ID = 1000

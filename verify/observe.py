@@ -1,7 +1,8 @@
 """Observes a service: makes a template of each kind of response in a log."""
 
+import re
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import inf
@@ -24,6 +25,7 @@ from .values import (
     at,
     first_of,
     is_id,
+    is_through_objects,
     last_name,
     pattern_of_base,
     preferred,
@@ -37,6 +39,8 @@ from .values import (
 )
 
 T = TypeVar("T")
+SECOND_ID = re.compile(r"(?=[^0-9]*[0-9])(?!v?[0-9]+(\.[0-9x]+)+$)[\w.~:-]*\w[\w~:-]*", re.ASCII)
+"""A text with a digit that may be an id, and no version."""
 
 
 @dataclass(frozen=True)
@@ -101,6 +105,7 @@ class Observer:
         self._places = places
         self._base = pattern_of_base(log.base)
         self.words = places.words
+        self._second_ids = [*find_second_ids(places)]
 
     def template(self, kind: str, exchanges: list[Exchange]) -> Template:
         """The template of the responses of a kind, or of the last one if all of them failed."""
@@ -271,7 +276,11 @@ class Observer:
         named = [*ids, ("project.name", name)]
         window = self._window if is_new else (0.0, self._window[1])
         known = tuple(each for each in named if is_id(each[1]))
-        return Known(known, self._base, window, f"{kind}.created_at")
+        if is_new:
+            known += tuple(self._second_ids)
+        paths = (self._places.status_path, self._status_path)
+        names = {last_name(path) for path in paths if path}
+        return Known(known, self._base, window, f"{kind}.created_at", frozenset({"status", *names}))
 
     @cached_property
     def _window(self) -> tuple[float, float]:
@@ -386,6 +395,33 @@ def marked_field(name: str, value: str, known: Known) -> str:
 
 
 # Ids
+
+
+def find_second_ids(places: Places) -> Iterator[tuple[str, str]]:
+    """Find texts of the listed project that are ids, too: each other project has its own there.
+
+    Yields the name of a marker, such as `project.id:415104041262`, and the text.
+    """
+    mine = places.latest_item
+    others = [item for each in places.lists[-1:] for item in places.others_in(each)]
+    known = {str(places.created_id), places.created_name, str(places.deployment_id)}
+    for path, value in scalars(mine):
+        is_plain = isinstance(value, str) and SECOND_ID.fullmatch(value) is not None
+        if not others or not is_plain or value in known or seconds_of(value) is not None:
+            continue
+        values = [at(other, path) for other in others]
+        is_own = len({*values, value}) == len(values) + 1
+        if is_own and all(is_like(value, each) for each in values) and is_through_objects(path):
+            yield f"project.id:{opaque_form(value).make(Random(0))}", value
+
+
+def is_like(text: str, other: Any) -> bool:
+    """Whether another value is an id of the form that a text has."""
+    if not isinstance(other, str) or SECOND_ID.fullmatch(other) is None:
+        return False
+    forms = opaque_form(text), opaque_form(other)
+    is_as_long = abs(len(text) - len(other)) <= 2
+    return forms[0].prefix == forms[1].prefix and is_as_long
 
 
 def ids_of(places: Places) -> dict[str, str | int]:

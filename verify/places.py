@@ -36,6 +36,7 @@ from .values import (
     at,
     first_of,
     is_id,
+    is_of_deployment,
     is_through_objects,
     last_name,
     preferred,
@@ -400,8 +401,7 @@ def may_be_id(path: Path, value: Any) -> bool:
     text = str(value)
     is_called_id = last_name(path) == "id"
     is_plain = len(text) <= MAX_ID and "://" not in text and (" " not in text or is_called_id)
-    is_of_deployment = any("deployment" in str(name).lower() for name in path)
-    return is_plain and not is_of_deployment and seconds_of(value) is None
+    return is_plain and not is_of_deployment(path) and seconds_of(value) is None
 
 
 # Deployments

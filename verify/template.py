@@ -12,11 +12,9 @@ from traffic.json_values import Path
 from .exchange import NOTHING
 from .guesses import (
     COUNT_WORDS,
-    ID_WORDS,
     LAST_WORDS,
     NO_COUNT_WORDS,
     SHORTEST_NUMBER,
-    STATUS_NAMES,
 )
 from .values import (
     Known,
@@ -185,7 +183,7 @@ def is_status(reading: Reading, path: Path) -> bool:
 def has_evidence(readings: list[Reading], path: Path) -> bool:
     """Whether a value is the status not by chance: it changes with it, or is called so."""
     words = {each.word for each in readings}
-    return len(words) > 1 or last_name(path).lower() in STATUS_NAMES
+    return len(words) > 1 or last_name(path) in readings[0].known.status_names
 
 
 def known_in_each(readings: list[Reading], path: Path) -> str:
@@ -200,9 +198,7 @@ def known_in_each(readings: list[Reading], path: Path) -> str:
     if likely:
         return best_of(likely, words)
     for name in ("project.id", "deployment.id"):
-        if ID_WORDS.intersection(words) and all(
-            each.known.is_text_of(name, each.body) for each in readings
-        ):
+        if "id" in words and all(each.known.is_text_of(name, each.body) for each in readings):
             return f"{name}:text" if isinstance(first.body, str) else ""
     return ""
 
@@ -212,7 +208,7 @@ def is_likely(name: str, value: Any, words: tuple[str, ...]) -> bool:
     if name == "count":
         return bool(COUNT_WORDS.intersection(words)) and NO_COUNT_WORDS.isdisjoint(words)
     is_long = isinstance(value, str) or len(str(value)) >= SHORTEST_NUMBER
-    return is_long or bool(ID_WORDS.intersection(words))
+    return is_long or "id" in words
 
 
 def best_of(names: list[str], words: tuple[str, ...]) -> str:

@@ -15,7 +15,7 @@ from web.schemas import TYPES, is_of_type
 from web.times import parse_time
 
 from .exchange import NOTHING
-from .guesses import DEPLOYMENT_WORDS, ID_WORDS, SHORTEST_NUMBER, SHORTEST_PART
+from .guesses import SHORTEST_NUMBER, SHORTEST_PART
 
 T = TypeVar("T")
 
@@ -144,22 +144,9 @@ def words_of(name: str) -> tuple[str, ...]:
     return tuple(re.findall("[a-z]+", separated.lower()))
 
 
-def last_word(name: str) -> str:
-    words = words_of(name)
-    return words[-1] if words else ""
-
-
-def is_called_id(path: Path) -> bool:
-    return last_word(last_name(path)) in ID_WORDS
-
-
 def is_of_deployment(path: Path) -> bool:
-    """Whether a name on the path has a word for a deployment."""
-    return any(says_deployment(name) for name in path if isinstance(name, str))
-
-
-def says_deployment(name: str) -> bool:
-    return any(word.removesuffix("s") in DEPLOYMENT_WORDS for word in words_of(name))
+    """Whether a name on the path has the word for a deployment."""
+    return any("deployment" in str(name).lower() for name in path)
 
 
 def is_through_objects(path: Path) -> bool:
@@ -192,6 +179,7 @@ class Known:
     base: re.Pattern[str] | None = None
     window: tuple[float, float] = (0.0, 0.0)
     time: str = "project.created_at"
+    status_names: frozenset[str] = frozenset({"status"})  # of members
 
     def markers_of(self, value: Any) -> list[str]:
         """The names of the markers that may stand for a value as a whole."""

@@ -16,6 +16,7 @@ import pytest
 from profiles.ids import opaque_form
 from profiles.markers import CHOICE
 from profiles.profile import Profile, make_profile
+from tests.profiles.conftest import client_of, like
 from tests.services import DOCUMENTS
 from tests.verify.apis import (
     BASE,
@@ -124,7 +125,7 @@ APIS = {
                               "created": 1795639088 + project.number},
         listed=lambda items: items, newest_first=True,
         created=lambda project: (201, {}, {"site": {"id": 7040 + project.number},
-                                           "taskUid": str(8050 + project.number)}),
+                                           "taskId": str(8050 + project.number)}),
         deployment=numbered, run=(0, 1, 2), path_of=lambda project: 8050 + project.number,
     ),
     "links": Api(
@@ -700,3 +701,20 @@ def test_what_a_run_saw_is_added_to_a_profile_and_the_rest_stays() -> None:
     changed = Api(item=members(region="iad"), headers={"X-Plan": "free"}).log()
     notes = inferred(changed, Hints(profile=make_profile(whole))).notes
     assert {"/list: changed", "/create: changed"} == {*notes}
+
+
+def test_a_second_id_is_another_one_in_each_project() -> None:
+    def item(project: Project) -> Any:
+        number = project.number
+        more = {"uid": f"41510404126{number}", "cursor": f"c-{number}9f", "plan": "pro2"}
+        return {**plain_project(project), **more, "runtime": f"20.{number}", "mark": f"m{number}"}
+
+    document = profile(Api(item=item))
+    record = document["record"]
+    for name in ("uid", "cursor", "mark"):
+        assert re.fullmatch(r"\{project\.id:[\w-]+\}", record[name]), name
+        assert item(Project(4, NAME))[name] not in json.dumps(document)
+    assert (record["plan"], record["runtime"]) == ("pro2", "20.4")
+    client = client_of(like(make_profile(document)))
+    created = [client.post("/v1/projects", json={"name": f"shop {n}"}).json for n in range(3)]
+    assert len({each["uid"] for each in created if each}) == 3

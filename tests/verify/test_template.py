@@ -38,7 +38,7 @@ VALUES: list[tuple[Any, Any]] = [
      {"at": "{project.created_at:2026-01-05 09:00:00+00:00}"}),
     ({"at": 1795639088, "ms": 1795639088068},
      {"at": "{project.created_at:s}", "ms": "{project.created_at:ms}"}),
-    ({"build": {"at": 1795639088}}, {"build": {"at": "{deployment.created_at:s}"}}),
+    ({"deployment": {"at": 1795639088}}, {"deployment": {"at": "{deployment.created_at:s}"}}),
     ({"at": "2025-01-01T00:00:00Z"}, {"at": "2025-01-01T00:00:00Z"}),  # of something else
 ]  # fmt: skip
 
@@ -85,7 +85,7 @@ RUNS: list[tuple[str, list[Any], Any, list[Any]]] = [
     ("s s", [{"n": 1, "m": 2}, {"n": 1}], {"n": 1, "m": 2}, [("m",)]),
     ("s s", [{"n": 5}, {"n": 5.0}], {"n": 5}, [("n",)]),
     ("q s", [{"s": "q"}, {"s": "s"}], {"s": CHOICE}, []),
-    ("q q", [{"state": "q", "kind": "q"}], {"state": CHOICE, "kind": "q"}, []),
+    ("q q", [{"status": "q", "kind": "q"}], {"status": CHOICE, "kind": "q"}, []),
 ]  # fmt: skip
 
 
