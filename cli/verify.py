@@ -253,14 +253,14 @@ def text_of_report(run: Run, result: "Result", findings: "list[Finding]") -> str
 
 def cases_of(result: "Result", findings: "list[Finding]") -> Iterator[Case]:
     """A test case for each part that was judged, and for each other kind of finding."""
-    from verify.parts import reason_of
+    from verify.parts import give_reason
     from verify.report import NOTHING_SHOWN, describe_failure, printed
 
     by_part = {finding[1].part: finding for finding in findings if finding[0] in PARTS}
     for check in result.parts:
         found = by_part.get(check.part)
         failures = [Failure(*describe_failure(result, found))] if found else []
-        skipped = "" if check.observed else reason_of(check) or NOTHING_SHOWN
+        skipped = "" if check.observed else give_reason(check) or NOTHING_SHOWN
         yield Case(check.part, failures, printed(result.secrets, skipped))
     for kind in KINDS:
         if kind not in PARTS:
@@ -288,10 +288,10 @@ def tell_findings(
     run: Run, result: "Result", findings: "list[Finding]", unused: list[str], say: Say
 ) -> None:
     """Tell the findings, and the known ones that match none; GitHub Actions gets them, too."""
-    from verify.main import line_of
+    from verify.main import write_line
     from verify.report import printed
 
-    lines = [line_of(each) for each in findings]
+    lines = [write_line(each) for each in findings]
     warnings = [f"--known {line!r} matches no finding" for line in unused]
     say(["", *[f"finding: {line}" for line in lines]])
     if not findings:

@@ -30,7 +30,7 @@ from .kinds import DEPLOYMENT, LIST, NAMELESS, OPERATIONS, explain_nothing, kind
 from .order import find_order
 from .parts import select_distinct
 from .places import Places
-from .values import preferred, with_value
+from .values import preferred
 
 VALUES = {
     "project.id": "the id of the project",
@@ -52,11 +52,11 @@ def find_drift(like: Profile, log: Log, places: Places) -> list[Check]:
     found: dict[str, Check] = {}
     for check in checks:
         if not check.holds:
-            found.setdefault(line_of_drift(check), check)
+            found.setdefault(write_drift_line(check), check)
     return [*found.values()]
 
 
-def line_of_drift(check: Check) -> str:
+def write_drift_line(check: Check) -> str:
     return f"{check.part}: {check.expected} in the profile, {check.observed} there"
 
 
@@ -124,19 +124,11 @@ class DriftJudge:
         relations = self._relations(kind, form, exchange) if is_own else {}
         walk = Walk({kind: schema}, True, relations, is_own)
         root = "#" + pointer(kind)
-        found = [[*walk.walk(root, body)] for body in self._bodies(kind, exchange)]
+        found = [
+            [*walk.walk(root, body)] for body in self._places.split_body(kind == LIST, exchange)
+        ]
         for check in join_others(found) if len(found) > 1 else found[0]:
             yield replace(check, exchange=exchange)
-
-    def _bodies(self, kind: str, exchange: Exchange) -> list[Any]:
-        """The body; that of a list with the created project alone, or else with each other one."""
-        items = self._places.items_of(exchange) if kind == LIST else []
-        path = self._places.items_path
-        if not items or path is None:
-            return [exchange.seen]
-        mine = self._places.created_item(exchange)
-        chosen = items if mine is None else [mine]
-        return [with_value(exchange.seen, path, [each]) for each in chosen]
 
     def _relations(self, kind: str, form: Form, exchange: Exchange) -> dict[str, Relation]:
         """What values have to be: those of markers, and what programs read of an error."""

@@ -7,13 +7,13 @@ from typing import Any
 from web.patterns import matches
 
 from .checks import Check
-from .drift import find_drift, is_note, line_of_drift, list_lacking
+from .drift import find_drift, is_note, list_lacking, write_drift_line
 from .exchange import Exchange, Log
 from .infer import Inferred, infer_profile
 from .inputs import Inputs
 from .kinds import CREATE, LIST, NAME_PREFIX, NAMELESS, REJECTED
 from .options import Options
-from .parts import BROKEN, DIFFERS, judge_parts, purpose_of, verdict_of
+from .parts import BROKEN, DIFFERS, give_verdict, judge_parts, name_purpose
 from .places import Places, find_places
 from .rules import BEARER, check_rules, name_operation
 from .spellings import Secrets, secrets_of
@@ -49,7 +49,7 @@ class Result:
         found = [(DRIFT, check) for check in self.drifted]
         found += [(UNSEEN, check) for check in self.unseen]
         found += [(LEAKS, check) for check in self.leaks]
-        return found + [(verdict_of(check), check) for check in self.differences]
+        return found + [(give_verdict(check), check) for check in self.differences]
 
     def select_findings(self, kinds: Collection[str], known: Sequence[str] = ()) -> list[Finding]:
         """Select those of some kinds that a team has not accepted.
@@ -73,7 +73,7 @@ class Result:
     def differences(self) -> list[Check]:
         """The parts that are broken, and without a profile those that differ."""
         verdicts = (BROKEN, DIFFERS) if self.drift is None else (BROKEN,)
-        return [check for check in self.parts if verdict_of(check) in verdicts]
+        return [check for check in self.parts if give_verdict(check) in verdicts]
 
 
 def judge(log: Log, options: Options, inputs: Inputs, token: str) -> Result:
@@ -108,7 +108,7 @@ def find_leaks(log: Log, secrets: Secrets) -> Iterator[Check]:
     """Find the first response with the token of each purpose."""
     found = set()
     for exchange in log.exchanges:
-        purpose = purpose_of(exchange)
+        purpose = name_purpose(exchange)
         if purpose not in found and secrets.leak_in(exchange):
             found.add(purpose)
             yield Check(purpose, "no token", LEAK, exchange)
@@ -117,30 +117,30 @@ def find_leaks(log: Log, secrets: Secrets) -> Iterator[Check]:
 # Lines, and what a team accepts
 
 
-def sentence_of(finding: Finding) -> str:
+def write_sentence(finding: Finding) -> str:
     """The sentence of a finding: `PART: EXPECTED here, OBSERVED there`."""
     kind, check = finding
     if kind == DRIFT:
-        return line_of_drift(check)
+        return write_drift_line(check)
     if kind in (UNSEEN, LEAKS):
         return f"{check.part}: {check.observed}"
     return f"{check.part}: {check.expected} here, {check.observed} there"
 
 
-def line_of(finding: Finding) -> str:
-    return f"{finding[0]}: {sentence_of(finding)}"
+def write_line(finding: Finding) -> str:
+    return f"{finding[0]}: {write_sentence(finding)}"
 
 
 def select_unknown(findings: Sequence[Finding], known: Sequence[str]) -> list[Finding]:
     """Select the findings that a team has not accepted."""
-    return [
-        each for each in findings if not any(matches(pattern, line_of(each)) for pattern in known)
-    ]
+    lines = [write_line(each) for each in findings]
+    accepted = [any(matches(pattern, line) for pattern in known) for line in lines]
+    return [each for each, is_known in zip(findings, accepted, strict=True) if not is_known]
 
 
 def select_unused(findings: Sequence[Finding], known: Sequence[str]) -> list[str]:
     """Select the accepted ones that match no finding."""
-    lines = [line_of(each) for each in findings]
+    lines = [write_line(each) for each in findings]
     return [pattern for pattern in known if not any(matches(pattern, line) for line in lines)]
 
 

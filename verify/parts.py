@@ -45,7 +45,7 @@ from .rules import (
     READ_PART,
     name_operation,
 )
-from .values import at, scalars, with_value
+from .values import at, scalars
 
 KEPT, BROKEN, CONFIRMED, DIFFERS = "kept", "broken", "confirmed", "differs"
 NOT_SEEN, COULD_NOT_CHECK = "not seen", "could not check"
@@ -139,17 +139,17 @@ def judge_parts(log: Log, places: Places, rules: dict[str, Check]) -> list[Check
     return found
 
 
-def verdict_of(check: Check) -> str:
+def give_verdict(check: Check) -> str:
     """The verdict of a part of the contract."""
     is_fixed = list_parts()[check.part] == "fixed"
     if not check.observed:
-        return COULD_NOT_CHECK if reason_of(check) else NOT_SEEN
+        return COULD_NOT_CHECK if give_reason(check) else NOT_SEEN
     if check.holds:
         return KEPT if is_fixed else CONFIRMED
     return BROKEN if is_fixed else DIFFERS
 
 
-def reason_of(check: Check) -> str:
+def give_reason(check: Check) -> str:
     """Why nothing shows a part, "" if no response that failed could have."""
     exchange = check.exchange
     if check.observed or exchange is None:
@@ -158,7 +158,7 @@ def reason_of(check: Check) -> str:
     return explain_failure(exchange, "" if is_of_token else name_operation(exchange))
 
 
-def purpose_of(exchange: Exchange | None) -> str:
+def name_purpose(exchange: Exchange | None) -> str:
     """What was asked for; in a recording the method and the path."""
     if exchange is None:
         return ""
@@ -230,20 +230,10 @@ class PartsJudge:
             return
         walk = Walk(self._document, relations=self._relations(exchange))
         schema = f"{part}{pointer('content', media_type, 'schema')}"
-        bodies = self._bodies(kind, exchange)
+        bodies = self._places.split_body(kind == LIST, exchange)
         found = [[*walk.walk(schema, body)] for body in bodies]
         for check in join_others(found) if len(found) > 1 else found[0]:
             yield Check(check.part, check.expected, check.observed, exchange)
-
-    def _bodies(self, kind: str, exchange: Exchange) -> list[Any]:
-        """The body; that of a list with the created project alone, or else with each other one."""
-        items = self._places.items_of(exchange) if kind == LIST else []
-        path = self._places.items_path
-        if not items or path is None:
-            return [exchange.seen]
-        mine = self._places.created_item(exchange)
-        chosen = items if mine is None else [mine]
-        return [with_value(exchange.seen, path, [each]) for each in chosen]
 
     def _relations(self, exchange: Exchange) -> dict[str, Relation]:
         """What values have to be in a response with the created project, or its deployment."""

@@ -132,6 +132,15 @@ class Places:
         mine = self.created_item(exchange)
         return [item for item in self.items_of(exchange) if item != mine]
 
+    def split_body(self, is_list: bool, exchange: Exchange) -> list[Any]:
+        """Return the body; that of a list with the created project alone, or each other one."""
+        items = self.items_of(exchange) if is_list else []
+        if not items or self.items_path is None:
+            return [exchange.seen]
+        mine = self.created_item(exchange)
+        chosen = items if mine is None else [mine]
+        return [with_value(exchange.seen, self.items_path, [each]) for each in chosen]
+
     # The deployment
 
     def status_of(self, exchange: Exchange) -> str:

@@ -8,9 +8,9 @@ from typing import Any
 from traffic.masking import Redactor, cut, printable
 
 from .checks import Check
-from .drift import line_of_drift
+from .drift import write_drift_line
 from .exchange import Exchange
-from .main import Finding, Result, left_behind, line_of
+from .main import Finding, Result, left_behind, write_line
 from .options import Options
 from .parts import (
     BROKEN,
@@ -18,11 +18,11 @@ from .parts import (
     DIFFERS,
     NOT_SEEN,
     VERDICTS,
+    give_reason,
+    give_verdict,
     list_parts,
+    name_purpose,
     own_contract,
-    purpose_of,
-    reason_of,
-    verdict_of,
 )
 from .places import list_places
 from .spellings import Secrets
@@ -56,7 +56,7 @@ def printed(secrets: Secrets, line: str) -> str:
 
 def text_of_result(result: Result) -> Iterator[str]:
     """How much differs, what, and what was not checked."""
-    verdicts = [verdict_of(check) for check in result.parts]
+    verdicts = [give_verdict(check) for check in result.parts]
     yield from result.log.remarks
     for check in result.leaks:
         yield f"{check.part:34} {check.observed}"
@@ -66,7 +66,7 @@ def text_of_result(result: Result) -> Iterator[str]:
     if result.drift is not None:
         yield from text_of_drift(result)
     for kind, advice in ADVICE.items():
-        found = [check for check in result.differences if verdict_of(check) == kind]
+        found = [check for check in result.differences if give_verdict(check) == kind]
         if found:
             yield ""
             yield f"{kind} ({advice}):"
@@ -106,18 +106,18 @@ def text_of_sides(check: Check) -> Iterator[str]:
     yield f"  {origin}:    {declared['x-origin'][origin]}"
     yield f"  contract:  {check.expected}"
     yield f"  service:   {check.observed}"
-    yield f"  probe:     {purpose_of(check.exchange)}"
+    yield f"  probe:     {name_purpose(check.exchange)}"
 
 
 def text_of_drift(result: Result) -> Iterator[str]:
     """What has drifted, each with an exchange that showed it; and what may vary."""
     if result.drifted:
         yield ""
-        yield from text_of_checks(result, result.drifted, lambda check: [line_of_drift(check)])
+        yield from text_of_checks(result, result.drifted, lambda check: [write_drift_line(check)])
     if result.notes:
         yield ""
         yield "varies (no finding):"
-        yield from indented(map(line_of_drift, result.notes), 2)
+        yield from indented(map(write_drift_line, result.notes), 2)
     if result.lacking:
         yield ""
         yield f"not seen, of what the profile has: {', '.join(result.lacking)}"
@@ -126,8 +126,8 @@ def text_of_drift(result: Result) -> Iterator[str]:
 def text_of_unchecked(result: Result, kind: str) -> Iterator[str]:
     by_reason: dict[str, list[str]] = defaultdict(list)
     for check in result.parts:
-        if verdict_of(check) == kind:
-            by_reason[reason_of(check) or NOTHING_SHOWN].append(check.part)
+        if give_verdict(check) == kind:
+            by_reason[give_reason(check) or NOTHING_SHOWN].append(check.part)
     for reason, places in by_reason.items():
         yield ""
         yield f"{kind}: {reason}"
@@ -183,7 +183,7 @@ def document_of(
     result: Result, options: Options, started: datetime, findings: Sequence[Finding]
 ) -> dict[str, Any]:
     """The report as JSON."""
-    purposes = [purpose_of(each) for each in result.log.exchanges]
+    purposes = [name_purpose(each) for each in result.log.exchanges]
     document = {
         "url": options.source,
         "started_at": f"{started.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}",
@@ -193,7 +193,7 @@ def document_of(
             {"name": name, "requests": purposes.count(name)} for name in dict.fromkeys(purposes)
         ],
         "leaks": [check.part for check in result.leaks],
-        "findings": [line_of(finding) for finding in findings],
+        "findings": [write_line(finding) for finding in findings],
         "created": left_behind(result.log.exchanges),
     }
 
@@ -209,11 +209,11 @@ def describe_part(check: Check) -> dict[str, str]:
     return {
         "part": check.part,
         "origin": list_parts()[check.part],
-        "verdict": verdict_of(check),
+        "verdict": give_verdict(check),
         "expected": "" if is_unseen else check.expected,
         "observed": check.observed,
-        "reason": reason_of(check) or NOTHING_SHOWN if is_unseen else "",
-        "probe": purpose_of(check.exchange),
+        "reason": give_reason(check) or NOTHING_SHOWN if is_unseen else "",
+        "probe": name_purpose(check.exchange),
     }
 
 
@@ -224,4 +224,4 @@ def describe_failure(result: Result, finding: Finding) -> tuple[str, str]:
     if exchange:
         lines = text_of_exchange(result.secrets, exchange)
         details = "\n".join(masked(result.secrets, line, MAX_LINE) for line in lines)
-    return printed(result.secrets, line_of(finding)), details
+    return printed(result.secrets, write_line(finding)), details

@@ -27,7 +27,7 @@ from verify.exchange import PROJECTS, Exchange, message_of
 from verify.inputs import Inputs
 from verify.main import Result, judge
 from verify.options import Options
-from verify.parts import reason_of, verdict_of
+from verify.parts import give_reason, give_verdict
 from verify.places import Hints
 from verify.script import Plan, Session
 from web.routing import raw_target
@@ -242,14 +242,14 @@ def judged(
 
 def told(result: Result) -> set[tuple[str, str]]:
     """The parts of which there is something to say, with their verdicts."""
-    verdicts = {(check.part, verdict_of(check)) for check in result.parts}
+    verdicts = {(check.part, give_verdict(check)) for check in result.parts}
     return {each for each in verdicts if each[1] in ("broken", "differs", "could not check")}
 
 
 def find_verdict(part: str, result: Result) -> tuple[str, str]:
     """The verdict of a part and its reason."""
     (found,) = (each for each in result.parts if each.part == part)
-    return verdict_of(found), reason_of(found)
+    return give_verdict(found), give_reason(found)
 
 
 # The program

@@ -12,11 +12,12 @@ import pytest
 from tests.verify import differences as parts
 from tests.verify.conftest import TOKEN, Response, Service, find_verdict, judged, listening, verify
 from tests.verify.differences import first, on, on_listed, put, without
-from verify.exchange import Exchange
+from verify.exchange import Exchange, message_of
 from verify.kinds import REJECTED
 from verify.main import left_behind
 from verify.privacy import Privacy
 from verify.report import text_of_result
+from verify.script import read_retry_after
 from verify.spellings import Secrets
 
 
@@ -141,6 +142,20 @@ def test_a_429_is_waited_for_once_and_for_ten_seconds_at_most() -> None:
         asked = [each.sent_at for each in result.log.exchanges if each.status == 429]
         assert len(asked) == times
         assert asked[-1] - asked[0] >= (times - 1) * int(seconds)
+
+
+def test_a_retry_after_may_be_a_date() -> None:
+    fields = [("Date", "Wed, 25 Nov 2026 20:38:08 GMT")]
+    for text, seconds in (("Wed, 25 Nov 2026 20:38:13 GMT", 5.0), ("7", 7.0), ("soon", None)):
+        headers = message_of([*fields, ("Retry-After", text)])
+        assert read_retry_after(Exchange("GET", "/v1/x", headers=headers)) == seconds
+
+
+def test_a_new_deployment_that_is_not_there_yet_is_asked_for_again() -> None:
+    for status in (404, 409, 412, 425):
+        service = Service(first(3, on("deployment", status=status)))
+        assert judged(service, "write").findings == []
+        assert statuses(service, "deployment")[:4] == [status] * 3 + [200]
 
 
 def test_a_given_deployment_is_followed_until_it_has_ended() -> None:

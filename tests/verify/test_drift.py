@@ -2,6 +2,8 @@
 
 import re
 import time
+from collections.abc import Callable
+from datetime import UTC, datetime
 from functools import cache
 
 import pytest
@@ -19,8 +21,8 @@ from tests.verify.differences import (
     put,
     without,
 )
-from verify.drift import line_of_drift
-from verify.main import Result, line_of
+from verify.drift import write_drift_line
+from verify.main import Result, write_line
 from verify.report import text_of_result
 
 KINDS = ("broken", "differs", "drift", "unseen")  # with a profile nothing differs: it drifts
@@ -39,7 +41,7 @@ def compare(
 ) -> tuple[Result, list[str]]:
     """A run with the profile of before; and its findings."""
     result = judged(Service(*now), level, like)
-    found = [line_of(each).removeprefix("drift: ") for each in result.select_findings(KINDS)]
+    found = [write_line(each).removeprefix("drift: ") for each in result.select_findings(KINDS)]
     return result, found
 
 
@@ -69,6 +71,26 @@ RICH = (
 )  # fmt: skip
 BARE = (on("list", body=lambda body: body["projects"]),)
 IN_ANOTHER_ZONE = put(created_at=lambda at: f"{at[:-1]}+01:00")
+
+
+def with_ids(prefix: str) -> tuple[Change, ...]:
+    """Ids of projects with a prefix, also in their deployments."""
+
+    def rename(own_id: str) -> str:
+        return f"{prefix}{own_id[2:]}7c4f"
+
+    return on_projects(put(id=rename)), on_deployment(put(project_id=rename))
+
+
+def with_time(spell: Callable[[float], object]) -> tuple[Change, ...]:
+    return (on_deployment(put(at=lambda _: spell(time.time()))),)
+
+
+def spelled(pattern: str) -> tuple[Change, ...]:
+    return with_time(lambda now: datetime.fromtimestamp(now, UTC).strftime(pattern))
+
+
+MILLISECONDS = spelled("%Y-%m-%dT%H:%M:%S.123Z")
 
 # The service of before, what is added to it, and where that is found.
 CHANGES: dict[str, tuple[tuple[Change, ...], tuple[Change, ...], list[str]]] = {
@@ -100,6 +122,12 @@ CHANGES: dict[str, tuple[tuple[Change, ...], tuple[Change, ...], list[str]]] = {
         on("list", status=500), on("deployment", status=404), on("unknown", status=200),
     ), ["unseen: list", "unseen: deployment", "/errors/not_found/status"]),
     "no creation": ((), (on("created", status=503),), ["unseen: project"]),
+    "another prefix of ids": (with_ids("prj_"), with_ids("ect_"), [
+        "/list/body/projects/0/id", "/create/body/id", "/deployment/body/project_id"]),
+    "milliseconds for seconds": (with_time(int), with_time(lambda now: int(now * 1000)),
+                                 ["/deployment/body/at"]),
+    "lost milliseconds": (MILLISECONDS, spelled("%Y-%m-%dT%H:%M:%SZ"), ["/deployment/body/at"]),
+    "a lost zone": (MILLISECONDS, spelled("%Y-%m-%dT%H:%M:%S.123"), ["/deployment/body/at"]),
     "the content type, and a new status": ((), (
         on("list", headers={"Content-Type": "application/json; charset=latin1"}),
         on_deployment(put(status=lambda word: "waiting" if word == "building" else word)),
@@ -188,7 +216,7 @@ def test_a_run_that_sees_less_finds_no_drift() -> None:
     other = on_projects(lambda body: {**without("owner")(body), "created_at": "?"})
     result, found = compare(profile_of((OWNER,)), (OWNER, other), level="read")
     assert found == []  # a record of others, which has less
-    lines = [*map(line_of_drift, result.notes)]
+    lines = [*map(write_drift_line, result.notes)]
     assert "/list/body/projects/0/owner: present in the profile, missing there" in lines
 
 

@@ -26,7 +26,7 @@ from tests.verify.conftest import (
 from tests.verify.differences import AWAY, on, on_deployment, on_projects, put, without
 from verify.exchange import Exchange
 from verify.inputs import read_known
-from verify.main import Result, left_behind, line_of, select_unknown, select_unused
+from verify.main import Result, left_behind, select_unknown, select_unused, write_line
 from verify.report import printed, text_of_result
 from verify.script import NotVerifiable
 
@@ -111,7 +111,7 @@ def test_a_finding_is_the_same_with_other_ids_and_times() -> None:
     first = judged(Service(*changes), "write").findings
     second = judged(Service(*changes, new_id="{}_other_{}".format, sample=9), "write").findings
     assert len(first) == 5
-    assert [*map(line_of, first)] == [*map(line_of, second)]
+    assert [*map(write_line, first)] == [*map(write_line, second)]
 
 
 # Where nothing can be checked, and why.

@@ -22,7 +22,7 @@ from tests.verify.test_record import Proxy
 from verify.exchange import PROJECTS, Exchange, Log
 from verify.har import read_har
 from verify.inputs import Inputs
-from verify.main import Finding, judge, line_of
+from verify.main import Finding, judge, write_line
 from verify.options import Options
 from verify.places import Hints
 from verify.script import NotVerifiable
@@ -119,7 +119,7 @@ SOURCES = {"URL": ask, "HAR": read_recording, "COMMAND": pass_on}
 def test_a_service_that_is_whole_passes(source: str, tmp_path: Path) -> None:
     for hints in (Hints(), Hints(profile=like())):
         found = SOURCES[source](lambda *_: None, hints, tmp_path)
-        assert [line_of(each) for each in found] == []
+        assert [write_line(each) for each in found] == []
 
 
 @pytest.mark.parametrize("source", SOURCES)
@@ -151,7 +151,7 @@ def test_what_is_unseen_has_the_reason_of_its_last_response() -> None:
     }
     for name, reason in reasons.items():
         findings = judged(Service(WAYS[name]), "write").select_findings(["unseen"])
-        assert f"unseen: {reason}" in [line_of(each) for each in findings], name
+        assert f"unseen: {reason}" in [write_line(each) for each in findings], name
 
 
 @pytest.mark.process
