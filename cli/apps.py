@@ -12,13 +12,13 @@ import stub
 from stub import SharedStores
 from web.speedups import speed_up
 
-from .log import Log
+from .log import RunLog
 from .options import Settings, invalid
 
 NewApp = Callable[..., Flask]
 
 
-def make_app(create_stub: NewApp, log: Log, settings: Settings, /, **probed: Any) -> Flask:
+def make_app(create_stub: NewApp, log: RunLog, settings: Settings, /, **probed: Any) -> Flask:
     """The app of the settings, whose files have been read; a run of --probe replaces options.
 
     Raises `click.UsageError` for an unknown part.

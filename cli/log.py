@@ -26,7 +26,7 @@ LATEST = 20
 HINTS = 100  # the newest, which are not repeated
 
 
-class Log:
+class RunLog:
     """The log of a run: printed at once, or held and printed at the end of a run that fails.
 
     It is held beside a COMMAND, whose output it would bury, and with --quiet. A run fails by its

@@ -45,7 +45,7 @@ class Varied(NamedTuple):
 
 
 @dataclass(eq=False)
-class Run:
+class ProbeRun:
     """A run that has ended.
 
     `uncalled` are the operations that only the plain run called. What follows a run of an axis that
@@ -63,8 +63,8 @@ class Run:
     varied: Varied
     reactions: Mapping[str, Reaction] = field(default_factory=dict)  # to its failure
     missed: Sequence[str] = ()  # operations that it did not come to, as it broke
-    again: "Run | None" = None
-    alone: dict[str, "Run"] = field(default_factory=dict)
+    again: "ProbeRun | None" = None
+    alone: dict[str, "ProbeRun"] = field(default_factory=dict)
 
     @property
     def end(self) -> str:
@@ -124,9 +124,9 @@ class Probe:
 
     def __init__(self, settings: Settings, execute: Execute) -> None:
         self.settings = settings
-        self.plain: Run | None = None
-        self.axes: list[Run] = []
-        self.failures: list[Run] = []
+        self.plain: ProbeRun | None = None
+        self.axes: list[ProbeRun] = []
+        self.failures: list[ProbeRun] = []
         self.is_complete = False
         self._execute = execute
         self._plain_attempts: Collection[Attempt] = ()
@@ -176,11 +176,11 @@ class Probe:
         if axis.result == NO_FINDING:
             say(f"probe: {name}: no finding: it passed when it was repeated\n")
 
-    def _vary(self, axis: str, word: str, label: str = "") -> Run:
+    def _vary(self, axis: str, word: str, label: str = "") -> ProbeRun:
         """Run the command with an axis, or with a part of it, such as `members@Project`."""
         return self._run(word, axis, label, grease=(word,), announces_grease=False)
 
-    def _run(self, name: str, axis: str = "", label: str = "", **options: Any) -> Run:
+    def _run(self, name: str, axis: str = "", label: str = "", **options: Any) -> ProbeRun:
         """Run the program once, and say how the command ended. Raises `Signalled`."""
         limit = self._limit(name)
         ended = self._execute(name, limit, **options)
@@ -197,12 +197,12 @@ class Probe:
         say(f"probe: {label or name}: {sentence}\n")
         return run
 
-    def _describe(self, name: str, axis: str, limit: float | None, ended: Ended) -> Run:
+    def _describe(self, name: str, axis: str, limit: float | None, ended: Ended) -> ProbeRun:
         """Describe a run that has ended, without its worlds, which take memory."""
         coverage = ended.worlds.common.coverage
         plain = self.worlds.common.coverage
         called = coverage.called()
-        run = Run(
+        run = ProbeRun(
             name=name,
             axis=axis,
             status=ended.status,
@@ -236,7 +236,7 @@ def varied_by(axis: str, worlds: stub.Worlds) -> Varied:
     return Varied(*worlds.common.coverage.varied(axis), worlds.common.parts.varied_by(axis))
 
 
-def show(run: Run) -> None:
+def show(run: ProbeRun) -> None:
     """Print the last lines of a run that breaks, or that failed before its first request."""
     has_failed = run.result == NOT_RUN and run.status
     if run.breaks or has_failed:

@@ -6,7 +6,7 @@ from typing import Any
 import stub
 from stub import STALL, Reaction, find_wrong_reactions
 
-from .probe import NOT_MET, PASSES, Probe, Run
+from .probe import NOT_MET, PASSES, Probe, ProbeRun
 
 MAX_WORLDS = 5  # that a finding names
 MAX_OUTPUT = 16 * 1024  # characters of a run's output
@@ -28,7 +28,7 @@ def findings_of(probe: Probe) -> Iterator[stub.Finding]:
         yield from find_wrong_reactions(run.name, run.reactions)
 
 
-def dependency(run: Run, what: str, origin: str = "") -> stub.Finding:
+def dependency(run: ProbeRun, what: str, origin: str = "") -> stub.Finding:
     """A finding of the axis of a run, which names the worlds of its requests if several."""
     advice = stub.AXES[run.axis].advice + origin
     worlds = [name or "the main one" for name in run.varied.worlds]
@@ -80,7 +80,7 @@ def is_clear(probe: Probe) -> bool:
     return any(axis.result != NOT_MET for axis in probe.axes)
 
 
-def table(runs: Sequence[Run], operations: Sequence[str]) -> str:
+def table(runs: Sequence[ProbeRun], operations: Sequence[str]) -> str:
     """A row for each operation, and a column for each failure."""
     lines = ["", *operations]
     for run in runs:
@@ -126,11 +126,11 @@ def document_of(probe: Probe) -> dict[str, Any]:
     }
 
 
-def document_of_run(run: Run) -> dict[str, Any]:
+def document_of_run(run: ProbeRun) -> dict[str, Any]:
     return {"exit_status": run.status, "seconds": round(run.seconds, 3)}
 
 
-def document_of_axis(axis: Run) -> dict[str, Any]:
+def document_of_axis(axis: ProbeRun) -> dict[str, Any]:
     return {
         "axis": axis.name,
         "tier": stub.AXES[axis.name].tier,
@@ -142,7 +142,7 @@ def document_of_axis(axis: Run) -> dict[str, Any]:
     }
 
 
-def document_of_failure(run: Run, operations: Sequence[str]) -> dict[str, Any]:
+def document_of_failure(run: ProbeRun, operations: Sequence[str]) -> dict[str, Any]:
     reactions = {each: run.reactions.get(each, NONE).document() for each in operations}
     return {
         "failure": run.name,

@@ -25,7 +25,7 @@ from .apps import NewApp, make_app, worlds_of
 from .command import COULD_NOT_RUN, NOT_FOUND, Command
 from .files import with_files
 from .keep import Keeper
-from .log import Log
+from .log import RunLog
 from .options import Settings, Start
 from .probe import Ended, Probe
 from .probe_report import document_of, findings_of, summary
@@ -34,11 +34,11 @@ from .stderr import say
 
 
 @dataclass(frozen=True)
-class Parts:
+class RunParts:
     """What a run is made of."""
 
     settings: Settings  # with what is in the files
-    log: Log
+    log: RunLog
     command: Command | None
     keeper: Keeper | None = None
 
@@ -52,12 +52,12 @@ def run(start: Start, given: Settings) -> int:
     settings = with_files(given)
     if settings.report:
         write_file(settings.report, "")  # that of another run is not this run's
-    with closing(Log(settings, has_command=bool(start.words))) as log:
+    with closing(RunLog(settings, has_command=bool(start.words))) as log:
         new_app = partial(make_app, start.create_stub, log, settings)
         command = Command(start.words, start.environ) if start.words else None
         probe = None
         if command and settings.probe:
-            parts = Parts(settings, log, command)
+            parts = RunParts(settings, log, command)
             probe = Probe(settings, partial(run_once, parts, command, new_app))
             with command.forwarding_signals():
                 command.status = probe.run()
@@ -65,7 +65,7 @@ def run(start: Start, given: Settings) -> int:
         else:
             app = new_app()
             keeper = Keeper(settings.keep, worlds_of(app)) if settings.keep else None
-            parts = Parts(settings, log, command, keeper)
+            parts = RunParts(settings, log, command, keeper)
             with keeper or nullcontext():
                 serve(parts, app, command.run if command else None)
             worlds = worlds_of(app)
@@ -73,7 +73,7 @@ def run(start: Start, given: Settings) -> int:
 
 
 def run_once(
-    parts: Parts,
+    parts: RunParts,
     command: Command,
     new_app: NewApp,
     name: str,
@@ -112,7 +112,7 @@ def run_once(
 # While it serves
 
 
-def serve(parts: Parts, app: Flask, work: Callable[[], int] | None) -> None:
+def serve(parts: RunParts, app: Flask, work: Callable[[], int] | None) -> None:
     """Serve the app, and beside it do the `work`, which runs the command, if there is one.
 
     Raises `server.ListenError`, and `click.ClickException` if the server fails.
@@ -138,7 +138,7 @@ def serve(parts: Parts, app: Flask, work: Callable[[], int] | None) -> None:
 
 
 def begin(
-    parts: Parts, work: Callable[[], int] | None, port: int, stop: Callable[[], None]
+    parts: RunParts, work: Callable[[], int] | None, port: int, stop: Callable[[], None]
 ) -> None:
     """Once the server listens: say so, and start the command."""
     settings = parts.settings
@@ -211,7 +211,7 @@ def find_near_statuses(options: stub.Options) -> Iterator[str]:
 
 
 def conclude(
-    parts: Parts, worlds: stub.Worlds, probe: Probe | None, environ: Mapping[str, str]
+    parts: RunParts, worlds: stub.Worlds, probe: Probe | None, environ: Mapping[str, str]
 ) -> int:
     """Judge a run that has ended; return the exit status: that of the command if it is not 0.
 
@@ -270,7 +270,7 @@ def print_verdict(verdict: stub.Verdict, environ: Mapping[str, str]) -> None:
     annotate(environ, "warning", unused)
 
 
-def text_of_report(parts: Parts, verdict: stub.Verdict, probe: Probe | None, status: int) -> str:
+def text_of_report(parts: RunParts, verdict: stub.Verdict, probe: Probe | None, status: int) -> str:
     if is_xml(parts.settings.report):
         return junit_xml("deployment-stub", list(cases_of(parts, verdict, probe)))
     document = verdict.document(status)
@@ -279,7 +279,7 @@ def text_of_report(parts: Parts, verdict: stub.Verdict, probe: Probe | None, sta
     return json.dumps(document, indent=2) + "\n"
 
 
-def cases_of(parts: Parts, verdict: stub.Verdict, probe: Probe | None) -> Iterator[Case]:
+def cases_of(parts: RunParts, verdict: stub.Verdict, probe: Probe | None) -> Iterator[Case]:
     """A test case for each kind of finding, for the command, and for the runs of --probe."""
     found: dict[str, list[Failure]] = {kind: [] for kind in stub.CHOICES}
     for finding in verdict.findings:

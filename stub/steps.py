@@ -16,7 +16,7 @@ from web.routing import PREFIX
 from web.strict_json import JSONRequest
 
 from .grease.responses import vary
-from .request.connection import Connection
+from .request.connection import ClientConnection
 from .request.entry import (
     MAX_SENTENCE,
     REJECTED,
@@ -139,7 +139,7 @@ class Steps:
         delay = self.options.delay
         axes = self._vary(response, received, world, outcome, fault)
         if fault:
-            fault.change(response, Connection(received.environ))
+            fault.change(response, ClientConnection(received.environ))
             delay += fault.delay or 0.0
         return Applied(status if response.status_code else 0, fault, axes, delay)
 
@@ -212,7 +212,7 @@ class Steps:
     def _wait(self, received: Request, applied: Applied) -> None:
         """Delay the response, until the client is gone."""
         if applied.delay:
-            wait(applied.delay, Connection(received.environ), self.sleep)
+            wait(applied.delay, ClientConnection(received.environ), self.sleep)
 
 
 def mask_sentences(sentences: Iterable[str], redactor: Redactor) -> tuple[str, ...]:

@@ -27,7 +27,7 @@ from .variants import (
 Schema = dict[str, Any]
 
 
-class Ids(Protocol):
+class VariedIds(Protocol):
     """What is needed of the ids of a world."""
 
     def key(self, text: str) -> str:
@@ -40,7 +40,7 @@ class Ids(Protocol):
 def vary(
     response: Response,
     grease: Grease,
-    ids: Ids,
+    ids: VariedIds,
     parts: Parts,
     operation: Operation | None,
     request: Request,
@@ -62,7 +62,7 @@ def vary(
     return variation.axes()
 
 
-def request_key(ids: Ids, request: Request) -> str:
+def request_key(ids: VariedIds, request: Request) -> str:
     """The method and the decoded path, with the keys of resources in place of their ids."""
     method = "GET" if request.method == "HEAD" else request.method
     # Of an encoded path, request.path has `%2F` and `%25`; of another one, no percent sign.
@@ -79,7 +79,7 @@ class Variation:
     """
 
     grease: Grease
-    ids: Ids
+    ids: VariedIds
     contract: Contract
     request_key: str
     applied: set[Pair] = field(default_factory=set)

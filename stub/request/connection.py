@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 
-class Connection:
+class ClientConnection:
     """What the server put into the WSGI environment; with another server, what changes nothing."""
 
     def __init__(self, environ: Mapping[str, Any]) -> None:

@@ -16,7 +16,7 @@ from web.patterns import matches
 from web.problems import FieldError, InvalidBody
 from web.routing import raw_target
 
-from .connection import Connection
+from .connection import ClientConnection
 from .findings import Finding, FirstRequest, finding_of
 
 WITHOUT_BODY = (204, 304)  # statuses (RFC 9110 §6.4.1)
@@ -75,7 +75,7 @@ class Fault:
             del response.headers["Content-Type"]
         return response
 
-    def change(self, response: Response, connection: Connection) -> None:
+    def change(self, response: Response, connection: ClientConnection) -> None:
         """Add its header fields, and cut the body short, or drop the response.
 
         The connection ends then. A dropped response has the status 0, unless the operation was
@@ -119,7 +119,7 @@ class Fault:
         return document
 
 
-def wait(seconds: float, connection: Connection, sleep: Callable[[float], None]) -> None:
+def wait(seconds: float, connection: ClientConnection, sleep: Callable[[float], None]) -> None:
     """Wait so many seconds, or until the client is gone."""
     if connection.is_open is None:
         sleep(seconds)

@@ -8,7 +8,7 @@ import pytest
 from werkzeug.test import Client
 
 from cli.apps import make_app
-from cli.log import Log
+from cli.log import RunLog
 from cli.options import Settings
 from cli.run import proxy_hint
 from records import timestamp
@@ -33,7 +33,7 @@ def requests(text: str) -> list[str]:
 @pytest.mark.parametrize("quiet", [False, True])
 def test_beside_a_command_the_latest_lines_are_held(quiet: bool, capsys: Captured) -> None:
     settings = Settings(quiet=quiet)
-    log = Log(settings, has_command=True)
+    log = RunLog(settings, has_command=True)
     client = Client(make_app(create_stub, log, settings))
 
     def send(*paths: str) -> list[str]:

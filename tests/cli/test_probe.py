@@ -18,11 +18,11 @@ from werkzeug.test import Client, TestResponse
 from cli.apps import NewApp, make_app, worlds_of
 from cli.command import Command
 from cli.files import with_files
-from cli.log import Log
+from cli.log import RunLog
 from cli.options import Settings, parse_probe
 from cli.probe import Ended, Probe
 from cli.probe_report import document_of
-from cli.run import Parts, conclude
+from cli.run import RunParts, conclude
 from stub import Options, create_stub
 from stub.request.failures import FAILURES, RunJournal
 from tests.cli.conftest import has_ended, script
@@ -38,7 +38,9 @@ class Function:
     The function returns whether it breaks. No time passes but by `sleep`.
     """
 
-    def __init__(self, client: Callable[["Function"], object], log: Log, new_app: NewApp) -> None:
+    def __init__(
+        self, client: Callable[["Function"], object], log: RunLog, new_app: NewApp
+    ) -> None:
         self.client = client
         self.log = log
         self.new_app = new_app
@@ -81,7 +83,7 @@ class Done:
 
     def __init__(self, client: Callable[[Function], object], axes: str, **more: Any) -> None:
         settings = with_files(Settings(SEEDED, probe=parse_probe(axes), **more))
-        log = Log(settings, has_command=True)
+        log = RunLog(settings, has_command=True)
 
         def new_app(sleep: Callable[[float], None], **options: Any) -> Flask:
             return make_app(partial(create_stub, sleep=sleep), log, settings, **options)
@@ -91,7 +93,7 @@ class Done:
         with redirect_stderr(io.StringIO()) as stderr:
             probe = Probe(settings, self.function.execute)
             command.status = probe.run()
-            parts = Parts(settings, log, command)
+            parts = RunParts(settings, log, command)
             self.status = conclude(parts, probe.worlds, probe, {})
         self.stderr = stderr.getvalue()
         self.report = document_of(probe)
