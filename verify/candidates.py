@@ -11,7 +11,6 @@ from traffic.masking import SECRET_FIELD
 
 from .exchange import Exchange
 from .guesses import MAX_ID
-from .kinds import is_own_member
 from .values import at, is_id, is_of_deployment, last_name, scalars, seconds_of
 
 IN_A_URL = re.compile(r"(?:^|/)deployments/([^/?#>\s]+)")
@@ -66,7 +65,7 @@ def find_in_body(body: Any, own_id: str) -> Iterator[Candidate]:
         name = last_name(path)
         text = str(value)
         is_secret = SECRET_FIELD.search(name) or name.lower().endswith("key")
-        if not is_id(value) or is_secret or is_own_member(name):
+        if not is_id(value) or is_secret:
             continue
         match = IN_A_URL.search(text)
         if match:

@@ -1,7 +1,6 @@
 """Of which kind the responses of a log are, and which of them show nothing."""
 
 from .exchange import NOTHING, Exchange, Log
-from .values import words_of
 
 LIST = "list"  # kinds of responses; an error is called as in a profile
 CREATE = "create"
@@ -25,7 +24,6 @@ NAMELESS = "creation without a name"
 WITHOUT = " without a token"
 WRONG = " with a wrong token"
 
-OWN_MEMBER = "stubverify"  # of a creation; one word, which no other spelling changes
 NAME_PREFIX = "stub-verify-"  # of what verify creates, and of what cannot exist
 
 REJECTIONS = {
@@ -104,11 +102,6 @@ def kind_of_unknown(status: int) -> str:
     if status in (404, 410):
         return UNKNOWN_DEPLOYMENT
     return "" if status in (400, 422) else DEPLOYMENT
-
-
-def is_own_member(name: str) -> bool:
-    """Whether it is the member that verify sends itself, in any spelling."""
-    return "".join(words_of(name)) == OWN_MEMBER
 
 
 # What shows nothing

@@ -15,7 +15,7 @@ from traffic.json_values import Path
 from .errors import DETAIL, mark_error
 from .exchange import NOTHING, Exchange, Log, clock_of
 from .guesses import COUNT_WORDS, LEAST_NAME, MAX_READINGS, MINUTE
-from .kinds import CREATE, DEPLOYMENT, LIST, NAME_PREFIX, is_own_member, kinds_of
+from .kinds import CREATE, DEPLOYMENT, LIST, NAME_PREFIX, kinds_of
 from .order import find_order
 from .places import Places
 from .status import word_of
@@ -368,7 +368,7 @@ def without_data(value: Any, values: set[str]) -> Any:
         return value
     found = {}
     for name, each in value.items():
-        is_data = is_own_member(name) or seconds_of(name) is not None
+        is_data = seconds_of(name) is not None
         if not is_data and not any(known in name for known in values):
             found[name] = without_data(each, values)
     return found

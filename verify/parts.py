@@ -7,7 +7,7 @@ schema says. Both may be not seen, or could not be checked, for a reason.
 import json
 from collections import defaultdict
 from collections.abc import Iterator
-from functools import cache, partial
+from functools import cache
 from typing import Any
 
 from profiles.openapi import Contract
@@ -16,14 +16,13 @@ from web.routing import CREATED
 from web.validation import pointer
 
 from .checks import Check, Relation, Walk, check_fields, join_checks, join_others, relate
-from .exchange import NOTHING, Exchange, Log
+from .exchange import Exchange, Log
 from .kinds import (
     CREATE,
     DEPLOYMENT,
     LIST,
     OF_TOKENS,
     OPERATIONS,
-    OWN_MEMBER,
     REJECTED,
     REJECTIONS,
     TOKEN_INVALID,
@@ -45,7 +44,7 @@ from .rules import (
     READ_PART,
     name_operation,
 )
-from .values import at, scalars
+from .values import at
 
 KEPT, BROKEN, CONFIRMED, DIFFERS = "kept", "broken", "confirmed", "differs"
 NOT_SEEN, COULD_NOT_CHECK = "not seen", "could not check"
@@ -184,7 +183,6 @@ class PartsJudge:
                     yield from self._check_response(kind, exchange)
         yield from self._check_requests()
         yield from self._check_list()
-        yield from self._check_own_member()
 
     def find_failure(self, part: str) -> Exchange | None:
         """Find the last response that should have shown a part, if it shows nothing."""
@@ -261,7 +259,7 @@ class PartsJudge:
             if is_own and exchange.status == 415:
                 yield Check(REQUEST_BODY, "JSON is accepted", "415", exchange)
             elif is_own:
-                what = "a name and other members are accepted"
+                what = "a name is accepted"
                 yield Check(INPUT, what, str(exchange.status), exchange)
 
     def _check_list(self) -> Iterator[Check]:
@@ -278,23 +276,6 @@ class PartsJudge:
             if is_listed or all(isinstance(each, dict) for each in places.items_of(later[-1])):
                 yield Check(PROJECT_LIST, what, what if is_listed else "it is not", later[-1])
 
-    def _check_own_member(self) -> Iterator[Check]:
-        """Check that the created project has the member that was sent beside the name."""
-        creation = self._places.creation
-        sent = creation.sent_json if creation else NOTHING
-        if creation is None or not isinstance(sent, dict) or OWN_MEMBER not in sent:
-            return
-        if not isinstance(creation.seen, dict):
-            return
-        what = "members of the client as they were sent"
-        check = partial(Check, PROJECT, what)
-        is_kept = sent[OWN_MEMBER] in find_own_member(creation.seen)
-        yield check(what if is_kept else "changed or left out", creation)
-        listed = [each for each in self._places.lists if self._places.created_item(each)]
-        if is_kept and listed:
-            is_listed = find_own_member(self._places.created_item(listed[-1]))
-            yield check(what if is_listed else "not in the list", listed[-1])
-
 
 def select_distinct(exchanges: list[Exchange]) -> list[Exchange]:
     """Select one of those that have the same response."""
@@ -302,7 +283,3 @@ def select_distinct(exchanges: list[Exchange]) -> list[Exchange]:
     for each in exchanges:
         found.setdefault((each.status, each.media_type, each.failure, each.content), each)
     return [*found.values()]
-
-
-def find_own_member(body: Any) -> list[Any]:
-    return [value for path, value in scalars(body) if path[-1:] == (OWN_MEMBER,)]

@@ -29,7 +29,7 @@ from .candidates import Candidate as Candidate
 from .candidates import find_in_bodies, names_deployment
 from .exchange import NOTHING, Exchange, Log
 from .guesses import MAX_ID
-from .kinds import CREATE, DEPLOYMENT, LIST, NAME_PREFIX, is_own_member, kinds_of
+from .kinds import CREATE, DEPLOYMENT, LIST, NAME_PREFIX, kinds_of
 from .status import find_status, word_of, words_at
 from .values import (
     arrays_in,
@@ -405,7 +405,7 @@ def find_ids(item: Any, others: Sequence[Any], created: Any, name: str) -> list[
 
 def may_be_id(path: Path, value: Any) -> bool:
     """Whether it may be the id of a record: no time, no sentence, and no id of its deployment."""
-    if not is_id(value) or not is_through_objects(path) or is_own_member(last_name(path)):
+    if not is_id(value) or not is_through_objects(path):
         return False
     text = str(value)
     is_called_id = last_name(path) == "id"

@@ -26,7 +26,6 @@ from .kinds import (
     NO_SUCH_DEPLOYMENT,
     NO_SUCH_PATH,
     NO_TOKEN,
-    OWN_MEMBER,
     REJECTED,
     REPEATED,
     SOUGHT,
@@ -56,8 +55,7 @@ class NotVerifiable(ValueError):
 class Plan:
     """What a session asks for. Times are in seconds.
 
-    `repeats` sends each GET twice, which shows what varies. `sends_more` sends a member of our own
-    beside the name, where neither a person nor a profile has given a body.
+    `repeats` sends each GET twice, which shows what varies.
     """
 
     token: str
@@ -65,7 +63,6 @@ class Plan:
     wait: float = 60.0
     pause: float = 0.2
     repeats: bool = False
-    sends_more: bool = True
     hints: Hints = field(default_factory=Hints)
 
     @property
@@ -120,15 +117,9 @@ class Session:
     # The created project
 
     def create(self) -> None:
-        """Create a project: with the name alone, or another media type, if that is asked for."""
+        """Create a project, with another media type if that is asked for."""
         body = json.dumps(self.plan.request)
-        with_more = body
-        if self.plan.sends_more and self.plan.hints.request is None:
-            with_more = json.dumps({**DEFAULT_REQUEST, OWN_MEMBER: "sent"})
-        last = self.post(with_more)
-        if last.status in (400, 422) and with_more != body:
-            self.rename(last, REJECTED)
-            last = self.post(body)
+        last = self.post(body)
         if last.status == 415:
             listed = self.last(LIST).media_type
             if listed not in ("", MEDIA_TYPE):
