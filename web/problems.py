@@ -83,6 +83,8 @@ def find_problem(response: Response) -> dict[str, Any] | None:
 
 def respond(error: HTTPException) -> ProblemResponse:
     """Make the response of an error."""
+    # These lead to the request, which keeps an error of its routing: that would be a cycle.
+    error.__traceback__ = error.__context__ = None
     status = error.code or 500
     headers = dict(PROBLEM_JSON)
     errors: Sequence[FieldError] = ()

@@ -1,21 +1,70 @@
-"""The stub responds as recorded to a large table of requests, in memory and over Redis."""
+"""The stub responds as recorded to a large table of requests, in memory and over Redis.
 
+It does so with what makes it faster, too: in the app, and in the server.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from socket import SHUT_WR
 from typing import Any
 
 import pytest
 from flask import Flask
+from werkzeug.datastructures import EnvironHeaders
 
+import server
 from redis_store import RedisStores
 from redis_store.document import version_of
+from tests.live import serving
 from tests.redis_server import RedisServer
 from tests.replayed import SCENARIOS, play, read
+from tests.wire import Connection, get
+from web.speedups import speed_up
 
 
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_responses_are_those_that_were_recorded(name: str) -> None:
     lines = read(name)
-    for played, recorded in zip(play(lines), lines, strict=True):
+    for played, fast, recorded in zip(play(lines), play(lines, speed_up), lines, strict=True):
         assert played == recorded
+        assert fast == recorded
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_responses_over_the_wire_are_the_same_with_and_without_speedups(name: str) -> None:
+    lines = read(name)
+    with ExitStack() as stack:
+        plain = play(lines, lambda app: stack.enter_context(over_the_wire(app)))
+        change = server.speed_up
+        fast = play(lines, lambda app: stack.enter_context(over_the_wire(speed_up(app), change)))
+    for played, expected in zip(fast, plain, strict=True):
+        assert played == expected
+
+
+@contextmanager
+def over_the_wire(
+    app: Flask, prepare: Callable[[server.Server], None] = lambda server: None
+) -> Iterator[Any]:
+    """A WSGI app that asks a server of the app."""
+    with serving(app, threads=1, prepare=prepare) as port:
+
+        def ask(environ: dict[str, Any], start_response: Any) -> list[bytes]:
+            method = environ["REQUEST_METHOD"]
+            body = environ["wsgi.input"].read()
+            fields = [f"{name}: {value}" for name, value in EnvironHeaders(environ)]
+            with Connection(port) as client:
+                client.send(get(environ["REQUEST_URI"], *fields, method=method) + body)
+                client.sock.shutdown(SHUT_WR)
+                while client.more():
+                    pass
+            head, _, content = client.unread.partition(b"\r\n\r\n")
+            status, *sent = head.decode("latin-1").split("\r\n")
+            headers = [tuple(each.split(": ", 1)) for each in sent if not each.startswith("Date: ")]
+            start_response(status.partition(" ")[2] or "0 dropped", headers)
+            return [content]
+
+        yield ask
 
 
 @pytest.mark.process
