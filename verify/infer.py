@@ -18,7 +18,7 @@ from .exchange import NOTHING, Log, clock_of
 from .guesses import COMPUTED, NEXT_WORDS, NO_COUNT_WORDS, PAGE_WORDS, SIZE_WORDS
 from .join import join_profiles, pack_profile, unpack_profile
 from .kinds import CREATE, DEPLOYMENT, INVALID_BODY, LIST, kinds_of
-from .observe import Observation, Template, observe, without_data
+from .observe import Observation, Template, find_second_numbers, observe, without_data
 from .order import NEWEST, OLDEST
 from .places import Places
 from .privacy import TEXT, Privacy, lower_texts
@@ -140,6 +140,9 @@ class Inference:
         around = self._on_one_page(with_value(template.body, path, []))
         body = self._clean(with_value(around, path, items), path, "/list/body")
         form = self._form(template, body)
+        for inner in find_second_numbers(self._places):
+            place = f"/list/body{pointer(*path, 0, *inner)}"
+            self._notes.append(f"{place}: another number in each project; a stub has this one")
         if self._observation.order in (OLDEST, NEWEST):
             form["order"] = self._observation.order
         return form

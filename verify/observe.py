@@ -21,6 +21,7 @@ from .places import Places
 from .status import word_of
 from .template import Reading, Unified, unify
 from .values import (
+    MIN_SECONDS,
     Known,
     at,
     first_of,
@@ -413,6 +414,17 @@ def find_second_ids(places: Places) -> Iterator[tuple[str, str]]:
         is_own = len({*values, value}) == len(values) + 1
         if is_own and all(is_like(value, each) for each in values) and is_through_objects(path):
             yield f"project.id:{opaque_form(value).make(Random(0))}", value
+
+
+def find_second_numbers(places: Places) -> Iterator[Path]:
+    """Find numbers of the listed project of which each other project has another one."""
+    others = [item for each in places.lists[-1:] for item in places.others_in(each)]
+    for path, value in scalars(places.latest_item):
+        values = [at(other, path) for other in others]
+        is_plain = type(value) is int and value != places.created_id and value < MIN_SECONDS
+        is_own = all(type(each) is int for each in values) and len({*values, value}) > len(values)
+        if is_plain and is_own and len(values) > 1 and is_through_objects(path):
+            yield path
 
 
 def is_like(text: str, other: Any) -> bool:

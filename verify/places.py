@@ -6,7 +6,6 @@ that was sent, the id whose GET works, the word that changes between reads) and 
 have the line of a profile to write.
 """
 
-import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -43,6 +42,7 @@ from .values import (
     scalars,
     seconds_of,
     texts_in,
+    type_of,
     with_value,
 )
 
@@ -175,15 +175,10 @@ def is_json(exchange: Exchange) -> bool:
 
 def add_doubt(places: Places, kind: str, line: str, paths: Iterable[Path], body: Any) -> Places:
     """Add what a person has to write, since several places may be the one that is needed."""
-    shown = [f"{pointer(*path)} ({show_value(at(body, path))})" for path in paths]
+    shown = [f"{pointer(*path)} ({type_of(at(body, path))})" for path in paths]
     seen = ", ".join(shown[:MAX_SHOWN]) or "nothing like it"
     doubt = f"give --like FILE with {line}; seen: {seen}"
     return replace(places, doubts=(*places.doubts, (kind, doubt)))
-
-
-def show_value(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= 40 else f"{text[:40]}…"
 
 
 # What a hint says
@@ -372,7 +367,8 @@ def add_ids(places: Places, hints: Hints) -> Places:
             places = replace(places, id_path=found[0])
         elif mine is not None:
             line = '"list": {"body": … [{"MEMBER": "{project.id}"}]}'
-            places = add_doubt(places, LIST, line, found, mine)
+            seen = found or [path for path, value in scalars(mine) if may_be_id(path, value)]
+            places = add_doubt(places, LIST, line, seen, mine)
     own_id = places.id_of(mine)
     if own_id is None:
         own_id = at(places.created, find_hinted(hints, "create", "project.id"))
@@ -503,7 +499,8 @@ def add_status(places: Places, hints: Hints) -> Places:
     if len(found) == 1:
         return replace(places, status_path=found[0], is_sure=is_sure)
     line = '"deployment": {"body": {"MEMBER": "{deployment.status}"}}'
-    return add_doubt(places, DEPLOYMENT, line, found, bodies[-1])
+    seen = found or [path for path, _ in scalars(bodies[-1])]
+    return add_doubt(places, DEPLOYMENT, line, seen, bodies[-1])
 
 
 def list_places(places: Places) -> Iterator[str]:

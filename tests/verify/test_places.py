@@ -222,12 +222,12 @@ def test_what_is_not_certain_is_a_line_to_write() -> None:
     )
     kinds = dict(find_places(api.log()).doubts)
     assert 'with "list": {"body": … [{"MEMBER": "{project.id}"}]}' in kinds["list"]
-    assert kinds["list"].endswith('seen: /key ("prj_7044"), /code ("c-prj_7044")')
+    assert kinds["list"].endswith("seen: /key (string), /code (string)")
     assert '"deployment": {"body": {"MEMBER": "{deployment.status}"}}' in kinds["deployment"]
     two = Api(listed=lambda items: {"a": items[:2], "b": items[:3]})
     (doubt,) = find_places(two.log()).doubts
     assert doubt[0] == "list"
-    assert "seen: /a ([{" in doubt[1]
+    assert "seen: /a (array), /b (array)" in doubt[1]
     assert find_places(two.log(), Hints(profile=make_profile(SKELETON))).doubts == ()
 
 

@@ -707,6 +707,8 @@ def test_a_second_id_is_another_one_in_each_project() -> None:
         return {**plain_project(project), **more, "runtime": f"20.{number}", "mark": f"m{number}"}
 
     document = profile(Api(item=item))
+    (note,) = inferred(Api(item=members(number=lambda each: each.number)).log()).notes
+    assert note.startswith("/list/body/projects/0/number: another number in each project")
     record = document["record"]
     for name in ("uid", "cursor", "mark"):
         assert re.fullmatch(r"\{project\.id:[\w-]+\}", record[name]), name
