@@ -1,4 +1,4 @@
-"""The bearer check: every request needs the token, in exactly the form of the interface's §5."""
+"""Checks bearer tokens: every request needs `Authorization: Bearer TOKEN` (interface §5)."""
 
 import hmac
 import re
@@ -10,23 +10,29 @@ from store import Store
 from web.problems import Problem
 
 DEFAULT_TOKEN = "dev-token"
-"""Published, and therefore good for loopback only."""
+"""The token of a service that was started without a token.
+
+It is published, and therefore good for loopback only.
+"""
 
 CHALLENGE = 'Bearer realm="project-and-deployment-service"'
 FORM = (
     "Send the header `Authorization: Bearer <ACCESS_TOKEN>`: the word Bearer, one space, "
     "a token that this service was started with, and nothing else."
 )
-B64TOKEN = re.compile(r"[A-Za-z0-9._~+/-]+=*")  # a token (RFC 6750 §2.1)
-CREDENTIAL = re.compile(r"[A-Za-z0-9._~+/=-]+")  # the characters of a token, in any order
+B64TOKEN = re.compile(r"[A-Za-z0-9._~+/-]+=*")  # RFC 6750 §2.1
+CREDENTIAL = re.compile(r"[A-Za-z0-9._~+/=-]+")  # It has the characters of a token in any order.
 TOKEN_RULE = "a token is made of one or more of A-Z a-z 0-9 - . _ ~ + / and may end with ="
 
 Authenticate = Callable[[str], Store | None]
-"""Returns the store that a token opens; None for an unknown token."""
+"""Returns the store of a token; None if the token is unknown."""
 
 
 class Unauthorized(Problem):
-    """401. Without an attempt at a bearer token the challenge has no `error` (RFC 6750 §3.1)."""
+    """A 401, with the challenge `Bearer realm="…", error="invalid_token"`.
+
+    If the request did not try to send a bearer token, it has no `error` (RFC 6750 §3.1).
+    """
 
     def __init__(self, code: str, mistake: str, challenge: str) -> None:
         headers = {"WWW-Authenticate": challenge}
@@ -34,18 +40,21 @@ class Unauthorized(Problem):
 
 
 def is_same(token: str, known: str) -> bool:
-    """Whether two tokens are equal, compared in constant time: the time reveals nothing."""
+    """Return whether two tokens are equal. The comparison takes constant time."""
     return hmac.compare_digest(known.encode(), token.encode(errors="replace"))
 
 
 def allow_list(store: Store, tokens: Collection[str] = (DEFAULT_TOKEN,)) -> Authenticate:
-    """Opens the store with each of the tokens. Raises `ValueError` for one that is invalid."""
+    """Make an `Authenticate` that opens the store with these tokens.
+
+    Raises `ValueError` for an invalid token (`a token`).
+    """
     for token in tokens:
         if not B64TOKEN.fullmatch(token):
             raise ValueError(TOKEN_RULE)
 
     def authenticate(token: str) -> Store | None:
-        found = [is_same(token, known) for known in tokens]  # compares with every token
+        found = [is_same(token, known) for known in tokens]  # It compares every token.
         return store if any(found) else None
 
     return authenticate
@@ -54,10 +63,10 @@ def allow_list(store: Store, tokens: Collection[str] = (DEFAULT_TOKEN,)) -> Auth
 def require_bearer(
     authenticate: Authenticate, is_open: Callable[[Request], bool]
 ) -> Callable[[], None]:
-    """The step that puts the store of a request into `g.store`, or raises `Unauthorized`.
+    """Make the step that puts the store of a request into `g.store`, or raises `Unauthorized`.
 
-    `is_open` tells which requests need no token. The step runs before Flask raises a routing error,
-    so an unknown path or a wrong method without a token is 401, too.
+    `is_open` returns whether a request needs no token. The step runs before Flask raises a routing
+    error, so an unknown path or a wrong method without a token is 401, too.
     """
 
     def check_token() -> None:
@@ -68,25 +77,27 @@ def require_bearer(
         scheme, _, token = header.partition(" ")
         store = authenticate(token) if scheme == "Bearer" else None
         if store is None:
-            raise rejection_of(header)
+            raise make_rejection(header)
         g.store = store
 
     return check_token
 
 
-def rejection_of(header: str) -> Unauthorized:
-    """What is wrong with an Authorization header, without saying which tokens exist."""
+def make_rejection(header: str) -> Unauthorized:
+    """Describe the error in an Authorization header without revealing the known tokens."""
     words = header.split()
     if not words:
         return Unauthorized("token_missing", "has no bearer token.", CHALLENGE)
     if words[0].lower() != "bearer":
         mistake = "has an Authorization header of another scheme."
         return Unauthorized("token_missing", mistake, CHALLENGE)
-    return Unauthorized("token_invalid", mistake_in(header), f'{CHALLENGE}, error="invalid_token"')
+    return Unauthorized(
+        "token_invalid", describe_mistake(header), f'{CHALLENGE}, error="invalid_token"'
+    )
 
 
-def mistake_in(header: str) -> str:
-    """What is wrong with a header whose first word is `bearer`, in any case."""
+def describe_mistake(header: str) -> str:
+    """Describe the error in a header that begins with `bearer` in any case (`Bearer  x`)."""
     if not header.startswith("Bearer"):
         return "spells the word Bearer in another case."
     rest = header.removeprefix("Bearer")

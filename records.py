@@ -1,4 +1,4 @@
-"""The records of the service, and their wire forms."""
+"""The records of the service, and the JSON that `/v1` sends for them."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -8,27 +8,31 @@ from operator import attrgetter
 from typing import Any, NamedTuple
 
 OLDEST_FIRST = attrgetter("created_at")
-STATUSES = ("queued", "building", "succeeded")  # of a deployment that POST queues
+STATUSES = ("queued", "building", "succeeded")
+"""The statuses of a deployment that POST queues, in their order."""
 
 quoted = json.JSONEncoder().encode
 
 
 def truncate_to_milliseconds(moment: datetime) -> datetime:
-    """The time, truncated to milliseconds as a timestamp is."""
+    """Return the time without its microseconds: a timestamp has only milliseconds."""
     return moment.replace(microsecond=moment.microsecond // 1000 * 1000)
 
 
 @lru_cache(maxsize=256)
 def timestamp(moment: datetime) -> str:
-    """RFC 3339, UTC, milliseconds: `2026-01-05T09:00:00.000Z`.
+    """Return the time as RFC 3339 in UTC with milliseconds: `2026-01-05T09:00:00.000Z`.
 
-    Cached, as a client reads a record repeatedly.
+    The texts are cached, since a client reads a record repeatedly.
     """
     return moment.isoformat(timespec="milliseconds").removesuffix("+00:00") + "Z"
 
 
 class Stage(NamedTuple):
-    """A status, and its seconds, in whole microseconds; the last of a timeline has no end."""
+    """A status of a deployment, and how long it lasts: `Stage("building", 2.0)`.
+
+    They are whole microseconds. The last stage of a timeline has no seconds: it does not end.
+    """
 
     status: str
     seconds: float | None = None
@@ -38,27 +42,31 @@ Timeline = tuple[Stage, ...]
 
 
 def round_to_microseconds(seconds: float) -> float:
-    """The seconds of a stage in whole microseconds, as an age has; more than 0 are at least one."""
+    """Round the seconds of a stage to microseconds; more than 0 are at least a microsecond."""
     return max(round(seconds, 6), 0.000001) if seconds else seconds
 
 
-def timeline_of(pace: float, statuses: Sequence[str] = STATUSES) -> Timeline:
-    """The timeline of a deployment that POST queues: the seconds in each status but the last."""
+def make_timeline(pace: float, statuses: Sequence[str] = STATUSES) -> Timeline:
+    """Make the timeline of a deployment that stays `pace` seconds in every status but the last."""
     *running, last = statuses
     return (*(Stage(each, round_to_microseconds(pace)) for each in running), Stage(last))
 
 
 def with_members(sent: str, members: Mapping[str, Any]) -> str:
-    """The text of a JSON object in which the members precede those of the object `sent`.
+    """Insert members at the beginning of the JSON object `sent`. Its text does not change.
 
-    `sent` has at least one member, and none of these names; its text does not change.
+    `with_members('{"name": "shop"}', {"id": "prj_1"})` is `{"id": "prj_1", "name": "shop"}`. The
+    object must have at least one member, and must not have the inserted names.
     """
     rest = sent.strip()[1:].lstrip()
     return f"{quoted(members)[:-1]}, {rest}"
 
 
 class ProjectMembers(NamedTuple):
-    """`created_at` is UTC; `sent` is the JSON object that the client sent."""
+    """The fields of a project.
+
+    `created_at` is UTC. `sent` is the JSON object that the client sent, such as `{"name": "shop"}`.
+    """
 
     id: str
     name: str
@@ -68,11 +76,11 @@ class ProjectMembers(NamedTuple):
 
 
 class Project(ProjectMembers):
-    """A project. Caching its wire form saves 90 % of a list of 1,000 projects after a creation."""
+    """A project. Caching its JSON saves 90 % of a list of 1,000 projects after a creation."""
 
     @cached_property
     def representation(self) -> bytes:
-        """The wire form, which ends in a newline."""
+        """The JSON of the project; it ends in a newline."""
         members = {
             "id": self.id,
             "created_at": timestamp(self.created_at),
@@ -86,13 +94,13 @@ class ProjectList(tuple[Project, ...]):
 
     @cached_property
     def representation(self) -> bytes:
-        """The wire form, which ends in a newline."""
+        """The JSON of the list; it ends in a newline."""
         projects = b", ".join([project.representation[:-1] for project in self])
         return b'{"projects": [' + projects + b"]}\n"
 
 
 class Deployment(NamedTuple):
-    """A deployment of a project, or of none; `created_at` is UTC."""
+    """A deployment; `project_id` is None if it has no project, and `created_at` is UTC."""
 
     id: str
     project_id: str | None
@@ -100,21 +108,21 @@ class Deployment(NamedTuple):
     timeline: Timeline
 
     def status(self, now: datetime) -> str:
-        """The status of the stage that its age has reached."""
+        """Return the status at a time: that of the current stage."""
         index, _ = self.stage(now)
         return self.timeline[index].status
 
     def stage(self, now: datetime) -> tuple[int, float]:
-        """The index of the current stage, and its age in seconds."""
+        """Return the index of the stage at a time, and the age of that stage in seconds."""
         age = (now - self.created_at).total_seconds()
         index = 0
         while (seconds := self.timeline[index].seconds) is not None and age >= seconds:
-            age = round(age - seconds, 6)  # 0.3 - 0.1 is less than 0.2
+            age = round(age - seconds, 6)  # In floats, 0.3 - 0.1 is less than 0.2.
             index += 1
         return index, age
 
     def representation(self, status: str) -> bytes:
-        """The wire form in this status, which ends in a newline."""
+        """Return the JSON of the deployment with this status; it ends in a newline."""
         text = (
             f'{{"id": {quoted(self.id)}, "project_id": {quoted(self.project_id)}, '
             f'"status": {quoted(status)}, "created_at": "{timestamp(self.created_at)}"}}\n'

@@ -1,6 +1,6 @@
-"""The narrow `Store` that the three views use, and the one in memory.
+"""The `Store` that the three views use, and `MemoryStore`, which keeps its records in memory.
 
-Another store has the four methods of `Store`, and passes the suite in tests/test_store.py.
+To add a store, implement the four methods of `Store` and pass the tests in tests/test_store.py.
 """
 
 import random
@@ -15,13 +15,13 @@ from records import (
     Deployment,
     Project,
     ProjectList,
-    timeline_of,
+    make_timeline,
     truncate_to_milliseconds,
 )
 
-PACE = 2.0  # default seconds of a created deployment in each running stage
+PACE = 2.0  # default seconds of a created deployment in every running stage
 MAX_PROJECTS = 100_000
-MAX_TRIES = 1000  # of an id
+MAX_TRIES = 1000  # attempts to find an unused id
 
 Clock = Callable[[], datetime]
 """Returns the time, UTC."""
@@ -46,16 +46,16 @@ class StoreUnavailable(Exception):
 
 
 class Store(Protocol):
-    """What the views need of a store. Every method is atomic; nothing it returns changes.
+    """The methods of a store that the views call. They are atomic and return immutable values.
 
     A store outside the process raises `StoreUnavailable` when it cannot be used.
     """
 
     def now(self) -> datetime:
-        """The time that dates the records and determines a status; UTC."""
+        """Return the time (UTC) that dates records and determines statuses."""
 
     def list_projects(self) -> ProjectList:
-        """All projects, oldest first."""
+        """Return all projects, oldest first."""
 
     def create_project(self, name: str, sent: str) -> Project:
         """Add a project and queue its first deployment.
@@ -64,16 +64,16 @@ class Store(Protocol):
         """
 
     def get_deployment(self, deployment_id: str) -> Deployment | None:
-        """The deployment of that id, or None."""
+        """Return the deployment with this id (`dpl_building`), or None."""
 
 
 def random_id(prefix: str) -> str:
-    """The default source of ids: opaque, 64 random bits."""
+    """Make an opaque id of 64 random bits: `prj_0f5e1d2c3b4a5968`. The default `NewId`."""
     return f"{prefix}_{random.getrandbits(64):016x}"
 
 
 def unused_id(new_id: Callable[[], str], taken: Container[str]) -> str:
-    """An id that is not `taken`. Raises `StoreFull` where hardly any is left."""
+    """Return a new id that is not `taken`. Raises `StoreFull` if hardly any id is left."""
     for _ in range(MAX_TRIES):
         if (new := new_id()) not in taken:
             return new
@@ -81,7 +81,7 @@ def unused_id(new_id: Callable[[], str], taken: Container[str]) -> str:
 
 
 class MemoryStore:
-    """A `Store` of dictionaries under one lock. A subclass may make its records another way."""
+    """A `Store` of dictionaries under a lock. Subclasses may override how records are made."""
 
     def __init__(
         self,
@@ -93,11 +93,11 @@ class MemoryStore:
     ) -> None:
         self.now = clock
         self._new_id = new_id
-        self._timeline = timeline_of(pace)
+        self._timeline = make_timeline(pace)
         self._max_projects = max_projects
         self._lock = Lock()
-        self._projects: dict[str, Project] = {}  # by id
-        self._deployments: dict[str, Deployment] = {}  # by id
+        self._projects: dict[str, Project] = {}  # key: id
+        self._deployments: dict[str, Deployment] = {}  # key: id
         self._names: set[str] = set()
         self._list: ProjectList | None = None  # cache
 
@@ -128,7 +128,7 @@ class MemoryStore:
         return name in self._names
 
     def _make(self, name: str, sent: str, now: datetime) -> tuple[Project, Deployment]:
-        """A project, and its first deployment."""
+        """Make a project and its first deployment."""
         project_id = unused_id(partial(self._new_id, "prj"), self._projects)
         deployment_id = unused_id(partial(self._new_id, "dpl"), self._deployments)
         deployment = Deployment(deployment_id, project_id, now, self._timeline)

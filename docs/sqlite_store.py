@@ -12,7 +12,7 @@ from flask import Flask
 
 import app
 from auth import allow_list
-from records import Deployment, Project, ProjectList, Stage, timeline_of, truncate_to_milliseconds
+from records import Deployment, Project, ProjectList, Stage, make_timeline, truncate_to_milliseconds
 from store import PACE, NameTaken, StoreUnavailable, random_id, utc_now
 
 sqlite3.register_adapter(datetime, lambda time: time.isoformat(timespec="milliseconds"))
@@ -28,7 +28,7 @@ class SqliteStore:
     now = staticmethod(utc_now)
 
     def __init__(self, path: str, pace: float = PACE) -> None:
-        self.timeline = timeline_of(pace)
+        self.timeline = make_timeline(pace)
         self.lock = Lock()
         self.connection = sqlite3.connect(
             path, detect_types=sqlite3.PARSE_DECLTYPES, check_same_thread=False

@@ -1,6 +1,7 @@
-"""A store on Redis: its records outlive the program, and processes share them.
+"""A store on Redis, for `--store redis://127.0.0.1:6379/0`.
 
-The package `redis` is optional: only `--store` imports this one, which imports no Flask.
+Its records outlive the program, and processes share them. The package `redis` is optional, so only
+`--store` imports this package.
 """
 
 from typing import Any
@@ -10,12 +11,12 @@ from stub.world.ids import MakeId
 from stub.world.store import NewStore, Records
 from stub.world.tokens import MAIN
 
-from .server import INVALID_KEY, KEYS, Server, log, logged
+from .client import INVALID_KEY, KEYS, RedisClient, log, log_failure
 from .store import DAY, RedisStore
 
 
-class RedisStores(Server):
-    """Opens the stores of worlds, and their clocks, on one server."""
+class RedisStores(RedisClient):
+    """The stores of all worlds on a Redis server, and the clocks of these worlds."""
 
     def open(
         self,
@@ -25,16 +26,17 @@ class RedisStores(Server):
         records: Records,
         new_store: NewStore,
     ) -> tuple[RedisStore, WorldClock]:
+        """Open the store and the clock of a world. All worlds but the main world expire."""
         seconds = None if world == MAIN else DAY
         store = RedisStore(self, KEYS + world, seconds, clock, ids, records, new_store)
         return store, store.now
 
     def worlds(self) -> dict[str, int]:
-        """The number of projects of each world with records, by its name. This uses no world.
+        """Return the number of projects in the worlds that have records: `{"main": 5, "a": 1}`.
 
-        A key that this package has not written is left out.
+        Reading it does not keep a world from expiring. Keys of other programs are left out.
         """
-        with logged(), self.use(f"{KEYS}*") as redis:
+        with log_failure(), self.use(f"{KEYS}*") as redis:
             keys = [*redis.scan_iter(f"{KEYS}*", count=1000)]
             pipeline = redis.pipeline(transaction=False)
             for key in keys:
@@ -42,7 +44,7 @@ class RedisStores(Server):
             counts: list[Any] = pipeline.execute(raise_on_error=False)
         numbers = {}
         for key, count in zip(keys, counts, strict=True):
-            if count is None:  # it has expired meanwhile
+            if count is None:  # The world has expired meanwhile.
                 continue
             try:
                 numbers[key.decode().removeprefix(KEYS)] = int(count)

@@ -1,7 +1,7 @@
-"""The changes of a world that wait for their turn.
+"""Changes of a world, and the turns in which threads write them.
 
-Threads of one program take turns, since each would make the others repeat. Whoever has the turn
-makes all changes that wait.
+Two threads that wrote at once would make the slower thread repeat its change. So the threads of a
+program take turns, and the thread with the turn writes all waiting changes.
 """
 
 from collections.abc import Callable
@@ -16,7 +16,10 @@ Made = TypeVar("Made")
 
 
 class Change(Generic[Made]):
-    """A change of a world. Once it is done, it has a value or an error."""
+    """A change of a world: `Change(lambda store, clock: store.add(records))`.
+
+    Once it is done, it has a value or an error.
+    """
 
     is_done = False
     error: Exception | None = None
@@ -26,11 +29,11 @@ class Change(Generic[Made]):
         self._make = make
 
     def make(self, store: WorldStore, clock: WorldClock) -> None:
-        """Change a store in memory. It may be made again, with another store."""
+        """Change a store in memory. A repeated change is made again, to a newer store."""
         self.error = None
         try:
             self._value = self._make(store, clock)
-        except Exception as error:  # the thread that waits for this change raises it
+        except Exception as error:  # `result` raises it in the thread of this change.
             self.error = error
 
     def end(self, error: Exception | None = None) -> None:
@@ -39,13 +42,14 @@ class Change(Generic[Made]):
         self.is_done = True
 
     def result(self) -> Made:
+        """Return the value of the change, or raise its error."""
         if self.error:
             raise self.error
         return self._value
 
 
 class Turns:
-    """Gives the turn to one thread at a time."""
+    """A lock, which also has the changes of the threads that wait for it."""
 
     def __init__(self) -> None:
         self._condition = Condition()
@@ -53,8 +57,10 @@ class Turns:
         self._waiting: list[Change[Any]] = []
 
     def wait(self, deadline: float, change: Change[Any] | None = None) -> bool:
-        """Wait for the turn, and take it; `end` gives it back. Return False if another thread has
-        made the change meanwhile. Raises `TimeoutError`.
+        """Wait for the turn, and take it; `end` gives it back.
+
+        Return False if the change was written by another thread meanwhile. Raises `TimeoutError` at
+        the deadline, a time of `monotonic()`.
         """
 
         def is_over() -> bool:
@@ -73,13 +79,14 @@ class Turns:
             return True
 
     def take_waiting(self) -> list[Change[Any]]:
-        """The changes that wait, that of the caller among them; they do not wait any more."""
+        """Remove and return the waiting changes, with the caller's own change among them."""
         with self._condition:
             waiting = self._waiting
             self._waiting = []
             return waiting
 
     def end(self) -> None:
+        """Give the turn to the next thread."""
         with self._condition:
             self._is_taken = False
             self._condition.notify_all()

@@ -1,8 +1,12 @@
-"""The document of a world: its records and the setting of its clock, as the fields of a hash.
+"""The document of a world: its records and the setting of its clock, in a hash of Redis.
 
-`document` is JSON: a list has the members of a record in their order. `version` is the digest of
-it, which tells what has changed, and that this package has written it. `projects` is their number.
-`next` names a program whose change another one came before: once, the others give way to it.
+The hash has these fields:
+
+- `document`: JSON. A record is a list of its members: `["prj_1", "shop", "2026-01-05T09:…", …]`.
+- `version`: the digest of the document. It shows changes, and that this package wrote the document.
+- `projects`: the number of projects.
+- `next`: the name of a program whose change failed, because another program wrote first. All
+  programs give way to it once.
 """
 
 import json
@@ -17,57 +21,64 @@ from stub.world.store import Records
 
 MICROSECOND = timedelta(microseconds=1)
 
-time_of: Callable[[str], datetime] = datetime.fromisoformat
+parse_time: Callable[[str], datetime] = datetime.fromisoformat
 
 
 class Document(NamedTuple):
-    version: bytes | None  # None where Redis has no document
-    setting: Setting | None  # None if nobody has changed the clock
+    """The content of the hash.
+
+    `version` is None if Redis has no document; `setting` is None if nobody has changed the clock.
+    """
+
+    version: bytes | None
+    setting: Setting | None
     records: Records
 
 
-def write_fields(setting: Setting | None, records: Records) -> dict[Any, Any]:
+def format_fields(setting: Setting | None, records: Records) -> dict[Any, Any]:
+    """Return the fields `version`, `projects` and `document`."""
     parts = {
         "setting": setting,
         "projects": records.projects,
         "deployments": records.deployments,
     }
-    text = json.dumps(parts, default=write_time).encode()
-    return {"version": version_of(text), "projects": len(records.projects), "document": text}
+    text = json.dumps(parts, default=format_time).encode()
+    return {"version": digest_text(text), "projects": len(records.projects), "document": text}
 
 
-def read_document(version: bytes, text: bytes) -> Document:
-    """Raises `ValueError` for what this package has not written."""
-    if version != version_of(text):
+def parse_document(version: bytes, text: bytes) -> Document:
+    """Parse a document. Raises `ValueError` if this package has not written it."""
+    if version != digest_text(text):
         raise ValueError
     parts = json.loads(text)
-    projects = [read_project(*members) for members in parts["projects"]]
-    deployments = [read_deployment(*members) for members in parts["deployments"]]
-    setting = read_setting(*parts["setting"]) if parts["setting"] else None
+    projects = [parse_project(*members) for members in parts["projects"]]
+    deployments = [parse_deployment(*members) for members in parts["deployments"]]
+    setting = parse_setting(*parts["setting"]) if parts["setting"] else None
     return Document(version, setting, Records(tuple(projects), tuple(deployments)))
 
 
-def version_of(text: bytes) -> bytes:
+def digest_text(text: bytes) -> bytes:
     return blake2b(text, digest_size=8).hexdigest().encode()
 
 
-def write_time(value: datetime | timedelta) -> str | int:
+def format_time(value: datetime | timedelta) -> str | int:
+    """Format a time as `2026-01-05T09:00:00+00:00`, and a duration in whole microseconds."""
     if isinstance(value, datetime):
         return value.isoformat()
-    return value // MICROSECOND  # a float of seconds would be inexact
+    return value // MICROSECOND
 
 
-def read_setting(frozen_at: str | None, ahead: int, *rest: float) -> Setting:
-    time = time_of(frozen_at) if frozen_at else None
+def parse_setting(frozen_at: str | None, ahead: int, *rest: float) -> Setting:
+    time = parse_time(frozen_at) if frozen_at else None
     return Setting(time, ahead * MICROSECOND, *rest)
 
 
-def read_project(project_id: str, name: str, created_at: str, *rest: str) -> Project:
-    return Project(project_id, name, time_of(created_at), *rest)
+def parse_project(project_id: str, name: str, created_at: str, *rest: str) -> Project:
+    return Project(project_id, name, parse_time(created_at), *rest)
 
 
-def read_deployment(
+def parse_deployment(
     deployment_id: str, project_id: str | None, created_at: str, timeline: list[list[Any]]
 ) -> Deployment:
     stages = [Stage(*stage) for stage in timeline]
-    return Deployment(deployment_id, project_id, time_of(created_at), tuple(stages))
+    return Deployment(deployment_id, project_id, parse_time(created_at), tuple(stages))

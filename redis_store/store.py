@@ -1,4 +1,4 @@
-"""The store of a world on Redis, and its clock: both read and change one document."""
+"""The store and the clock of a world on Redis, which read and change the same document."""
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -17,16 +17,16 @@ from stub.world.ids import MakeId
 from stub.world.store import NewStore, Records, WorldStore
 
 from .changes import Change, Made, Turns
-from .document import Document, read_document, write_fields
-from .server import Server, logged
+from .client import RedisClient, log_failure
+from .document import Document, format_fields, parse_document
 
 DAY = 24 * 60 * 60  # seconds
 MINUTE = 60
-PAUSE = 0.02  # seconds at most, before a change is made again
+PAUSE = 0.02  # maximum seconds before a change is repeated
 
 
 class RedisClock(WorldClock):
-    """The clock of a world, with the setting of the last document that was read."""
+    """The clock of a world. Its setting is that of the document that was read last."""
 
     def __init__(self, store: "RedisStore", start: WorldClock) -> None:
         super().__init__(start.real, start.setting)
@@ -40,15 +40,14 @@ class RedisClock(WorldClock):
 
 
 class RedisStore:
-    """The store of a world. A change is made to a `WorldStore` in memory, which is then written.
+    """The store of a world: it changes a `WorldStore` in memory, and writes that to Redis.
 
-    `seconds` are those after which the document expires unless it is used. `start` and `records`
-    are what a world begins with.
+    An unused document expires after `seconds`. A new world has the clock `start` and `records`.
     """
 
     def __init__(
         self,
-        server: Server,
+        client: RedisClient,
         key: str,
         seconds: int | None,
         start: WorldClock,
@@ -56,7 +55,7 @@ class RedisStore:
         records: Records,
         new_store: NewStore,
     ) -> None:
-        self._server = server
+        self._client = client
         self._key = key
         self._seconds = seconds
         self._start = start
@@ -64,9 +63,9 @@ class RedisStore:
         self._new_store = new_store
         self._initial = Document(None, None, records)
         self._known = self._initial
-        self._turns = Turns()  # in which the document that is known changes
-        self._name = uuid4().bytes  # of this program, for the others
-        self._duration = PAUSE  # of the last change, in seconds
+        self._turns = Turns()  # `_known` changes only in a turn.
+        self._program = uuid4().bytes
+        self._duration = PAUSE  # seconds that the last change took
         self.now = RedisClock(self, start)
 
     def list_projects(self) -> ProjectList:
@@ -95,7 +94,7 @@ class RedisStore:
         )
 
     def reset(self, records: Records | None = None) -> None:
-        with logged(), self._server.use(self._key) as redis, redis.pipeline() as pipeline:
+        with log_failure(), self._client.use(self._key) as redis, redis.pipeline() as pipeline:
             pipeline.unlink(self._key)
             if records is not None:
                 store, clock = self._copy(self._initial._replace(records=records), self._ids)
@@ -103,8 +102,8 @@ class RedisStore:
             pipeline.execute()
 
     def read(self) -> Records:
-        """The records as they are in Redis."""
-        with logged(), self._server.use(self._key) as redis:
+        """Return the current records. A world without a document is created."""
+        with log_failure(), self._client.use(self._key) as redis:
             pipeline = redis.pipeline(transaction=False)
             pipeline.hget(self._key, "version")
             pipeline.ttl(self._key)
@@ -113,20 +112,20 @@ class RedisStore:
                 with self._turn():
                     self._load(redis)
             if 0 <= left < DAY - MINUTE:
-                with suppress(ResponseError):  # of a server that takes no writes
+                with suppress(ResponseError):  # The server may be read-only.
                     redis.expire(self._key, DAY)
             known = self._known
         if known.version:
             return known.records
-        return self.change(lambda store, _: store.records())  # the world begins
+        return self.change(lambda store, _: store.records())
 
     def change(self, make: Callable[[WorldStore, WorldClock], Made]) -> Made:
-        """Change the records or the clock in memory, and write the document.
+        """Change the records or the clock, and return what `make` returns.
 
-        The changes that wait meanwhile are written together.
+        Changes that wait at the same time are written together.
         """
         change = Change(make)
-        with logged():
+        with log_failure():
             with self._turn(change) as deadline:
                 if deadline:
                     self._make_waiting_changes(deadline)
@@ -134,10 +133,10 @@ class RedisStore:
 
     @contextmanager
     def _turn(self, change: Change[Any] | None = None) -> Iterator[float | None]:
-        """Wait for the turn. Yield the time until which a change may be repeated, or None if
-        another thread has made it meanwhile.
+        """Wait for the turn. Yield the deadline of the change, a time of `monotonic()`, or None if
+        the change was written by another thread meanwhile.
         """
-        deadline = monotonic() + self._server.patience
+        deadline = monotonic() + self._client.patience
         try:
             has_turn = self._turns.wait(deadline, change)
         except TimeoutError:
@@ -151,7 +150,7 @@ class RedisStore:
 
     def _make_waiting_changes(self, deadline: float) -> None:
         changes = self._turns.take_waiting()
-        ids = cache(self._ids)  # a repeated change gets the same
+        ids = cache(self._ids)  # A repeated change gets the same ids.
         error = None
         try:
             pause = self._try(changes, ids, gives_way=True)
@@ -159,23 +158,24 @@ class RedisStore:
                 if monotonic() > deadline:
                     reason = f"{self._key} was not changed: other programs changed it meanwhile"
                     raise StoreUnavailable(reason)
-                self._server.sleep(pause)
+                self._client.sleep(pause)
                 changes += self._turns.take_waiting()
                 pause = self._try(changes, ids, gives_way=False)
-        except Exception as found:  # each thread raises it for its change
+        except Exception as found:  # `Change.result` raises it in all waiting threads.
             error = found
         for change in changes:
             change.end(error)
 
     def _try(self, changes: Iterable[Change[Any]], ids: MakeId, *, gives_way: bool) -> float | None:
-        """Write the document with these changes. Return None, or after how many seconds to try
-        again: another program came between, or is the next one.
+        """Write the document with these changes, and return None.
+
+        If a program wrote first, or is next, return the seconds after which to try again.
         """
         started = monotonic()
-        with self._server.use(self._key) as redis, redis.pipeline() as pipeline:
+        with self._client.use(self._key) as redis, redis.pipeline() as pipeline:
             pipeline.watch(self._key)  # type: ignore[no-untyped-call]
             version, next_program = pipeline.hmget(self._key, "version", "next")
-            if gives_way and next_program not in (None, self._name):
+            if gives_way and next_program not in (None, self._program):
                 return uniform(1, 2) * self._duration
             if version != self._known.version:
                 self._load(pipeline)
@@ -189,17 +189,17 @@ class RedisStore:
             try:
                 pipeline.execute()
             except WatchError:
-                # Without it, a program that changes the world again and again is always faster.
-                redis.hsetnx(self._key, "next", self._name)
+                # Otherwise a program that changes the world all the time would always be faster.
+                redis.hsetnx(self._key, "next", self._program)
                 return uniform(0, PAUSE)
             self._learn(written)
             self._duration = monotonic() - started
             return None
 
     def _load(self, redis: Redis) -> None:
-        """Learn the document that is there."""
+        """Load the document from Redis."""
         found: Any = redis.hmget(self._key, "version", "document")
-        self._learn(read_document(*found) if all(found) else self._initial)
+        self._learn(parse_document(*found) if all(found) else self._initial)
 
     def _learn(self, document: Document) -> None:
         self._known = document
@@ -210,10 +210,10 @@ class RedisStore:
         return self._new_store(clock, ids, records=document.records), clock
 
     def _write(self, pipeline: Redis, store: WorldStore, clock: WorldClock) -> Document:
-        # A clock that nobody has changed is that of --freeze, also of a program that comes later.
+        # A clock that nobody has changed follows the --freeze of the program that reads it.
         setting = None if clock.setting == self._start.setting else clock.setting
         records = store.records()
-        fields = write_fields(setting, records)
+        fields = format_fields(setting, records)
         pipeline.hset(self._key, mapping=fields)
         pipeline.hdel(self._key, "next")
         if self._seconds:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from datetime import datetime
 
-from records import STATUSES, Deployment, Stage, Timeline, timeline_of
+from records import STATUSES, Deployment, Stage, Timeline, make_timeline
 from web.patterns import matches
 
 TimelineFor = Callable[[str], Timeline]
@@ -18,7 +18,7 @@ def timelines_of(
     """The timelines of deployments, each with the outcome of the first pattern that the name of the
     project matches: a shell pattern and a last status. Without one they end as the statuses do.
     """
-    usual = timeline_of(pace, statuses)
+    usual = make_timeline(pace, statuses)
     chosen = [(pattern, (*usual[:-1], Stage(word))) for pattern, word in outcomes]
 
     def timeline_for(name: str) -> Timeline:

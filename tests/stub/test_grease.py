@@ -11,7 +11,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
-from records import timeline_of
+from records import make_timeline
 from store import random_id
 from stub.grease.variants import draw_id, draw_media_type, draw_time, source_of, write
 from tests.conftest import (
@@ -74,7 +74,7 @@ def test_a_tolerant_client_passes_under_all_axes() -> None:
     project = json.loads(response.data)
     (listed,) = (each for each in get(client, "")["projects"] if each["id"] == project["id"])
     assert {name: project[name] for name in sent} == {name: listed[name] for name in sent} == sent
-    for _ in timeline_of(2.0):
+    for _ in make_timeline(2.0):
         deployment = get(client, project["latest_deployment_id"])
         assert deployment["project_id"] == project["id"]
         assert moment_of(deployment["created_at"]) == START

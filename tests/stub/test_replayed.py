@@ -14,7 +14,7 @@ from werkzeug.datastructures import EnvironHeaders
 
 import server
 from redis_store import RedisStores
-from redis_store.document import version_of
+from redis_store.document import digest_text
 from tests.live import serving
 from tests.redis_server import RedisServer
 from tests.replayed import SCENARIOS, play, read
@@ -80,7 +80,7 @@ def test_responses_over_redis_are_those_that_were_recorded(
             text: Any = redis.hget(key, "document")
             if not text.endswith(b" "):
                 text += b" "
-                redis.hset(key, mapping={"version": version_of(text), "document": text})
+                redis.hset(key, mapping={"version": digest_text(text), "document": text})
 
     def with_others(app: Flask) -> Flask:
         app.before_request(rewrite)
