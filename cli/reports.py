@@ -5,6 +5,7 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from io import FileIO
 from pathlib import Path
 from shutil import copymode
 from tempfile import mkstemp
@@ -142,17 +143,38 @@ def replace_file(path: Path, text: str) -> None:
     Where it cannot be renamed, it is written in place. Raises `OSError`.
     """
     target = Path(os.path.realpath(path))
-    is_in_place = target.exists() and not target.is_file()  # such as /dev/null
     with name_errors(path):
-        try:
-            if not is_in_place:
-                replace_by_rename(target, text)
-        except OSError as error:
-            if error.errno not in NO_RENAME:
-                raise
-            is_in_place = True
-        if is_in_place:
+        if target.exists() and not target.is_file():  # such as /dev/null
             write_file(target, text)
+            return
+        try:
+            replace_by_rename(target, text)
+        except OSError as error:
+            if error.errno not in NO_RENAME or not target.exists():
+                raise
+            write_in_place(target, text.encode())
+
+
+def write_in_place(target: Path, data: bytes) -> None:
+    """Write a file over its previous content, which is put back if the disk is full.
+
+    The file is not emptied before: its blocks would be free for others.
+    """
+    with target.open("r+b", buffering=0) as file:
+        previous = file.read()
+        try:
+            write_over(file, data)
+        except OSError:
+            write_over(file, previous)
+            raise
+
+
+def write_over(file: FileIO, data: bytes) -> None:
+    file.seek(0)
+    rest = memoryview(data)
+    while rest:
+        rest = rest[file.write(rest) :]
+    file.truncate()
 
 
 def replace_by_rename(target: Path, text: str) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from cli.reports import write_in_place
 from tests.conftest import ROOT, eventually, limited, needs
 from tests.program import environment, not_started, program, run
 from tests.wire import call
@@ -210,3 +211,15 @@ def test_a_file_that_is_mounted_by_itself_is_written_in_place(file: Path) -> Non
         assert done.returncode == 0
         assert names_in(file) == ["of the seed"]
     assert {*file.parent.iterdir()} == {seed, file}
+
+
+def test_a_full_disk_leaves_the_previous_content_of_a_file_that_is_written_in_place(
+    file: Path,
+) -> None:
+    file.write_text(SEED)
+    half = len(SEED) + 10
+    with limited(resource.RLIMIT_FSIZE, half), pytest.raises(OSError, match="File too large"):
+        write_in_place(file, b"x" * 2 * half)
+    assert file.read_text() == SEED
+    write_in_place(file, b"shorter")
+    assert file.read_text() == "shorter"
