@@ -43,7 +43,10 @@ def show_document(name: str | None, is_typed: bool, like: Path | None, output: P
         raise click.UsageError("--like needs the name openapi.")
     content = read_document(TYPES_OF_NODE if is_typed else FILES[name])
     if like:
-        content = contract_like(content, like)
+        try:
+            content = observed(content, read_profile(like))
+        except ValueError as error:
+            raise click.UsageError(str(error)) from None
     if output:
         with name_errors(output):
             output.write_bytes(content)
@@ -57,11 +60,3 @@ def read_document(path: str) -> bytes:
     if folder == PACKAGE:
         return files(PACKAGE).joinpath(name).read_bytes()
     return read_file(path)
-
-
-def contract_like(content: bytes, path: Path) -> bytes:
-    """The contract with the bodies of a profile. Raises `click.UsageError`."""
-    try:
-        return observed(content, read_profile(path))
-    except ValueError as error:
-        raise click.UsageError(str(error)) from None

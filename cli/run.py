@@ -283,8 +283,10 @@ def cases_of(parts: RunParts, verdict: stub.Verdict, probe: Probe | None) -> Ite
     """A test case for each kind of finding, for the command, and for the runs of --probe."""
     found: dict[str, list[Failure]] = {kind: [] for kind in stub.CHOICES}
     for finding in verdict.findings:
+        first = finding.first  # the request that showed it, if one did
+        details = json.dumps(first, indent=2, ensure_ascii=False) if first else ""
         failures = found.setdefault(finding.kind, [])
-        failures.append(failure_of(finding))
+        failures.append(Failure(finding.sentence, details))
     for kind, failures in found.items():
         is_judged = failures or kind in parts.settings.fail_on
         yield Case(kind, failures, "" if is_judged else "--fail-on does not name it")
@@ -294,11 +296,3 @@ def cases_of(parts: RunParts, verdict: stub.Verdict, probe: Probe | None) -> Ite
         yield Case("command", [ended] if status else [])
     if probe:
         yield Case("probe", [Failure(f"no request in {name}") for name in probe.not_run])
-
-
-def failure_of(finding: stub.Finding) -> Failure:
-    """A finding with the request that showed it first, if one did."""
-    details = ""
-    if finding.first:
-        details = json.dumps(finding.first, indent=2, ensure_ascii=False)
-    return Failure(finding.sentence, details)

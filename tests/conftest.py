@@ -58,7 +58,7 @@ def pytest_configure(config: pytest.Config) -> None:
     Under nohup, or in the background of a shell, signals are ignored, which a child inherits. A
     handler it does not inherit.
     """
-    for each in (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
+    for each in (signal.SIGINT, signal.SIGHUP):
         if signal.getsignal(each) is signal.SIG_IGN:
             signal.signal(each, lambda number, frame: None)
 

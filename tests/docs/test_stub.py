@@ -123,7 +123,7 @@ def test_a_process_that_ignores_the_end_of_its_children_is_told_what_fail_on_fin
 
 def test_it_serves_until_it_is_closed_which_raises_what_fail_on_finds(tmp_path: Path) -> None:
     """Unless its block has raised something; each program has a log of its own."""
-    judged = {"STUB_FAIL_ON": "violations", "STUB_LOG": str(tmp_path / "stub.jsonl")}
+    judged = {"STUB_FAIL_ON": "violations", "STUB_LOG": str(tmp_path / "stub.log")}
     environ = variables(**judged, STUB_HOST="192.0.2.1", STUB_PORT="x")
     stub = Stub(environ=environ, empty=True)
     assert stub.token == "dev-token"
@@ -140,7 +140,7 @@ def test_it_serves_until_it_is_closed_which_raises_what_fail_on_finds(tmp_path: 
         assert ask(stub, "/v3").status_code / 0
     files = sorted(tmp_path.iterdir(), key=lambda path: path.stat().st_mtime_ns)
     for file, path in zip(files, ("/v2", "/v3"), strict=True):
-        assert re.fullmatch(rf"stub\.{os.getpid()}(-\d+)?\.jsonl", file.name)
+        assert re.fullmatch(rf"stub\.{os.getpid()}(-\d+)?\.log", file.name)
         assert path in file.read_text("utf-8")
 
 
