@@ -9,11 +9,11 @@ from itertools import islice
 from typing import Any
 
 from traffic.json_values import Path, walk
-from web.documents import path_of
+from web.documents import parse_pointer
 from web.files import read_file
-from web.problems import FieldError, short
-from web.schemas import UNKNOWN_MEMBER, Schema, errors_of, is_valid, resolved
-from web.validation import error_at, pointer
+from web.problems import FieldError, shorten
+from web.schemas import UNKNOWN_MEMBER, Schema, find_errors, is_valid, resolve_refs
+from web.validation import format_pointer, make_error
 
 from .ids import id_form, opaque_form
 from .markers import (
@@ -59,12 +59,12 @@ def schemas() -> dict[str, Schema]:
     """The schema of a profile, and its parts by name, without `$ref`."""
     profile = json.loads(read_file("profiles/profile.json"))
     named: dict[str, Schema] = {**profile["$defs"], "profile": profile}
-    return {name: resolved(schema, named) for name, schema in named.items()}
+    return {name: resolve_refs(schema, named) for name, schema in named.items()}
 
 
 def errors_in(profile: Any) -> list[FieldError]:
     """The errors of a profile, or the first of them: those of its schema come before all others."""
-    found = list(islice(errors_of(profile, schemas()["profile"]), MAX_ERRORS))
+    found = list(islice(find_errors(profile, schemas()["profile"]), MAX_ERRORS))
     if found:
         return [explain(error) for error in found]
     return list(islice(contradictions(profile), MAX_ERRORS))
@@ -76,7 +76,7 @@ def explain(error: FieldError) -> FieldError:
         return error._replace(detail=GONE[error.pointer])
     if error.detail != UNKNOWN_MEMBER:
         return error
-    *path, _ = path_of(error.pointer)
+    *path, _ = parse_pointer(error.pointer)
     schema = schemas()["profile"]
     for name in path:
         schema = schema["properties"][name]
@@ -104,9 +104,9 @@ def contradictions(profile: dict[str, Any]) -> Iterator[FieldError]:
     for code, form in errors.items():
         yield from bodies.check_form(form, ("errors", code), OF_ERRORS)
         if len(json.dumps(form.get("body"))) > MAX_ERROR:
-            yield error_at(f"must have at most {MAX_ERROR} bytes", "errors", code, "body")
+            yield make_error(f"must have at most {MAX_ERROR} bytes", "errors", code, "body")
         if "body" not in form and "default" not in errors:
-            yield error_at("is required, as there is no `default`", "errors", code, "body")
+            yield make_error("is required, as there is no `default`", "errors", code, "body")
     for kind, example in parts["ids"].items():
         yield from check_id(kind, example)
 
@@ -115,7 +115,7 @@ def check_id(kind: str, example: str | int) -> Iterator[FieldError]:
     try:
         id_form(example, kind)
     except ValueError as error:
-        yield error_at(str(error), "ids", kind)
+        yield make_error(str(error), "ids", kind)
 
 
 def check_statuses(profile: dict[str, Any], statuses: Statuses) -> Iterator[FieldError]:
@@ -124,14 +124,14 @@ def check_statuses(profile: dict[str, Any], statuses: Statuses) -> Iterator[Fiel
     if "statuses" in profile:
         for index, word in enumerate(statuses.others):
             if word in statuses.run:
-                yield error_at("is in `run` already", *place, "others", index)
+                yield make_error("is in `run` already", *place, "others", index)
     else:
         place, _ = first_choice(profile)
         for word in statuses.run:
-            for error in errors_of(word, schemas()["word"]):
-                yield error_at(f"{short(word)}, a status of a choice, {error.detail}", *place)
+            for error in find_errors(word, schemas()["word"]):
+                yield make_error(f"{shorten(word)}, a status of a choice, {error.detail}", *place)
     if len(statuses.words) > MAX_STATUSES:
-        yield error_at(f"must have at most {MAX_STATUSES} statuses", *place)
+        yield make_error(f"must have at most {MAX_STATUSES} statuses", *place)
 
 
 class Bodies:
@@ -157,10 +157,10 @@ class Bodies:
         arrays = [(*path, *place) for place in places_of_projects(form["body"])]
         if not arrays:
             detail = "must have an array with one item, in which markers of a project stand"
-            yield error_at(detail, *path)
+            yield make_error(detail, *path)
             return
         for other in arrays[1:]:
-            yield error_at("is a second array of projects: there is one beside it", *other)
+            yield make_error("is a second array of projects: there is one beside it", *other)
         self.projects = arrays[0]
         self.skipped = set(arrays[1:])
         yield from self.check_form(form, ("list",), OF_LISTS)
@@ -179,7 +179,7 @@ class Bodies:
             for name, item in value.items():
                 inner = (*path, name)
                 if markers_in(name):
-                    yield error_at("no marker can stand in a name", *inner)
+                    yield make_error("no marker can stand in a name", *inner)
                 if isinstance(item, str | list | dict):
                     yield from self.check(item, inner, allowed, is_member=True)
 
@@ -189,7 +189,7 @@ class Bodies:
         if path == self.projects:
             allowed = OF_RECORDS | OF_LISTS | {"record"}
             if len(items) != 1:
-                yield error_at("must have one item, the form of each project", *path)
+                yield make_error("must have one item, the form of each project", *path)
         for index, item in enumerate(items):
             if isinstance(item, str | list | dict):
                 yield from self.check(item, (*path, index), allowed)
@@ -200,43 +200,43 @@ class Bodies:
         words = value[CHOICE]
         place = (*path, CHOICE)
         if "deployment.status" not in allowed:
-            yield error_at("no choice by the status can stand here", *place)
+            yield make_error("no choice by the status can stand here", *place)
         elif len(value) > 1:
-            yield error_at("must be alone in its object, as it is a choice", *place)
+            yield make_error("must be alone in its object, as it is a choice", *place)
         elif not isinstance(words, dict):
-            yield error_at('must be an object: a value for each word, and for ""', *place)
+            yield make_error('must be an object: a value for each word, and for ""', *place)
         else:
             if not is_member and "" not in words and not words.keys() >= self.words:
                 detail = 'needs a value for "", which is each other word: only a member can be'
-                yield error_at(f"{detail} left out", *place)
+                yield make_error(f"{detail} left out", *place)
             for word, item in words.items():
                 if word and word not in self.words:
                     detail = f"is no status: there are {listed(self.statuses.words)}"
-                    yield error_at(detail, *place, word)
+                    yield make_error(detail, *place, word)
                 yield from self.check(item, (*place, word), allowed, is_member=is_member)
 
     def check_text(self, text: str, path: Path, allowed: set[str]) -> Iterator[FieldError]:
         for marker in markers_in(text):
             detail = self.error_of(marker, text, allowed)
             if detail:
-                yield error_at(detail, *path)
+                yield make_error(detail, *path)
         found = BRACE_IN_FORM.search(text)
         if found:
             detail = "no brace follows a colon: braces stand around the marker"
-            yield error_at(f"{short(found[0])}: {detail}", *path)
+            yield make_error(f"{shorten(found[0])}: {detail}", *path)
 
     def error_of(self, marker: Marker, text: str, allowed: set[str]) -> str | None:
         """What is wrong with a marker in a text."""
         if marker.name not in ALL:
-            return f"{short(marker)} is no marker: {there_are(allowed)}"
+            return f"{shorten(marker)} is no marker: {there_are(allowed)}"
         if marker.name not in allowed:
-            return f"{short(marker)} cannot stand here: {there_are(allowed)}"
+            return f"{shorten(marker)} cannot stand here: {there_are(allowed)}"
         if marker.name == "record" and text != RECORD:
             return "{record} stands alone, for a value"
         if marker.name == "record" and not self.has_record:
             return "{record} needs the member `record` of the profile"
         if marker.name == "deployment.status" and self.statuses == Statuses():
-            return f"{short(marker)} needs `statuses`, or a choice: the profile has no status"
+            return f"{shorten(marker)} needs `statuses`, or a choice: the profile has no status"
         return error_of_form(marker)
 
 
@@ -248,17 +248,17 @@ def error_of_form(marker: Marker) -> str | None:
         if form in ("", "s", "ms") or time_form(form):
             return None
         example = "2026-01-05T09:00:00.000Z"
-        return f"{short(marker)}: write s, ms, or an example of a time, such as {example}"
+        return f"{shorten(marker)}: write s, ms, or an example of a time, such as {example}"
     if form in ("", "text"):
         return None
     if name not in IDS:
-        return f"{short(marker)}: only text can follow this colon"
+        return f"{shorten(marker)}: only text can follow this colon"
     if not is_valid(form, schemas()["id"]):
-        return f"{short(marker)}: an example of an id has 1 to 200 visible ASCII characters"
+        return f"{shorten(marker)}: an example of an id has 1 to 200 visible ASCII characters"
     try:
         opaque_form(form)
     except ValueError as error:
-        return f"{short(marker)}: {short(form)} {error}"
+        return f"{shorten(marker)}: {shorten(form)} {error}"
     return None
 
 
@@ -267,7 +267,7 @@ def there_are(names: Iterable[str]) -> str:
 
 
 def listed(words: tuple[str, ...]) -> str:
-    shown = ", ".join(map(short, words[:MAX_LISTED]))
+    shown = ", ".join(map(shorten, words[:MAX_LISTED]))
     return f"{shown}, …" if len(words) > MAX_LISTED else shown
 
 
@@ -276,9 +276,9 @@ def check_request(request: dict[str, Any]) -> Iterator[FieldError]:
     path = ("create", "request")
     places = places_of_name(request)
     if not places:
-        yield error_at(f"must have the text {NAME} once, inside of objects alone", *path)
+        yield make_error(f"must have the text {NAME} once, inside of objects alone", *path)
     for place in places[1:]:
-        yield error_at(f"{NAME} stands there already", *path, *place)
+        yield make_error(f"{NAME} stands there already", *path, *place)
     if len([*markers_below(request)]) == len(places):
         return
     for place, value in walk(request):
@@ -287,7 +287,7 @@ def check_request(request: dict[str, Any]) -> Iterator[FieldError]:
             if isinstance(text, str) and markers_in(text) and place not in places:
                 at = (*place, text) if isinstance(value, dict) else place
                 detail = f"must have no marker: only {NAME} stands in a request, once and alone"
-                yield error_at(detail, *path, *at)
+                yield make_error(detail, *path, *at)
 
 
 def check_pointers(creation: dict[str, Any], request: dict[str, Any]) -> Iterator[FieldError]:
@@ -296,11 +296,14 @@ def check_pointers(creation: dict[str, Any], request: dict[str, Any]) -> Iterato
     required = creation.get("required", ())
     for name in ("required", "optional"):
         for index, text in enumerate(creation.get(name, ())):
-            if tuple(path_of(text)) not in members or pointer(*path_of(text)) != text:
-                detail = f"{short(text)} is no member of the example, through objects alone"
-                yield error_at(detail, "create", name, index)
+            if (
+                tuple(parse_pointer(text)) not in members
+                or format_pointer(*parse_pointer(text)) != text
+            ):
+                detail = f"{shorten(text)} is no member of the example, through objects alone"
+                yield make_error(detail, "create", name, index)
             elif name == "optional" and text in required:
-                yield error_at(f"{short(text)} is in `required`", "create", name, index)
+                yield make_error(f"{shorten(text)} is in `required`", "create", name, index)
 
 
 def members_of_objects(request: dict[str, Any]) -> Iterator[Path]:

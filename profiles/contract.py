@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from traffic.json_values import Path, map_leaves, walk
-from web.documents import follow
+from web.documents import follow_ref
 from web.routing import CREATED
 from web.strict_json import MEDIA_TYPE
-from web.validation import pointer
+from web.validation import format_pointer
 
 from .bodies import BASE, Body, without_items
 from .forms import describe_error
@@ -178,7 +178,7 @@ class ObservedContract:
         for path, value in walk(body):
             marker = whole_marker(value)
             if marker and self.like.is_deployment_id(marker) and CHOICE not in path:
-                return pointer(*path)
+                return format_pointer(*path)
         return None
 
     def change_deployment(self, operation: Document) -> None:
@@ -270,7 +270,7 @@ class ObservedContract:
             if text < "400":
                 found[text] = response
                 continue
-            own = follow(response, self.own_responses)
+            own = follow_ref(response, self.own_responses)
             for error in self.errors_of(int(text), own):
                 group = kept if error.status == int(text) else moved
                 group[error.status].append(error)
@@ -337,7 +337,7 @@ class ObservedContract:
             headers |= each
         for name, header in headers.items():
             if any(name not in each for each in fields):
-                headers[name] = {**follow(header, self.headers), "required": False}
+                headers[name] = {**follow_ref(header, self.headers), "required": False}
         return headers
 
     def described(

@@ -17,7 +17,7 @@ from werkzeug.urls import iri_to_uri
 from records import Deployment, Project, ProjectList
 from traffic.addresses import is_loopback
 from traffic.json_values import get
-from web.problems import MAX_REASONS, reasons
+from web.problems import MAX_REASONS, list_reasons
 from web.routing import CREATED
 from web.strict_json import JSON
 
@@ -282,7 +282,7 @@ def describe_error(problem: Mapping[str, Any], status: int, about: str) -> Subje
     title = problem["title"]
     if status != problem["status"]:
         title = HTTP_STATUS_CODES.get(status, "Unknown Error")
-    details = reasons(problem)
+    details = list_reasons(problem)
     return {
         "error.code": problem["code"],
         "error.title": title,

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from flask import Request
 
 from traffic.json_values import Names, Path
-from web.documents import path_of
+from web.documents import parse_pointer
 
 from .contract import ELSEWHERE
 
@@ -152,14 +152,14 @@ class Contract:
     def name(self, part: dict[str, Any], place: str) -> str:
         """The name of what a `$ref` names; of another part, its place."""
         if "$ref" in part:
-            *_, place = path_of(part["$ref"])
+            *_, place = parse_pointer(part["$ref"])
         return place
 
 
 def find_part(document: Any, pointer: str) -> tuple[str, Any]:
     """Return the JSON pointer after each `$ref` was followed, and what is there."""
     node = document
-    for name in path_of(pointer):
+    for name in parse_pointer(pointer):
         node = node[int(name)] if isinstance(node, list) else node[name]
     if "$ref" in node:
         return find_part(document, node["$ref"])

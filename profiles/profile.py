@@ -12,11 +12,11 @@ from pathlib import Path as FilePath
 from typing import Any, NamedTuple
 
 from traffic.json_values import Names, Path, get, walk
-from web.documents import explained, path_of
-from web.files import content_of
-from web.problems import FieldError, InvalidBody, short
+from web.documents import explain_errors, parse_pointer
+from web.files import read_user_file
+from web.problems import FieldError, InvalidBody, shorten
 from web.strict_json import MAX_DEPTH, MEDIA_TYPE, parse_json
-from web.validation import pointer, require_valid
+from web.validation import format_pointer, require_valid
 
 from .check import MAX_BYTES, errors_in, members_of_objects, schemas
 from .ids import Derived, IdForm, Numbers, Opaque, id_form
@@ -108,7 +108,7 @@ class Profile:
         headers = {}
         for name, value in part.get("headers", {}).items():
             if name.lower() in DROPPED:
-                at = f"/{place}{pointer('headers', name)}"
+                at = f"/{place}{format_pointer('headers', name)}"
                 self.warnings.append(f"{at} is left out: clients would keep it for this host")
             else:
                 headers[name] = value
@@ -124,10 +124,10 @@ class Profile:
         self.has_unique_names: bool = creation["unique"]
         (place,) = places_of_name(self.request)
         self.path_of_name = [str(name) for name in place]
-        optional = [tuple(path_of(each)) for each in creation["optional"]]
+        optional = [tuple(parse_pointer(each)) for each in creation["optional"]]
         self.has_optional_name = place in optional
         # The members beside the name that a request must have.
-        self.required: list[Path] = [tuple(path_of(each)) for each in creation["required"]]
+        self.required: list[Path] = [tuple(parse_pointer(each)) for each in creation["required"]]
         needed = self.required if self.has_optional_name else [*self.required, place]
         # The objects in which these members stand, and the members.
         self.needed = {path[:end] for path in needed for end in range(1, len(path) + 1)}
@@ -183,7 +183,8 @@ class Profile:
             if isinstance(value, str) and "{" in value:
                 for text in LIKE_MARKER.findall(value):
                     if not markers_in(text):
-                        yield f"{pointer(*path)}: {short(text)} is no marker, and stays as it is"
+                        place = format_pointer(*path)
+                        yield f"{place}: {shorten(text)} is no marker, and stays as it is"
 
     def form(self, name: str) -> Form | None:
         """The form of `list`, `create` or `deployment`; None for the contract's own."""
@@ -241,8 +242,8 @@ def make_profile(document: Any, file: str = "") -> Profile:
 
 def read_profile(path: FilePath) -> Profile:
     """The profile of a file. Raises `ValueError` with all errors and their places."""
-    with explained(path):
-        data = content_of(path)
+    with explain_errors(path):
+        data = read_user_file(path)
         if len(data) > MAX_BYTES:
             raise InvalidBody([FieldError("", f"must have at most {MAX_BYTES} bytes")])
         _, document = parse_json(data, DEPTH)

@@ -8,9 +8,9 @@ from flask import request
 
 from traffic.json_values import Path, find_missing, find_unknown, get
 from web.problems import FieldError, Problem
-from web.schemas import TYPES, errors_of, is_of_type
+from web.schemas import TYPES, find_errors, has_type
 from web.strict_json import read_json
-from web.validation import SERVER_MEMBERS, check_name, check_project, error_at, require_valid
+from web.validation import SERVER_MEMBERS, check_name, check_project, make_error, require_valid
 
 from .profile import Profile
 
@@ -57,15 +57,15 @@ def errors_of_name(like: Profile, document: dict[str, Any]) -> Iterator[FieldErr
     holder = document
     for end, name in enumerate(path, 1):
         if name not in holder:
-            yield error_at("is required", *path[:end])
+            yield make_error("is required", *path[:end])
             return
         holder = holder[name]
         if not isinstance(holder, dict):
-            yield error_at("must be a JSON object", *path[:end])
+            yield make_error("must be a JSON object", *path[:end])
             return
     named = {"name": holder[last]} if last in holder else {}
     for error in check_name(named):
-        yield error_at(error.detail, *like.path_of_name)
+        yield make_error(error.detail, *like.path_of_name)
 
 
 def errors_of_member(document: Any, path: Path, example: Any) -> Iterator[FieldError]:
@@ -73,24 +73,24 @@ def errors_of_member(document: Any, path: Path, example: Any) -> Iterator[FieldE
     found = document
     for end, name in enumerate(path):
         if not isinstance(found, dict):
-            yield error_at("must be a JSON object", *path[:end])
+            yield make_error("must be a JSON object", *path[:end])
             return
         if name not in found:
-            yield error_at("is required", *path)
+            yield make_error("is required", *path)
             return
         found = found[name]
     if example is not None:
-        yield from errors_of(found, {"type": name_type(example)}, *path)
+        yield from find_errors(found, {"type": name_type(example)}, *path)
 
 
 def errors_of_strict(like: Profile, document: dict[str, Any]) -> Iterator[FieldError]:
     for path in find_unknown(document, like.names_of_request):
-        yield error_at("is not in the contract (--strict)", *path)
+        yield make_error("is not in the contract (--strict)", *path)
     for path in find_missing(document, like.expected):
-        yield error_at("is missing, which the example has (--strict)", *path)
+        yield make_error("is missing, which the example has (--strict)", *path)
 
 
 def name_type(value: Any) -> str:
     """Return the type of a value as JSON Schema names it; each number is a `number`."""
-    (found,) = [name for name in TYPES if name != "integer" and is_of_type(value, name)]
+    (found,) = [name for name in TYPES if name != "integer" and has_type(value, name)]
     return found

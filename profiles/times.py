@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import NamedTuple
 
-from web.times import parse_time, spell_time
+from web.times import format_time, parse_time
 
 EPOCH = datetime.fromisoformat("1970-01-01T00:00:00+00:00")
 MILLISECOND = timedelta(milliseconds=1)
@@ -25,8 +25,8 @@ class TimeForm(NamedTuple):
     @lru_cache(maxsize=1024)  # noqa: B019  # a few forms, which are not freed
     def spell(self, moment: datetime) -> str:
         if self.offset:
-            return spell_time(moment, self.digits, self.offset, self.separator)
-        return spell_time(moment, self.digits, "Z", self.separator).removesuffix("Z")
+            return format_time(moment, self.digits, self.offset, self.separator)
+        return format_time(moment, self.digits, "Z", self.separator).removesuffix("Z")
 
     @property
     def is_of_rfc3339(self) -> bool:

@@ -7,8 +7,8 @@ from typing import Any
 from flask import Response, g, request
 
 from traffic.masking import Redactor, cut, printable
-from web.problems import MAX_REASONS, find_problem, reasons
-from web.routing import raw_target
+from web.problems import MAX_REASONS, find_problem, list_reasons
+from web.routing import read_raw_target
 
 from .request.entry import MAX_REASON, REJECTED, STARTED
 from .request.paths import is_control_path
@@ -33,7 +33,7 @@ def line_of(response: Response, redactor: Redactor) -> str:
     name = recorded.name if recorded else visit.name if visit else MAIN
     method = environ["REQUEST_METHOD"]
     start = redactor.text(f"{name} {method}")
-    target = redactor.target(raw_target(environ))
+    target = redactor.target(read_raw_target(environ))
     shown = cut(target, MAX_TARGET)
     status = response.status_code
     line = f"{start} {shown} {status}"
@@ -52,7 +52,7 @@ def line_of(response: Response, redactor: Redactor) -> str:
 
 def shown_reasons(problem: Mapping[str, Any], redactor: Redactor) -> str:
     shown = []
-    for reason in reasons(problem)[:MAX_REASONS]:
+    for reason in list_reasons(problem)[:MAX_REASONS]:
         masked = redactor.text(reason)
         shown.append(cut(masked, MAX_REASON))
     return "; ".join(shown)

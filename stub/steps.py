@@ -11,7 +11,7 @@ from flask.typing import ResponseReturnValue
 
 from store import StoreUnavailable
 from traffic.masking import Redactor, cut, printable
-from web.problems import find_problem, reasons
+from web.problems import find_problem, list_reasons
 from web.routing import PREFIX
 from web.strict_json import JSONRequest
 
@@ -203,7 +203,7 @@ class Steps:
             started=started,
             is_requested=outcome.response is not None,
             code=problem["code"] if problem else None,
-            reason=reasons(problem)[0] if problem and is_rejected else "",
+            reason=list_reasons(problem)[0] if problem and is_rejected else "",
             status_read=visit.status_read if exchange.method == "GET" else None,
             unpromised=mask_sentences(unpromised, redactor),
             violations=mask_sentences(violations, redactor),

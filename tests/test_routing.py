@@ -10,7 +10,7 @@ from flask.testing import FlaskClient
 from werkzeug.test import create_environ, run_wsgi_app
 
 from tests.conftest import BEARER, make_stub
-from web.routing import raw_target
+from web.routing import read_raw_target
 
 # Of what a server has, and the target that was sent.
 TARGETS: list[tuple[dict[str, str], str]] = [
@@ -35,7 +35,7 @@ KEYS: list[tuple[dict[str, Any], str]] = [
 
 def test_the_path_is_what_the_server_has_of_it(anonymous: FlaskClient) -> None:
     for sent, target in TARGETS:
-        assert raw_target({"wsgi.url_scheme": "http", "HTTP_HOST": "h", **sent}) == target
+        assert read_raw_target({"wsgi.url_scheme": "http", "HTTP_HOST": "h", **sent}) == target
     for keys, code in KEYS:
         environ = {"PATH_INFO": "/v1/deployments/a/b", "REQUEST_URI": "", **keys}
         response = anonymous.get("/", headers=BEARER, environ_overrides=environ)

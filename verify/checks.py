@@ -11,9 +11,9 @@ from typing import Any
 
 from profiles.openapi import find_part
 from profiles.times import time_form
-from web.documents import path_of
+from web.documents import parse_pointer
 from web.times import parse_time
-from web.validation import pointer
+from web.validation import format_pointer
 
 from .exchange import Exchange
 from .values import time_like, type_of
@@ -130,7 +130,7 @@ class Walk:
             yield Check(self._name(part), f"members {names}", "none of them")
             return
         for name in schema.get("properties", {}):
-            inner = part + pointer("properties", name)
+            inner = part + format_pointer("properties", name)
             if name in value:
                 yield from self.walk(inner, value[name])
             elif name in required:
@@ -169,12 +169,12 @@ def fits(schema: Mapping[str, Any], value: Any) -> bool:
 
 def name_in_profile(part: str) -> str:
     """Name a place in a profile by that in a schema: `#/list/properties/id` is `/list/body/id`."""
-    names = path_of(part)
+    names = parse_pointer(part)
     found = ""
     is_member = False
     for name in names[1:]:
         if is_member:
-            found += pointer(name)
+            found += format_pointer(name)
             is_member = False
         elif name == "properties":
             is_member = True

@@ -31,7 +31,7 @@ from urllib.request import (
 )
 
 from traffic.addresses import is_loopback
-from web.files import content_of
+from web.files import read_user_file
 
 from .exchange import Exchange, unpack
 
@@ -176,7 +176,7 @@ def make_opener(host: str, ca: Path | None) -> OpenerDirector:
 def make_context(ca: Path | None) -> ssl.SSLContext:
     context = ssl.create_default_context()
     if ca:
-        text = content_of(ca).decode("ascii", "ignore")
+        text = read_user_file(ca).decode("ascii", "ignore")
         try:
             context.load_verify_locations(cadata=text)
         except (ValueError, ssl.SSLError) as error:  # ValueError: of an empty file

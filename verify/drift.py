@@ -11,7 +11,7 @@ from profiles.markers import CHOICE, whole_marker
 from profiles.profile import Form, Profile
 from profiles.schema import schema_of
 from traffic.json_values import Path, walk
-from web.validation import pointer
+from web.validation import format_pointer
 
 from .checks import (
     PRESENT,
@@ -103,7 +103,7 @@ class DriftJudge:
                 continue
             if is_own_form and self._says_type(kind):
                 yield from check_content_type(kind, form, exchange)
-            names = {name: f"/{kind}{pointer('headers', name)}" for name in form.headers}
+            names = {name: f"/{kind}{format_pointer('headers', name)}" for name in form.headers}
             yield from check_fields(names, exchange, form.headers)
             if form.body is not None:
                 yield from self._check_body(kind, form, schema, exchange)
@@ -123,7 +123,7 @@ class DriftJudge:
         is_own = has_own(exchange, self._places) or kind not in (LIST, DEPLOYMENT)
         relations = self._relations(kind, form, exchange) if is_own else {}
         walk = Walk({kind: schema}, True, relations, is_own)
-        root = "#" + pointer(kind)
+        root = "#" + format_pointer(kind)
         found = [
             [*walk.walk(root, body)] for body in self._places.split_body(kind == LIST, exchange)
         ]
@@ -135,7 +135,7 @@ class DriftJudge:
         values = self._values(exchange)
         found = {}
         for path, value in walk(form.body):
-            place = f"/{kind}/body{pointer(*name_places(path))}"
+            place = f"/{kind}/body{format_pointer(*name_places(path))}"
             marker = whole_marker(value)
             is_value = marker and marker.form in ("", "text") and CHOICE not in path
             if marker and is_value and values.get(marker.name) is not None:

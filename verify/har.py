@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlencode, urlsplit
 
-from web.files import content_of
+from web.files import read_user_file
 
 from .client import MAX_BODY, TOO_LARGE
 from .exchange import Exchange, Log, message_of, unpack
@@ -40,14 +40,14 @@ class Entry(NamedTuple):
 def read_har(file: Path) -> Log:
     """Read the exchanges with the one service in a file. Raises `ValueError` and `OSError`."""
     try:
-        document = json.loads(content_of(file).decode())
+        document = json.loads(read_user_file(file).decode())
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{file}: no JSON, perhaps cut off: {error}") from None
     log = document.get("log") if isinstance(document, dict) else None
     entries = log.get("entries") if isinstance(log, dict) else None
     if not isinstance(entries, list):
         raise ValueError(f"{file}: no HAR file: there is no log with entries")
-    read = list(read_entries(entries, lambda name: content_of(file.with_name(name))))
+    read = list(read_entries(entries, lambda name: read_user_file(file.with_name(name))))
     base = find_base(file, read)
     exchanges = select_exchanges(base, read)
     day = f"{datetime.fromtimestamp(file.stat().st_mtime, UTC):%Y-%m-%d}"

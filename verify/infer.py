@@ -11,7 +11,7 @@ from profiles.profile import DEPTH, Profile
 from traffic.json_values import Path, walk
 from web.schemas import is_valid
 from web.strict_json import MalformedJSON, parse_json
-from web.validation import pointer
+from web.validation import format_pointer
 
 from .errors import common_form
 from .exchange import NOTHING, Log, clock_of
@@ -141,7 +141,7 @@ class Inference:
         body = self._clean(with_value(around, path, items), path, "/list/body")
         form = self._form(template, body)
         for inner in find_second_numbers(self._places):
-            place = f"/list/body{pointer(*path, 0, *inner)}"
+            place = f"/list/body{format_pointer(*path, 0, *inner)}"
             self._notes.append(f"{place}: another number in each project; a stub has this one")
         if self._observation.order in (OLDEST, NEWEST):
             form["order"] = self._observation.order
@@ -153,7 +153,7 @@ class Inference:
             return self._privacy.clean_record(body, place)
         (item,) = at(body, path)
         around = self._privacy.clean_around(with_value(body, path, []), place)
-        item = self._privacy.clean_record(item, place + pointer(*path, 0))
+        item = self._privacy.clean_record(item, place + format_pointer(*path, 0))
         return with_value(around, path, [item])
 
     def _create(self) -> Part | None:
@@ -247,7 +247,7 @@ class Inference:
         for path in sorted(template.varying, key=str):
             if at(body, path) is not NOTHING:
                 self._notes.append(
-                    f"{place}/body{pointer(*path)}: another value in each reading; "
+                    f"{place}/body{format_pointer(*path)}: another value in each reading; "
                     "the profile has the first one"
                 )
         form: Part = {"body": None if body is NOTHING else body}
@@ -285,7 +285,7 @@ class Inference:
         def change(path: Path, value: Any) -> Any:
             new = on_one_page(path, value)
             if not is_same(new, value):
-                place = f"/list/body{pointer(*path)}"
+                place = f"/list/body{format_pointer(*path)}"
                 self._notes.append(f"{place}: as on the only page, not {value!r}"[:200])
             return new
 
@@ -315,12 +315,12 @@ def find_needed(log: Log, request: Any) -> Part:
             continue
         sent = {path for path, _ in walk(exchange.sent_json)}
         lacking = [path for path in sorted(example - sent) if path[:-1] in sent]
-        pointers = [pointer(*path) for path in lacking]
+        pointers = [format_pointer(*path) for path in lacking]
         if exchange.is_success and kind in (CREATE, INVALID_BODY):
             optional |= dict.fromkeys(pointers)
         elif kind == INVALID_BODY and len(pointers) == 1:
             required |= dict.fromkeys(pointers)
-    name = pointer(*places_of_name(request)[0])
+    name = format_pointer(*places_of_name(request)[0])
     found = {
         "required": [each for each in required if each not in optional and each != name],
         "optional": [*optional],

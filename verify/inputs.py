@@ -11,8 +11,8 @@ from typing import Any
 from profiles.check import errors_in
 from profiles.markers import NAME, places_of_name
 from profiles.profile import DEPTH, Profile, read_profile
-from web.documents import explained
-from web.files import content_of
+from web.documents import explain_errors
+from web.files import read_user_file
 from web.strict_json import MalformedJSON, parse_json
 from web.validation import require_valid
 
@@ -47,8 +47,8 @@ def read_skeleton(path: Path) -> Profile:
     Neither the day nor the statuses are needed in it, nor the body of a creation.
     Raises `ValueError` with all errors and their places.
     """
-    with explained(path):
-        _, document = parse_json(content_of(path), DEPTH)
+    with explain_errors(path):
+        _, document = parse_json(read_user_file(path), DEPTH)
         if isinstance(document, dict):
             document = {"observed_at": f"{datetime.now(UTC):%Y-%m-%d}", **document}
         if isinstance(document, dict) and isinstance(document.get("create"), dict):
@@ -62,7 +62,7 @@ def read_skeleton(path: Path) -> Profile:
 
 def read_known(path: Path) -> list[str]:
     """The lines of a file of known findings, without their reasons, which follow a ` # `."""
-    text = content_of(path).decode(errors="replace")
+    text = read_user_file(path).decode(errors="replace")
     findings = [re.sub(r"(^|\s)#(\s.*|$)", "", line).strip() for line in text.splitlines()]
     return [finding for finding in findings if finding]
 
@@ -73,7 +73,7 @@ def read_request(path: Path) -> dict[str, Any]:
     Raises `ValueError` with what is wrong, and `OSError`.
     """
     try:
-        _, document = parse_json(content_of(path))
+        _, document = parse_json(read_user_file(path))
     except MalformedJSON as error:
         raise ValueError(f"{path}: {error}") from None
     text = json.dumps(document)

@@ -13,7 +13,7 @@ from typing import Any
 from profiles.openapi import Contract
 from web.files import read_file
 from web.routing import CREATED
-from web.validation import pointer
+from web.validation import format_pointer
 
 from .checks import Check, Relation, Walk, check_fields, join_checks, join_others, relate
 from .exchange import Exchange, Log
@@ -117,7 +117,7 @@ def list_parts(place: str = "#") -> dict[str, str]:
     for name, value in members:
         is_part = name not in NO_PARTS and isinstance(value, dict | list)
         if is_part and "x-stub-only" not in value:
-            found.update(list_parts(place + pointer(name)))
+            found.update(list_parts(place + format_pointer(name)))
     return found
 
 
@@ -212,7 +212,7 @@ class PartsJudge:
         yield Check(part, str(STATUS_OF[kind]), str(status), exchange)
         if exchange.is_success != (STATUS_OF[kind] < 300):
             return
-        fields = {name: own_contract().find(f"{part}{pointer('headers', name)}")[0]
+        fields = {name: own_contract().find(f"{part}{format_pointer('headers', name)}")[0]
                   for name in response["headers"]}  # fmt: skip
         yield from check_fields(fields, exchange, {})
         yield from self._check_body(kind, exchange, part, response["content"])
@@ -227,7 +227,7 @@ class PartsJudge:
         if not exchange.has_json:
             return
         walk = Walk(self._document, relations=self._relations(exchange))
-        schema = f"{part}{pointer('content', media_type, 'schema')}"
+        schema = f"{part}{format_pointer('content', media_type, 'schema')}"
         bodies = self._places.split_body(kind == LIST, exchange)
         found = [[*walk.walk(schema, body)] for body in bodies]
         for check in join_others(found) if len(found) > 1 else found[0]:

@@ -22,7 +22,7 @@ from profiles.markers import (
 )
 from profiles.profile import Profile
 from traffic.json_values import Path, walk
-from web.validation import pointer
+from web.validation import format_pointer
 
 from .candidates import Candidate as Candidate
 from .candidates import find_in_bodies, names_deployment
@@ -175,7 +175,7 @@ def is_json(exchange: Exchange) -> bool:
 
 def add_doubt(places: Places, kind: str, line: str, paths: Iterable[Path], body: Any) -> Places:
     """Add what a person has to write, since several places may be the one that is needed."""
-    shown = [f"{pointer(*path)} ({type_of(at(body, path))})" for path in paths]
+    shown = [f"{format_pointer(*path)} ({type_of(at(body, path))})" for path in paths]
     seen = ", ".join(shown[:MAX_SHOWN]) or "nothing like it"
     doubt = f"give --like FILE with {line}; seen: {seen}"
     return replace(places, doubts=(*places.doubts, (kind, doubt)))
@@ -267,7 +267,9 @@ def add_items(places: Places, hints: Hints) -> Places:
     if hinted is not None:
         if isinstance(at(body, hinted), list):
             return replace(places, items_path=hinted)
-        doubt = f"no array is at {pointer(*hinted) or 'the top'}, where --like has the projects"
+        doubt = (
+            f"no array is at {format_pointer(*hinted) or 'the top'}, where --like has the projects"
+        )
         return replace(places, doubts=(*places.doubts, (LIST, doubt)))
     found = find_arrays(body, places.created_name)
     for earlier in places.lists[:-1]:  # a list that has become something else is not seen
@@ -512,4 +514,4 @@ def list_places(places: Places) -> Iterator[str]:
     }
     for what, path in found.items():
         if path is not None:
-            yield f"{what} at {pointer(*path) or 'the whole body'}"
+            yield f"{what} at {format_pointer(*path) or 'the whole body'}"

@@ -7,7 +7,7 @@ from urllib.parse import unquote, urlsplit
 
 from profiles.markers import CHOICE, is_choice
 from traffic.json_values import Path
-from web.validation import pointer
+from web.validation import format_pointer
 
 from .errors import is_code, literals
 from .guesses import CODE_WORDS, LEAST_NAME, LEAST_NUMBER, SHORTEST_PART
@@ -118,7 +118,9 @@ class Privacy:
 
     def _left_out(self, value: Any, path: Path, place: str) -> Any:
         """What stands for a value that is left out, of the same type."""
-        self.notes.append(f"{place}{pointer(*path)}: left out, as it may be a secret, or another's")
+        self.notes.append(
+            f"{place}{format_pointer(*path)}: left out, as it may be a secret, or another's"
+        )
         return TEXT if isinstance(value, str) else type(value)()
 
     def _without_maps(self, value: Any) -> Any:

@@ -23,7 +23,7 @@ from records import timestamp
 from traffic.masking import Redactor, cut
 from web.patterns import matches
 from web.problems import Problem, handle_errors
-from web.routing import raw_target
+from web.routing import read_raw_target
 
 from .client import MAX_BODY, Client
 from .exchange import NOTHING, Exchange, Log
@@ -85,7 +85,7 @@ class Recorder:
     # Requests
 
     def _respond(self) -> ResponseReturnValue:
-        path, _, _ = raw_target(request.environ).partition("?")
+        path, _, _ = read_raw_target(request.environ).partition("?")
         if is_below_v1(path):
             return self._pass_on()
         if (request.method, path) == ("GET", "/_stub/health"):
@@ -119,7 +119,7 @@ class Recorder:
         if len(body) > MAX_BODY:
             raise Problem(413, "body_too_large", f"Send at most {MAX_BODY // 1024**2} MiB.")
         world = self._world_of(credential())
-        target = raw_target(request.environ)
+        target = read_raw_target(request.environ)
         exchange = self._client.send(Exchange(request.method, target, self._sent(world), body))
         with self._lock:
             self._waiting.append(exchange)

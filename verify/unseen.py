@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator
 
 from profiles.profile import Profile
-from web.validation import pointer
+from web.validation import format_pointer
 
 from .checks import Check
 from .exchange import Exchange, Log
@@ -152,7 +152,9 @@ def check_list(lists: list[Exchange], places: Places) -> Iterator[Check]:
     path = places.items_path
     items = at(last.seen, path)
     if path is not None and not isinstance(items, list):
-        yield make_unseen("list", f"no array is at {pointer(*path) or 'the top'} any more", last)
+        yield make_unseen(
+            "list", f"no array is at {format_pointer(*path) or 'the top'} any more", last
+        )
     creation = places.creation
     is_later = creation is not None and last.sent_at > creation.sent_at
     if is_later and isinstance(items, list) and places.latest_item is None:

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from profiles.markers import markers_in, split
 from profiles.times import TimeForm, time_form
 from traffic.json_values import Path, walk
-from web.schemas import TYPES, is_of_type
+from web.schemas import TYPES, has_type
 from web.times import parse_time
 
 from .exchange import NOTHING
@@ -89,7 +89,7 @@ def is_id(value: Any) -> bool:
 
 def type_of(value: Any) -> str:
     """The name of the type of a JSON value, as a schema has it."""
-    return next(name for name in TYPES if is_of_type(value, name))
+    return next(name for name in TYPES if has_type(value, name))
 
 
 def is_number(value: Any) -> bool:

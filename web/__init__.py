@@ -1,1 +1,1 @@
-"""Around the views: one shape of errors, strict JSON, schemas, times, files, the raw path."""
+"""The parts around the views: errors, strict JSON, schemas, times, files, routing."""

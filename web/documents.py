@@ -1,4 +1,4 @@
-"""JSON documents: their files and their parts."""
+"""Reads the parts of JSON documents, and explains why a file is invalid."""
 
 import json
 from collections.abc import Iterator
@@ -6,27 +6,30 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from .problems import InvalidBody, short
+from .problems import InvalidBody, shorten
 from .strict_json import MalformedJSON
 
 
-def path_of(pointer: str) -> list[str]:
-    """The names and indexes of a JSON Pointer (RFC 6901 §4)."""
+def parse_pointer(pointer: str) -> list[str]:
+    """Return the names in a JSON Pointer (RFC 6901 §4): `/a~1b/0` has `["a/b", "0"]`."""
     names = pointer.split("/")[1:]
     return [name.replace("~1", "/").replace("~0", "~") for name in names]
 
 
-def follow(part: dict[str, Any], named: dict[str, Any]) -> dict[str, Any]:
-    """The part of a schema or a contract itself, or what its `$ref` names."""
+def follow_ref(part: dict[str, Any], named: dict[str, Any]) -> dict[str, Any]:
+    """Return the named part if the part of a schema is a `{"$ref": "#/…/NAME"}`, else the part."""
     if "$ref" in part:
-        *_, name = path_of(part["$ref"])
+        *_, name = parse_pointer(part["$ref"])
         part = named[name]
     return part
 
 
 @contextmanager
-def explained(path: Path) -> Iterator[None]:
-    """Raises `ValueError` with the reasons for which the file cannot be read."""
+def explain_errors(path: Path) -> Iterator[None]:
+    """Raise `ValueError` with the reasons if the file cannot be read inside the `with`.
+
+    A line of its text is `seed.json: /projects/0/name: is required`.
+    """
     try:
         yield
     except OSError as error:
@@ -34,11 +37,11 @@ def explained(path: Path) -> Iterator[None]:
     except MalformedJSON as error:
         raise ValueError(f"{path}: {error}") from None
     except InvalidBody as error:
-        reasons = [f"{path}: {shown(at)}: {why}" for at, why in error.errors]
+        reasons = [f"{path}: {format_place(at)}: {why}" for at, why in error.errors]
         raise ValueError("\n".join(reasons)) from None
 
 
-def shown(pointer: str) -> str:
-    """A place in a document, in which long names are cut."""
+def format_place(pointer: str) -> str:
+    """Shorten the long names in a JSON Pointer; the empty pointer becomes `the document`."""
     names = json.dumps(pointer)[1:-1].split("/")
-    return "/".join(map(short, names)) or "the document"
+    return "/".join(map(shorten, names)) or "the document"

@@ -1,4 +1,4 @@
-"""The files of the program, and those that its options name."""
+"""Reads the files of the program, and files of the user."""
 
 from codecs import BOM_UTF8
 from pathlib import Path
@@ -11,8 +11,8 @@ def read_file(path: str) -> bytes:
     return (ROOT / path).read_bytes()
 
 
-def content_of(path: Path) -> bytes:
-    """The bytes of a file of a user, without the byte order mark that some editors write.
+def read_user_file(path: Path) -> bytes:
+    """Read a file of the user without the byte order mark that some editors write.
 
     Raises `OSError`.
     """

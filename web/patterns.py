@@ -1,8 +1,8 @@
-"""Shell patterns, which name projects and findings."""
+"""Matches shell patterns, such as `demo-*`, with the names of projects and findings."""
 
 from fnmatch import fnmatchcase
 
 
 def matches(pattern: str, text: str) -> bool:
-    """Whether the text is the pattern itself, or the shell pattern matches it."""
+    """Return whether the pattern matches the text, or is the same text: `a[1]` matches `a[1]`."""
     return pattern == text or fnmatchcase(text, pattern)

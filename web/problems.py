@@ -1,4 +1,4 @@
-"""Every error of the app, in one shape: `application/problem+json` (RFC 9457)."""
+"""Makes the error responses of the app, all as `application/problem+json` (RFC 9457)."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -9,7 +9,6 @@ from werkzeug.exceptions import HTTPException
 
 PROBLEM_JSON = {"Content-Type": "application/problem+json", "Cache-Control": "no-store"}
 
-# What Werkzeug raises by itself: status -> code, detail.
 WERKZEUG_ERRORS = {
     400: ("malformed_request", "Send a well-formed HTTP request."),
     404: (
@@ -19,29 +18,33 @@ WERKZEUG_ERRORS = {
     ),
     405: ("method_not_allowed", "Use one of the methods in the header Allow."),
 }
-MAX_REASONS = 20  # that are shown
-MAX_QUOTED = 60  # characters of what a message quotes
+"""The code and the detail of the errors that Werkzeug raises by itself, by their status."""
+
+MAX_REASONS = 20  # reasons that a message shows
 INTERNAL_ERROR = ("internal_error", "The stub failed: see its log on stderr.")
 
 
 class FieldError(NamedTuple):
-    """What is wrong at one place of a document; `pointer` is a JSON Pointer (RFC 6901)."""
+    """An error in a document, such as `FieldError("/name", "is required")`.
+
+    `pointer` is a JSON Pointer (RFC 6901).
+    """
 
     pointer: str
     detail: str
 
 
-def short(quoted: object) -> str:
-    """What a message quotes, or its beginning."""
+def shorten(quoted: object, max_length: int = 60) -> str:
+    """Return the text of a quoted value; if it is long, its beginning and `…`."""
     text = str(quoted)
-    return text if len(text) <= MAX_QUOTED else f"{text[:MAX_QUOTED]}…"
+    return text if len(text) <= max_length else f"{text[:max_length]}…"
 
 
 class Problem(HTTPException):
-    """An error response, raised anywhere in a request.
+    """An error response that any part of the app may raise.
 
-    Werkzeug's names: `code` is the HTTP status, `description` the detail. `problem_code` is the
-    stable word for machines.
+    Werkzeug calls the HTTP status `code`, and the detail `description`. The code of the response,
+    such as `name_taken`, is `problem_code`.
     """
 
     def __init__(
@@ -61,7 +64,7 @@ class Problem(HTTPException):
 
 
 class InvalidBody(Problem):
-    """422: JSON of invalid content, with all its errors."""
+    """A 422 for JSON with invalid content. It has all errors of the body."""
 
     def __init__(self, errors: Sequence[FieldError]) -> None:
         detail = "The body is JSON, but its content is invalid: see `errors`."
@@ -69,7 +72,7 @@ class InvalidBody(Problem):
 
 
 class ProblemResponse(Response):
-    """The response of an error, with its document in `problem` for whoever describes it."""
+    """The response of an error. Its JSON document is also in `problem`, for logs and the stub."""
 
     def __init__(self, problem: dict[str, Any], headers: Mapping[str, str]) -> None:
         super().__init__(json.dumps(problem) + "\n", problem["status"], headers)
@@ -77,7 +80,7 @@ class ProblemResponse(Response):
 
 
 def find_problem(response: Response) -> dict[str, Any] | None:
-    """Return the document of the error that a response was made for; None for any other."""
+    """Return the document of an error response; None for a success."""
     return getattr(response, "problem", None)  # An app may have changed the class of a response.
 
 
@@ -109,8 +112,8 @@ def respond(error: HTTPException) -> ProblemResponse:
     return ProblemResponse(document, headers)
 
 
-def reasons(problem: Mapping[str, Any]) -> list[str]:
-    """What is wrong with a request: its errors, or the detail if there are none."""
+def list_reasons(problem: Mapping[str, Any]) -> list[str]:
+    """Return the errors of a problem as texts (`/name is required`), or else its detail."""
     if "errors" not in problem:
         return [problem["detail"]]
     found = []
@@ -121,9 +124,9 @@ def reasons(problem: Mapping[str, Any]) -> list[str]:
 
 
 def handle_errors(app: Flask, expected: Mapping[type[Exception], Problem]) -> None:
-    """Respond to every exception in the one shape; `expected` maps types to problems.
+    """Respond to all exceptions with a problem; `expected` maps their types to problems.
 
-    Flask logs any other exception, and makes a 500 of it.
+    Flask logs an exception that is not expected, and responds with a 500.
     """
     app.register_error_handler(HTTPException, respond)
     for error, problem in expected.items():

@@ -1,10 +1,11 @@
-"""Checks JSON values by a schema.
+"""Checks JSON values by a JSON Schema.
 
-A library for JSON Schema would be one more dependency, and its messages are for programmers.
-`x-error` is the message for a value that a schema rejects; without one, it names the type or the
-values of `enum`.
-`x-last` has the rules of the last item of an array, `x-others` those of the items before it, and
-`x-reserved` a pattern of names, in any case, that are no values.
+A library would be a further dependency, and its messages are for programmers. These keywords of our
+own may stand in a schema:
+
+- `x-error`: the message if a value is rejected. The default is like `must be a string`.
+- `x-last`, `x-others`: the schema of the last item of an array, and of the items before it.
+- `x-reserved`: a pattern of rejected texts, in any case.
 """
 
 import operator
@@ -12,12 +13,11 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from .documents import follow
+from .documents import follow_ref
 from .problems import FieldError
 from .times import parse_time
-from .validation import error_at
+from .validation import make_error
 
-# Of each type of JSON, a plain value, and the name of its values.
 TYPES: dict[str, tuple[Any, str]] = {
     "string": ("text", "a string"),
     "integer": (1, "an integer"),
@@ -28,39 +28,48 @@ TYPES: dict[str, tuple[Any, str]] = {
     "object": ({}, "a JSON object"),
 }
 
+"""A value of every type of JSON, and the name of the type in a message."""
+
 Schema = dict[str, Any]
 UNKNOWN_MEMBER = "is not a known member"
 
 
-def resolved(part: Any, named: dict[str, Schema]) -> Any:
+def resolve_refs(part: Any, named: dict[str, Schema]) -> Any:
+    """Return a part of a schema in which the named parts replace all `$ref`."""
     if isinstance(part, list):
-        return [resolved(each, named) for each in part]
+        return [resolve_refs(each, named) for each in part]
     if not isinstance(part, dict):
         return part
-    members = {**follow(part, named), **part}
+    members = {**follow_ref(part, named), **part}
     members.pop("$ref", None)
-    return {name: resolved(each, named) for name, each in members.items()}
+    return {name: resolve_refs(each, named) for name, each in members.items()}
 
 
-def errors_of(value: Any, rules: Schema, *path: str | int) -> Iterator[FieldError]:
-    """What in a value contradicts the rules, which are a schema; the value stands at the path."""
-    keyword = broken_keyword(value, rules)
+def find_errors(value: Any, rules: Schema, *path: str | int) -> Iterator[FieldError]:
+    """Yield the errors of a value by a schema. The value is at this path of its document.
+
+    `find_errors({"name": 1}, schema)` yields `FieldError("/name", "must be a string")`.
+    """
+    keyword = find_broken_keyword(value, rules)
     if keyword:
-        yield error_at(reason_of(keyword, rules), *path)
+        yield make_error(explain_keyword(keyword, rules), *path)
         return
     if isinstance(value, list):
-        yield from errors_of_items(value, rules, *path)
+        yield from find_item_errors(value, rules, *path)
     if isinstance(value, dict):
-        yield from errors_of_members(value, rules, *path)
+        yield from find_member_errors(value, rules, *path)
     for each in rules.get("allOf", ()):
-        yield from errors_of(value, each, *path)
+        yield from find_errors(value, each, *path)
     if "if" in rules:
         chosen = "then" if is_valid(value, rules["if"]) else "else"
-        yield from errors_of(value, rules.get(chosen, {}), *path)
+        yield from find_errors(value, rules.get(chosen, {}), *path)
 
 
-def broken_keyword(value: Any, rules: Schema) -> str | None:
-    """The first keyword of a schema that a value breaks, its members and items aside."""
+def find_broken_keyword(value: Any, rules: Schema) -> str | None:
+    """Return the first keyword that a value breaks, like `minLength`.
+
+    Members and items of the value are not checked.
+    """
     for keyword, expected in rules.items():
         holds = KEYWORDS.get(keyword)
         if holds and not holds(value, expected):
@@ -68,7 +77,8 @@ def broken_keyword(value: Any, rules: Schema) -> str | None:
     return None
 
 
-def reason_of(keyword: str, rules: Schema) -> str:
+def explain_keyword(keyword: str, rules: Schema) -> str:
+    """Return the message for a broken keyword, like `must be one of a, b`."""
     if "x-error" in rules:
         return str(rules["x-error"])
     if keyword == "enum":
@@ -77,7 +87,7 @@ def reason_of(keyword: str, rules: Schema) -> str:
     return f"must be {name}"
 
 
-def errors_of_items(items: list[Any], rules: Schema, *path: str | int) -> Iterator[FieldError]:
+def find_item_errors(items: list[Any], rules: Schema, *path: str | int) -> Iterator[FieldError]:
     if not rules.keys() & {"items", "x-others", "x-last"}:
         return
     of_each = rules.get("items", {})
@@ -85,38 +95,39 @@ def errors_of_items(items: list[Any], rules: Schema, *path: str | int) -> Iterat
     for index, item in enumerate(items):
         is_last = index == len(items) - 1
         more = rules.get("x-last", {}) if is_last else of_others
-        yield from errors_of(item, of_each, *path, index)
-        yield from errors_of(item, more, *path, index)
+        yield from find_errors(item, of_each, *path, index)
+        yield from find_errors(item, more, *path, index)
 
 
-def errors_of_members(
+def find_member_errors(
     members: dict[str, Any], rules: Schema, *path: str | int
 ) -> Iterator[FieldError]:
     known = rules.get("properties", {})
     others = rules.get("additionalProperties", True)
     of_names = rules.get("propertyNames", {})
     for name, value in members.items():
-        yield from errors_of(name, of_names, *path, name)
+        yield from find_errors(name, of_names, *path, name)
         schema = known.get(name, others)
         if schema is False:
-            yield error_at(UNKNOWN_MEMBER, *path, name)
+            yield make_error(UNKNOWN_MEMBER, *path, name)
         elif schema is not True:
-            yield from errors_of(value, schema, *path, name)
+            yield from find_errors(value, schema, *path, name)
     for name in rules.get("required", ()):
         if name not in members:
-            yield error_at("is required", *path, name)
+            yield make_error("is required", *path, name)
     for name, needed in rules.get("dependentRequired", {}).items():
         for other in needed:
             if name in members and other not in members:
-                yield error_at(f"needs `{other}`", *path, name)
+                yield make_error(f"needs `{other}`", *path, name)
 
 
 def is_valid(value: Any, rules: Schema) -> bool:
-    return not any(errors_of(value, rules))
+    """Return whether a schema has no error for a value."""
+    return not any(find_errors(value, rules))
 
 
-def is_of_type(value: Any, name: str) -> bool:
-    """Whether it is of a type of JSON Schema, for which 2.0 is an integer."""
+def has_type(value: Any, name: str) -> bool:
+    """Return whether a value has a type of JSON Schema. There `2.0` is an `integer`."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         plain, _ = TYPES[name]
         return type(value) is type(plain)
@@ -138,9 +149,9 @@ FORMATS: dict[str, Callable[[Any], object]] = {
     "date": lambda text: parse_time(f"{text}T00:00:00Z"),
     "printable": str.isprintable,
 }
-# Of each keyword: whether a value keeps it. In a schema `type` stands first.
+# The functions return whether a value satisfies a keyword. In a schema, `type` must stand first.
 KEYWORDS: dict[str, Callable[[Any, Any], object]] = {
-    "type": is_of_type,
+    "type": has_type,
     "enum": lambda value, known: value in known,
     "minimum": operator.ge,
     "maximum": operator.le,

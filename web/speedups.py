@@ -1,7 +1,7 @@
-"""What makes a finished app faster and changes no response.
+"""Makes a finished app faster, and changes no response.
 
-The one file that uses Flask's internals; the program applies it, and the app does not know it. Of a
-GET it saves a third of the processor time in the app.
+Only this file uses internals of Flask. The program applies it, and the app does not know it. It
+saves a third of a GET's processor time in the app.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -16,7 +16,7 @@ from werkzeug.routing import MapAdapter
 
 from .strict_json import JSON, JSONRequest
 
-MAX_ROUTES = 256  # that are remembered
+MAX_ROUTES = 256  # remembered routes
 
 
 class FastRequest(JSONRequest):
@@ -26,7 +26,7 @@ class FastRequest(JSONRequest):
     body: bytes | None = None
 
     def get_data(self, *args: Any, **kwargs: Any) -> Any:
-        """Return the body, which is remembered."""
+        """Return the body, and remember it."""
         environ = self.environ
         if args or kwargs or not environ.get("wsgi.input_terminated"):
             return super().get_data(*args, **kwargs)
@@ -36,7 +36,7 @@ class FastRequest(JSONRequest):
 
 
 class CompleteResponse(Response):
-    """Sends a response in one piece as it is; Werkzeug would first look for headers to correct."""
+    """A response that is sent in one piece. Werkzeug would first search for headers to correct."""
 
     def __call__(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
         body: Any = self.response
@@ -48,7 +48,7 @@ class CompleteResponse(Response):
 
 
 class OneSession(SessionInterface):
-    """Gives each request the same session, which takes nothing."""
+    """Gives each request the same session, and does not change it."""
 
     def __init__(self) -> None:
         self.session = NullSession()
@@ -58,7 +58,7 @@ class OneSession(SessionInterface):
 
 
 def nothing(exc: BaseException | None = None) -> None:
-    """What there is to tear down."""
+    """Do nothing. The teardown of Flask would search for functions to call."""
 
 
 def speed_up(app: Flask) -> Flask:
@@ -83,18 +83,18 @@ def speed_up(app: Flask) -> Flask:
 
 
 def remember_adapters(app: Flask) -> Callable[[Request | None], MapAdapter | None]:
-    """Return `create_url_adapter`, which looks for the route of a path once."""
+    """Return a `create_url_adapter` that looks for the route of a path once."""
     find_adapter = app.create_url_adapter
     found: dict[tuple[str, str, str | None], MapAdapter] = {}
 
     def create_url_adapter(request: Request | None) -> MapAdapter | None:
-        """Return the adapter of a path, a method and a Host, which remembers its match."""
+        """Return the adapter of a path, a method and a Host. It remembers its match."""
         if request is None:
             return find_adapter(None)
         key = (request.path, request.method, request.environ.get("HTTP_HOST"))
         adapter = found.get(key)
         if adapter is None:
-            adapter = find_adapter(request)  # which raises for a Host that is none
+            adapter = find_adapter(request)  # It raises an exception for an invalid Host.
             assert adapter
             adapter.match = cache(adapter.match)  # type: ignore[method-assign]
             if len(found) >= MAX_ROUTES:
@@ -106,7 +106,7 @@ def remember_adapters(app: Flask) -> Callable[[Request | None], MapAdapter | Non
 
 
 def remember_steps(app: Flask) -> Callable[[], ResponseReturnValue | None]:
-    """Return `preprocess_request`, which collects the steps of an endpoint once."""
+    """Return a `preprocess_request` that collects the steps of an endpoint once."""
     found: dict[str | None, Sequence[Callable[[], Any]]] = {}
 
     def preprocess_request() -> ResponseReturnValue | None:
@@ -128,9 +128,9 @@ def remember_steps(app: Flask) -> Callable[[], ResponseReturnValue | None]:
 
 
 def remember_responses(app: Flask) -> Callable[[Any], Response]:
-    """Return `make_response`, which makes the status and the header fields of JSON once."""
+    """Return a `make_response` that makes the status and the header fields of JSON once."""
     make = app.make_response
-    found: dict[int, tuple[dict[str, Any], list[tuple[str, str]]]] = {}  # by status
+    found: dict[int, tuple[dict[str, Any], list[tuple[str, str]]]] = {}  # key: status
 
     def make_response(value: Any) -> Response:
         if not isinstance(value, tuple) or value[-1] is not JSON:
@@ -138,7 +138,7 @@ def remember_responses(app: Flask) -> Callable[[Any], Response]:
         content, status, _ = value
         if status not in found:
             response = make(value)
-            *fields, _ = response.headers  # the last is Content-Length
+            *fields, _ = response.headers  # The last field is Content-Length.
             found[status] = ({**vars(response)}, fields)
             return response
         members, fields = found[status]
@@ -154,7 +154,7 @@ def remember_responses(app: Flask) -> Callable[[Any], Response]:
 
 
 def finish_with(app: Flask) -> Callable[[Response], Response]:
-    """Return `process_response`, which takes the steps after a request, and keeps no session."""
+    """Return a `process_response` that takes the steps after a request, and keeps no session."""
     steps = app.after_request_funcs[None]
 
     def process_response(response: Response) -> Response:

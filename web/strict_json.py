@@ -1,4 +1,4 @@
-"""Reading a JSON body strictly: nothing is accepted that two readers could take differently."""
+"""Reads JSON strictly: it rejects JSON that two parsers could read differently."""
 
 import json
 import math
@@ -9,36 +9,35 @@ from flask import Request, request
 from werkzeug.http import parse_options_header
 
 from .problems import FieldError, InvalidBody, Problem
-from .validation import pointer
+from .validation import format_pointer
 
 MEDIA_TYPE = "application/json"
 JSON = {"Content-Type": MEDIA_TYPE, "Cache-Control": "no-store"}
-"""The headers of a JSON response."""
+"""The header fields of a JSON response."""
 
 MAX_BYTES = 64 * 1024
 MAX_DEPTH = 32
 SURROGATE = re.compile("[\ud800-\udfff]")
-RULE = "Send JSON that every parser reads the same way (RFC 8259, RFC 7493)."
-REPEATED = object()  # the value of a member whose name its object has twice, until it is found
+REPEATED = object()  # It replaces the value of a member whose name its object has twice.
 
 
 class JSONRequest(Request):
-    """A request that keeps the JSON object that `read_json` found in its body."""
+    """A request with the JSON object that `read_json` found in its body."""
 
     document: dict[str, Any] | None = None
 
 
 class MalformedJSON(ValueError):
-    """Not strict JSON; as text, the place and the reason."""
+    """JSON that is not strict. Its text is like `line 1, column 1: The text is empty`."""
 
 
 def read_json(
     max_bytes: int = MAX_BYTES, max_depth: int = MAX_DEPTH, *, any_type: bool = False
 ) -> tuple[str, dict[str, Any]]:
-    """The text of the request's body, and the JSON object in it, which stays in `request.document`.
+    """Read the body of the request: return its text, and the JSON object in it.
 
-    With `any_type` its media type may be any, or missing. Raises a `Problem`: 415, 413, 400 or
-    422, checked in this order.
+    The object is also in `request.document`. With `any_type` the media type is not checked. Raises
+    a `Problem`: 415, 413, 400 or 422, checked in this order.
     """
     environ = request.environ
     media_type, parameters = parse_options_header(environ.get("CONTENT_TYPE"))
@@ -48,13 +47,14 @@ def read_json(
     if not is_json or encoding.lower() != "identity":
         detail = "Send `Content-Type: application/json`, in UTF-8, without a Content-Encoding."
         raise Problem(415, "unsupported_media_type", detail)
-    data = request.get_data()  # the server limits its size
+    data = request.get_data()  # The server limits its size.
     if len(data) > max_bytes:
         raise Problem(413, "body_too_large", f"Send a body of at most {max_bytes} bytes.")
     try:
         text, document = parse_json(data, max_depth)
     except MalformedJSON as error:
-        raise Problem(400, "malformed_json", f"{RULE} At {error}.") from None
+        rule = "Send JSON that every parser reads the same way (RFC 8259, RFC 7493)."
+        raise Problem(400, "malformed_json", f"{rule} At {error}.") from None
     if not isinstance(document, dict):
         raise InvalidBody([FieldError("", "must be a JSON object")])
     cast(JSONRequest, request).document = document
@@ -62,11 +62,11 @@ def read_json(
 
 
 def parse_json(data: bytes, max_depth: int = MAX_DEPTH) -> tuple[str, Any]:
-    """The text of strict JSON, and its value. Raises `MalformedJSON`.
+    """Parse strict JSON: return its text and its value. Raises `MalformedJSON`.
 
-    Python's own reader accepts more, which some clients could not read as it was sent: a repeated
-    member name, NaN, Infinity, a number beyond an IEEE double, a lone surrogate, a BOM, more
-    levels than `max_depth`.
+    Python's own parser also accepts a repeated member name, NaN, Infinity, a number beyond an IEEE
+    double, a surrogate without its partner, a BOM, and any depth. Some clients could not read these
+    values as they were sent.
     """
     try:
         text = data.decode()
@@ -82,14 +82,16 @@ def parse_json(data: bytes, max_depth: int = MAX_DEPTH) -> tuple[str, Any]:
         raise MalformedJSON(f"the document: More than {max_depth} levels deep") from None
     if found := _find_error(value, max_depth):
         reason, *path = found
-        at = pointer(*reversed(path)) or "the document"
+        at = format_pointer(*reversed(path)) or "the document"
         raise MalformedJSON(f"{at}: {reason}")
     return text, value
 
 
 def _find_error(value: Any, levels: int) -> list[Any] | None:
-    """What is wrong in a value that Python's own reader accepts: the reason, then the names and
-    indexes that lead to it, the innermost first.
+    """Find an error in a value that Python's own parser accepts.
+
+    Return the reason, then the names and indexes of the path, the innermost first:
+    `["More levels deep than are allowed", 0, "items"]`.
     """
     if isinstance(value, str):
         return ["A surrogate without its partner"] if SURROGATE.search(value) else None
@@ -108,17 +110,20 @@ def _find_error(value: Any, levels: int) -> list[Any] | None:
     return None
 
 
-def _integer(text: str) -> int | float:
-    """The number; one too large is infinite: the interpreter's limit on digits does not matter."""
+def _parse_integer(text: str) -> int | float:
+    """Parse an integer. If it is too large for a float, return infinity.
+
+    So the interpreter's limit on digits does not matter.
+    """
     number = float(text)
     return int(text) if math.isfinite(number) else number
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _build_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     members: dict[str, Any] = {}
     for name, value in pairs:
         members[name] = REPEATED if name in members else value
     return members
 
 
-_DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_int=_integer)
+_DECODER = json.JSONDecoder(object_pairs_hook=_build_object, parse_int=_parse_integer)

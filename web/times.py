@@ -1,4 +1,4 @@
-"""Times as texts (RFC 3339)."""
+"""Parses and formats times (RFC 3339): `2026-01-05T09:00:00.000Z`."""
 
 import re
 from datetime import UTC, datetime, tzinfo
@@ -12,7 +12,7 @@ TIME = re.compile(
 
 
 def parse_time(value: object) -> datetime | None:
-    """Return the time of RFC 3339 in UTC, truncated to milliseconds; None for any other value.
+    """Parse a time: return it in UTC, truncated to milliseconds, or None for another value.
 
     A leap second, such as `2016-12-31T23:59:60Z`, is the last microsecond of its minute.
     """
@@ -33,18 +33,18 @@ def parse_time(value: object) -> datetime | None:
 
 
 @cache
-def zone_of(offset: str) -> tzinfo | None:
-    """The time zone of `Z`, or of an offset such as `+01:00`, in any case."""
+def parse_offset(offset: str) -> tzinfo | None:
+    """Return the time zone of an offset: `Z`, `z`, `+01:00`."""
     return datetime.strptime(offset.upper(), "%z").tzinfo
 
 
-def spell_time(moment: datetime, digits: int, offset: str, separator: str) -> str:
-    """A millisecond, given in UTC, with so many digits of a second (RFC 3339 §5.6).
+def format_time(moment: datetime, digits: int, offset: str, separator: str) -> str:
+    """Format a time in UTC with this offset and this number of digits of a second (RFC 3339 §5.6).
 
-    A time that would be before the year 1 or after 9999 is in UTC.
+    A time that would be before the year 1 or after 9999 keeps the offset `+00:00`.
     """
     try:
-        at = moment.astimezone(zone_of(offset))
+        at = moment.astimezone(parse_offset(offset))
     except OverflowError:
         at = moment
         offset = "+00:00"

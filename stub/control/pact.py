@@ -9,7 +9,7 @@ from flask import request
 from records import Deployment, Project, Stage
 from web.problems import FieldError, Problem
 from web.strict_json import read_json
-from web.validation import error_at, require_valid, under
+from web.validation import make_error, prefix_errors, require_valid
 
 from ..world import rules
 from ..world.seed import Seed, check_seed, id_to_text, seed_project
@@ -49,7 +49,7 @@ def find_state(common: Common, name: str, params: Params) -> Change:
     if name in BUILT_IN:
         check, change = BUILT_IN[name]
         checked = dict(params)
-        require_valid(under(["params"], check(common, checked)))
+        require_valid(prefix_errors(["params"], check(common, checked)))
         return partial(change, checked)
     known = ", ".join(f'"{each}"' for each in [*BUILT_IN, *own])
     detail = f"No provider state has this name. These are known: {known}."
@@ -110,7 +110,7 @@ def a_deployment(params: Params, world: World) -> Values:
 
 def check_none(common: Common, params: Params) -> Iterator[FieldError]:
     for name in params:
-        yield error_at("is not a known parameter", name)
+        yield make_error("is not a known parameter", name)
 
 
 def check_project(common: Common, params: Params) -> Iterator[FieldError]:

@@ -12,7 +12,7 @@ from records import timestamp
 from store import StoreFull
 from web.files import read_file
 from web.problems import FieldError, InvalidBody, Problem, respond
-from web.routing import raw_path
+from web.routing import read_path
 from web.strict_json import JSON, read_json
 from web.times import parse_time
 from web.validation import require_valid
@@ -53,7 +53,7 @@ def json_response(document: Any, status: int = 200) -> ResponseReturnValue:
 
 def not_found(error: HTTPException) -> ResponseReturnValue:
     """The response for an unknown path, which names the document that lists the known ones."""
-    path = raw_path(request.environ).lstrip("/")
+    path = read_path(request.environ).lstrip("/")
     if is_control_path(f"/{path}"):
         detail = "There is nothing at this path. /_stub/openapi.json lists the paths that exist."
         return respond(Problem(404, "not_found", detail))

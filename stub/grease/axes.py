@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from profiles.openapi import Contract
 from web.problems import FieldError
-from web.validation import error_at
+from web.validation import make_error
 
 
 class Axis(NamedTuple):
@@ -143,7 +143,7 @@ def check_grease(document: dict[str, Any], parts: PartsByAxis) -> Iterator[Field
     for index, part in enumerate(document.get("parts", ())):
         if part not in known:
             detail = f"must be one of the parts that these axes vary: {shown}"
-            yield error_at(detail, "parts", index)
+            yield make_error(detail, "parts", index)
 
 
 class Parts:

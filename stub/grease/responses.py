@@ -9,7 +9,7 @@ from flask import Request, Response
 
 from profiles.openapi import Contract, Operation
 from web.routing import CREATED
-from web.schemas import is_of_type
+from web.schemas import has_type
 
 from .axes import AXES, Grease, Pair, Parts
 from .numbers import MARK, read
@@ -123,7 +123,7 @@ class Variation:
         schema = self.contract.resolve(schema)
         for each in schema.get("anyOf", ()):
             found = self.contract.resolve(each)
-            if is_of_type(value, found.get("type", "null")):
+            if has_type(value, found.get("type", "null")):
                 part = self.contract.name(each, part)
                 schema = {**schema, **found}
                 break

@@ -8,7 +8,7 @@ from random import Random
 from typing import Any, TypeVar
 from zlib import crc32
 
-from web.times import TIME, parse_time, spell_time
+from web.times import TIME, format_time, parse_time
 
 from .numbers import unquote_numbers
 
@@ -90,7 +90,7 @@ def draw_time(text: str, source: Random) -> str:
     possible = DIGITS if moment.microsecond == 0 else DIGITS[1:]
     digits = draw_other(source, possible, len(fraction))
     offset = draw_other(source, OFFSETS, own_offset)
-    return spell_time(moment, digits, offset, separator=text[10])
+    return format_time(moment, digits, offset, separator=text[10])
 
 
 def draw_other(source: Random, values: Sequence[Value], own: Value) -> Value:

@@ -14,7 +14,7 @@ from flask import Request, Response
 from traffic.masking import Redactor
 from web.patterns import matches
 from web.problems import FieldError, InvalidBody
-from web.routing import raw_target
+from web.routing import read_raw_target
 
 from .connection import ClientConnection
 from .findings import Finding, FirstRequest, finding_of
@@ -56,7 +56,7 @@ class Fault:
             return False
         if self.path is None:
             return True
-        sent, _, _ = raw_target(request.environ).partition("?")
+        sent, _, _ = read_raw_target(request.environ).partition("?")
         shown = request.path  # by the journal
         spellings = (sent, unquote(shown), shown)
         return any(matches(self.path, each) for each in spellings)

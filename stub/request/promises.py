@@ -7,7 +7,7 @@ from urllib.parse import parse_qsl
 
 from profiles.openapi import Operation
 from traffic.json_values import find_missing, find_unknown
-from web.validation import pointer
+from web.validation import format_pointer
 
 WELL_FORMED = re.compile(r"Bearer [A-Za-z0-9._~+/-]+=*")
 
@@ -30,7 +30,7 @@ def find_unpromised(
         found += [f"{operation.id}: body member {'/'.join(map(str, path))}" for path in unknown]
         if sent or document is not None:  # It is an object.
             for path in find_missing(sent, operation.expected):
-                place = pointer(*path)
+                place = format_pointer(*path)
                 found.append(f"{operation.id}: sent without {place}, which the example has")
     return found
 

@@ -11,8 +11,8 @@ from flask.typing import ResponseReturnValue
 from records import Stage, Timeline, round_to_microseconds
 from web.files import read_file
 from web.problems import FieldError
-from web.schemas import Schema, errors_of, resolved
-from web.validation import under
+from web.schemas import Schema, find_errors, resolve_refs
+from web.validation import prefix_errors
 
 View = Callable[..., ResponseReturnValue]
 """It gets the parameters of the path, in their order."""
@@ -33,7 +33,7 @@ def contract(words: tuple[str, ...] = ()) -> dict[str, Any]:
 def schemas(words: tuple[str, ...] = ()) -> dict[str, Schema]:
     """The schemas of the contract by name, without `$ref`."""
     named = contract(words)["components"]["schemas"]
-    return {name: resolved(schema, named) for name, schema in named.items()}
+    return {name: resolve_refs(schema, named) for name, schema in named.items()}
 
 
 @cache
@@ -67,14 +67,16 @@ def check_request(document: Any, words: tuple[str, ...] = ()) -> Iterator[FieldE
         if parameter["in"] == "path":
             name = parameter["name"]
             value = (request.view_args or {})[name]
-            yield from under([name], errors_of(value, resolved(parameter["schema"], named)))
+            yield from prefix_errors(
+                [name], find_errors(value, resolve_refs(parameter["schema"], named))
+            )
     for content in operation["requestBody"]["content"].values():
-        yield from errors_of(document, resolved(content["schema"], named))
+        yield from find_errors(document, resolve_refs(content["schema"], named))
 
 
 def check(value: Any, name: str, words: tuple[str, ...] = ()) -> Iterator[FieldError]:
     """What in a value contradicts the schema of this name."""
-    return errors_of(value, schemas(words)[name])
+    return find_errors(value, schemas(words)[name])
 
 
 def read_timeline(document: dict[str, Any]) -> Timeline:

@@ -18,13 +18,13 @@ from records import (
     truncate_to_milliseconds,
     with_members,
 )
-from web.documents import explained
-from web.files import content_of, read_file
+from web.documents import explain_errors
+from web.files import read_file, read_user_file
 from web.problems import FieldError
-from web.schemas import errors_of
+from web.schemas import find_errors
 from web.strict_json import MAX_BYTES, MAX_DEPTH, parse_json
 from web.times import parse_time
-from web.validation import error_at, require_valid, under
+from web.validation import make_error, prefix_errors, require_valid
 
 from . import rules
 from .ids import MakeId, make_unused_id
@@ -101,16 +101,16 @@ def read_sample() -> Seed:
 
 def read_seed(path: Path, like: Profile | None = None) -> Seed:
     """The seed of a file, or `ValueError`: a line for each reason, with the file and the place."""
-    with explained(path):
-        _, document = parse_json(content_of(path), SEED_DEPTH)
+    with explain_errors(path):
+        _, document = parse_json(read_user_file(path), SEED_DEPTH)
         return make_seed(document, like)
 
 
 def read_states(path: Path, like: Profile | None = None) -> dict[str, Seed]:
     """The provider states of a file, a seed document for each name; `ValueError` as for a seed."""
-    with explained(path):
-        _, documents = parse_json(content_of(path), SEED_DEPTH + 1)
-        require_valid(errors_of(documents, {"type": "object"}))
+    with explain_errors(path):
+        _, documents = parse_json(read_user_file(path), SEED_DEPTH + 1)
+        require_valid(find_errors(documents, {"type": "object"}))
         require_valid(check_states(documents, like))
         return {name: read_valid(document) for name, document in documents.items()}
 
@@ -145,7 +145,7 @@ def read_deployment(document: dict[str, Any]) -> Deployment:
 def check_states(documents: dict[str, Any], like: Profile | None) -> Iterator[FieldError]:
     for name, document in documents.items():
         ids_to_texts(document, like)
-        yield from under([name], check_seed(document, like))
+        yield from prefix_errors([name], check_seed(document, like))
 
 
 def check_seed(document: Any, like: Profile | None = None) -> Iterator[FieldError]:
@@ -156,7 +156,7 @@ def check_seed(document: Any, like: Profile | None = None) -> Iterator[FieldErro
     for index, value in given(document, "deployments", "project_id"):
         if value not in known:
             detail = "must be the id of a project of this document"
-            yield error_at(detail, "deployments", index, "project_id")
+            yield make_error(detail, "deployments", index, "project_id")
     yield from check_unique(document, "projects", "id")
     if like is None or like.has_unique_names:
         yield from check_unique(document, "projects", "name")
@@ -165,14 +165,14 @@ def check_seed(document: Any, like: Profile | None = None) -> Iterator[FieldErro
         kept = without_given(project)
         sent = json.dumps(kept, ensure_ascii=False, separators=(",", ":")).encode()
         if len(sent) > MAX_BYTES:
-            yield error_at(f"must have at most {MAX_BYTES} bytes", "projects", index)
+            yield make_error(f"must have at most {MAX_BYTES} bytes", "projects", index)
 
 
 def check_unique(document: Any, array: str, member: str) -> Iterator[FieldError]:
     seen = set()
     for index, value in given(document, array, member):
         if value in seen:
-            yield error_at("is used twice in this document", array, index, member)
+            yield make_error("is used twice in this document", array, index, member)
         seen.add(value)
 
 

@@ -30,7 +30,7 @@ from verify.options import Options
 from verify.parts import give_reason, give_verdict
 from verify.places import Hints
 from verify.script import Plan, Session
-from web.routing import raw_target
+from web.routing import read_raw_target
 
 TOKEN = "tok-9f27/Kc+abc~x.y=="
 ENDED = ("succeeded", "failed", "canceled")
@@ -108,7 +108,7 @@ class Service:
         """The service as a WSGI app."""
         request = Request(environ)
         fields = tuple(request.headers)
-        target = raw_target(environ)
+        target = read_raw_target(environ)
         response = self.respond(Exchange(request.method, target, fields, request.get_data()))
         start_response(f"{response.status} X", response.fields)
         return [response.content]
