@@ -1,6 +1,6 @@
-"""Creates a project every few seconds, and prints each status of its deployment, until Ctrl-C.
+"""Creates a project every few seconds, lists all, and prints the statuses of the deployments.
 
-The name of each fourth one ends with `-fails`. Takes the URL of the stub.
+It goes on until Ctrl-C. The name of each fourth one ends with `-fails`. Takes the URL of the stub.
 """
 
 import itertools
@@ -30,7 +30,8 @@ def call(path: str, document: Any = None) -> Any:
         response = attempt(path, body)
         if response is not None:
             return response
-        print("503: trying again", file=sys.stderr)
+        method = "GET" if body is None else "POST"
+        print(f"{method} {path}: 503, trying again", file=sys.stderr)
     sys.exit(f"{path} responded with 503 {MAX_TRIES} times.")
 
 
@@ -87,6 +88,7 @@ def main() -> None:
     for number in itertools.count(1):
         name = f"{prefix}-{number}{'-fails' if number % 4 == 0 else ''}"
         paths[name] = create(name)
+        call("/v1/projects")  # a fault may be meant for the list
         for _ in range(LOOKS):
             follow(paths, seen, ended)
             time.sleep(PAUSE)

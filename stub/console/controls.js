@@ -1,53 +1,57 @@
 // The controls: clock, grease, faults, and the world as a whole.
 
-import { html, useEffect, useRef } from "./preact.js";
+import { html } from "./preact.js";
 import { Faults } from "./faults.js";
-import { dateAndTime, Dialog, plural, Problem, useAttempt, useWanted } from "./parts.js";
+import { dateAndTime, Dialog, Field, plural, Problem, readForm, useAttempt, useWanted } from "./parts.js";
 import { session } from "./session.js";
 import { Term } from "./words.js";
 import { announce, set, state } from "./state.js";
 import { send } from "./wire.js";
 
 export const Controls = () => html`<div class="stack">
-  <${Clock} /><${World} /><${Faults} /><${Grease} />
+  <${Clock} /><${World} /><${Grease} /><${Faults} />
 </div>`;
 
 function Clock() {
   const { now, ahead, frozen, tick } = state.view.clock;
-  const [error, attempted] = useAttempt();
-  const advance = async (seconds, name) => {
-    if (await attempted("POST", "/_stub/clock", { advance: seconds })) announce(`The clock is advanced by ${name}`);
-  };
-  const freeze = async () => {
-    if (await attempted("POST", "/_stub/clock", { frozen: !frozen })) announce(frozen ? "The clock goes on" : "The clock stands still");
+  const [error, attempted, forget] = useAttempt();
+  const turn = (said, change) => attempted(said, "POST", "/_stub/clock", change);
+  const onSubmit = async (event) => {
+    event.preventDefault();
+    const change = readForm(event.target);
+    if (change.now) change.frozen = true;
+    if (await turn("The clock is set", change)) event.target.reset();
   };
   const facts = [ahead && `${ahead.toLocaleString("en")} s ahead`, frozen && "stands still", tick && `${tick} s at each read of a deployment`].filter(Boolean);
   return html`<h3>Clock</h3>
-    <${Problem} error=${error} />
     <p class="clock"><time datetime=${now}>${dateAndTime(now)} UTC</time> <span class="hint">${facts.join(", ") || "real time"}</span></p>
     <div class="bar">
-      <button type="button" onClick=${() => advance(10, "10 seconds")}>Advance 10 seconds</button>
-      <button type="button" onClick=${() => advance(60, "1 minute")}>Advance 1 minute</button>
-      <button type="button" aria-pressed=${String(frozen)} onClick=${freeze}>${frozen ? "Frozen" : "Freeze"}</button>
-    </div>`;
+      <button type="button" onClick=${() => turn("The clock is advanced by 10 seconds", { advance: 10 })}>Advance 10 seconds</button>
+      <button type="button" onClick=${() => turn("The clock is advanced by 1 minute", { advance: 60 })}>Advance 1 minute</button>
+      <button type="button" aria-pressed=${String(frozen)} onClick=${() => turn(frozen ? "The clock goes on" : "The clock stands still", { frozen: !frozen })}>
+        ${frozen ? "Frozen" : "Freeze"}</button>
+    </div>
+    <form id="clock" class="fields" novalidate autocomplete="off" onSubmit=${onSubmit} onInput=${forget}>
+      <${Field} form="clock" name="tick" label="Tick (s)" error=${error} placeholder=${String(tick)} />
+      <${Field} form="clock" name="now" label="Freeze at" error=${error} placeholder="2026-01-01T00:00:00Z" isText=${true} />
+      <button>Set</button>
+    </form>
+    <${Problem} error=${error} id="clock-error" />`;
 }
 
 function Grease() {
   const { grease } = state.view;
   const [error, attempted] = useAttempt();
-  const [isOn, change] = useWanted(grease.axes.length > 0, async (wanted) => {
+  const [isOn, change] = useWanted(grease.axes.length > 0, (wanted) => {
     const { axes, parts } = wanted ? grease.default : { axes: [] };
-    if (await attempted("PUT", "/_stub/grease", { axes, parts })) announce(`Grease is ${wanted ? "on" : "off"}`);
+    return attempted(`Grease is ${wanted ? "on" : "off"}`, "PUT", "/_stub/grease", { axes, parts });
   });
-  const details = useRef();
-  useEffect(() => isOn && (details.current.open = true), [isOn]);
-  return html`<details class="vary" ref=${details}><summary><h3>Vary the responses</h3></summary>
+  return html`<h3>Vary the responses</h3>
     <p><label class="switch">
       <input type="checkbox" role="switch" checked=${isOn} onChange=${() => change(!isOn)} aria-describedby="grease-hint" /> Grease
     </label></p>
     <${Problem} error=${error} />
-    <p id="grease-hint" class="hint"><${Term} name="grease" /> varies what nobody promised in the responses.</p>
-  </details>`;
+    <p id="grease-hint" class="hint"><${Term} name="grease" /> varies what nobody promised in the responses.</p>`;
 }
 
 /** Save the document at a path as a file. */
@@ -73,9 +77,7 @@ export function Reset() {
   const [error, attempted] = useAttempt();
   const close = () => set({ dialog: null });
   const reset = async () => {
-    if (!(await attempted("POST", "/_stub/reset"))) return;
-    close();
-    announce("The world is as at the start");
+    if (await attempted("The world is as at the start", "POST", "/_stub/reset")) close();
   };
   return html`<${Dialog} title="Reset the world ${world || "main"}?" onClose=${close}>
     <p>It has ${plural(projects.count, "project")}, ${plural(requests.last - requests.first + 1, "request")}, ${plural(faults.count, "fault")}.

@@ -1,7 +1,6 @@
 // The coverage: what the client has met, and what it depended on.
 
 import { html } from "./preact.js";
-import { commandOf } from "./command.js";
 import { Empty, marked, visible } from "./parts.js";
 import { showOnly } from "./search.js";
 import { state } from "./state.js";
@@ -31,7 +30,7 @@ export function Coverage() {
       ${found("unpromised", unpromised)}${found("violation", violations)}
     </ul>
     ${!met && html`<${Empty} text="No response is met yet. Let your client send requests, or ask for one:"
-      command=${commandOf("/v1/projects", '-H "Prefer: code=503"')} />`}
+      of=${["/v1/projects", '-H "Prefer: code=503"']} />`}
   </div>`;
 }
 

@@ -43,7 +43,7 @@ function Timeline({ project, polls }) {
   const at = (time) => Math.min(100, Math.max(0, (100 * time) / total));
   const next = stages.find((stage) => stage.start > age);
   const [, attempted] = useAttempt();
-  const advance = () => attempted("POST", "/_stub/clock", { advance: (next.start - age) / 1000 });
+  const advance = () => attempted("The clock is advanced", "POST", "/_stub/clock", { advance: (next.start - age) / 1000 });
   const asked = polls.map(({ time }) => Date.parse(time) - Date.parse(since)).filter((time) => time >= 0);
   return html`<h3>Timeline</h3>
     <svg class="timeline" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">

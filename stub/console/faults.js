@@ -1,51 +1,35 @@
 // The faults: a form that adds one, and those that wait.
 
 import { html } from "./preact.js";
-import { commandOf } from "./command.js";
-import { Empty, invalid, plural, Problem, useAttempt, visible } from "./parts.js";
+import { Field, plural, Problem, readForm, useAttempt, visible } from "./parts.js";
 import { Term } from "./words.js";
-import { announce, state } from "./state.js";
+import { state } from "./state.js";
 
 const DEFAULTS = { times: "1", delay: "0", path: "any" };
 const LABELS = { headers: "Headers (one a line)", content_type: "Content type", delay: "Delay (s)", cut: "Cut (bytes)" };
 const LONG = new Set(["headers", "body"]);
 const TEXTS = new Set(["path", "content_type"]);
-const DROPS = { "": "no", before: "before the operation", after: "after the operation" };
+const CHOICES = { drop: { "": "no", before: "before the operation", after: "after the operation" } };
 
 export function Faults() {
   const { count, first } = state.view.faults;
-  const operations = ["", ...Object.keys(state.view.coverage.operations)];
+  const operations = { "": "any", ...Object.fromEntries(Object.keys(state.view.coverage.operations).map((each) => [each, each])) };
   const [error, attempted, forget] = useAttempt();
   const onSubmit = async (event) => {
     event.preventDefault();
-    const fault = {};
-    for (const { name, value, type, validity } of event.target.elements) {
-      if (!name) continue;
-      if (validity.badInput) fault[name] = "not a number";
-      else if (name === "headers" && value) fault.headers = fieldsOf(value);
-      else if (value) fault[name] = type === "number" ? Number(value) : value;
-    }
+    const fault = readForm(event.target);
+    if (fault.headers) fault.headers = fieldsOf(fault.headers);
     if (fault.drop) Object.assign(fault, { drop: true, performed: fault.drop === "after" });
     const details = event.target.querySelector("details");
-    if (!(await attempted("POST", "/_stub/faults", fault))) return (details.open ||= Boolean(details.querySelector("[aria-invalid]")));
+    if (!(await attempted("Fault added", "POST", "/_stub/faults", fault))) return (details.open ||= Boolean(details.querySelector("[aria-invalid]")));
     event.target.reset();
-    announce("Fault added");
   };
-  const remove = async (id) => {
+  const remove = (id) => {
     document.getElementById("clear-faults").focus(); // the button of a fault goes with it
-    if (await attempted("DELETE", id ? `/_stub/faults/${id}` : "/_stub/faults")) announce(id ? "Fault removed" : "Faults cleared");
+    attempted(id ? "Fault removed" : "Faults cleared", "DELETE", id ? `/_stub/faults/${id}` : "/_stub/faults");
   };
-  const field = (name) => {
-    const attributes = { id: `fault-${name}`, name, ...invalid(error, name, "fault-error") };
-    return html`<div class="field"><label for=${attributes.id}>${LABELS[name] ?? name[0].toUpperCase() + name.slice(1)}</label>
-      ${name === "operation"
-        ? html`<select ...${attributes}>${operations.map((each) => html`<option value=${each}>${each || "any"}</option>`)}</select>`
-        : name === "drop"
-        ? html`<select ...${attributes}>${Object.entries(DROPS).map(([each, text]) => html`<option value=${each}>${text}</option>`)}</select>`
-        : LONG.has(name)
-        ? html`<textarea ...${attributes} rows="2"></textarea>`
-        : html`<input ...${attributes} type=${TEXTS.has(name) ? "text" : "number"} step="any" placeholder=${DEFAULTS[name] ?? ""} />`}</div>`;
-  };
+  const field = (name) => html`<${Field} form="fault" name=${name} label=${LABELS[name]} error=${error} placeholder=${DEFAULTS[name]}
+    isText=${TEXTS.has(name)} isLong=${LONG.has(name)} choices=${CHOICES[name] ?? (name === "operation" && operations)} />`;
   return html`<h3><${Term} name="fault">Faults<//></h3>
     <form id="fault" novalidate autocomplete="off" onSubmit=${onSubmit} onInput=${forget}>
       <div class="fields">${["status", "times", "operation"].map(field)}</div>
@@ -66,10 +50,8 @@ export function Faults() {
         <button type="button" aria-label="Remove ${fault.id}" onClick=${() => remove(fault.id)}>✕</button>
       </li>`)}
       ${count > first.length && html`<li>and ${plural(count - first.length, "more fault")}</li>`}
-    </ul>
-    ${!count && html`<${Empty} text="No faults wait. Add one above, or from a test:" command=${commandOf(
-      "/_stub/faults", '-H "Content-Type: application/json"', `-d '{"status": 503, "times": 1}'`,
-    )} />`}`;
+      ${!count && html`<li><p class="hint">No faults wait.</p></li>`}
+    </ul>`;
 }
 
 /** The fields of a text that has one a line, such as "Retry-After: 5"; a list for those of one name. */
@@ -91,7 +73,7 @@ function describe(fault) {
   if (fault.headers) effects.push(`headers ${Object.keys(fault.headers).join(" ")}`);
   if (fault.body !== undefined) effects.push(`body ${fault.content_type ?? "text/plain"}`);
   if (fault.delay !== undefined) effects.push(`delay ${fault.delay} s`);
-  if (fault.drop) effects.push(`drop ${fault.performed ? DROPS.after : DROPS.before}`);
+  if (fault.drop) effects.push(`drop ${CHOICES.drop[fault.performed ? "after" : "before"]}`);
   if (fault.cut !== undefined) effects.push(`cut after ${fault.cut} bytes`);
   const left = fault.remaining === null ? "all" : `${fault.remaining} left`;
   return html`<b>${visible(what)}</b> ${visible(effects.join(", "))} <span>${left}</span>`;

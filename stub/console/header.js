@@ -13,13 +13,12 @@ const STATES = { connecting: "Connecting…", connected: "Connected", gone: "Not
 function Worlds() {
   const [known, setKnown] = useState(null);
   const popover = useRef();
-  const open = async () => setKnown(await read("/_stub/worlds"));
   const choose = (name) => {
     popover.current.hidePopover();
     saveSession(session.token, name);
     connect();
   };
-  return html`<button type="button" popovertarget="worlds" aria-label="All worlds" onClick=${open}>▾</button>
+  return html`<button type="button" popovertarget="worlds" aria-label="All worlds" onClick=${() => read("/_stub/worlds").then(setKnown)}>▾</button>
     <div id="worlds" popover="auto" ref=${popover}>
       <ul>${known?.worlds.map(({ name, projects, requests }) => html`<li>
         <button type="button" aria-current=${name === session.world ? "true" : null} onClick=${() => choose(name)}>

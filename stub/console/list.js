@@ -54,7 +54,7 @@ export function List({ noun, columns, items, first = 0, last, isHeld, merge = (a
     look();
   };
   return html`<div class="list" onPointerLeave=${look} onfocusin=${onfocusin} onfocusout=${look} onKeyDown=${onKeyDown}>
-    <button class="new" type="button" hidden=${!unseen} onClick=${showNew}>${plural(unseen, `new ${noun}`)}</button>
+    <button class="new" type="button" hidden=${!unseen} aria-label=${plural(unseen, `new ${noun}`)} onClick=${showNew}>${unseen.toLocaleString("en")} new</button>
     <div class="scroller" tabindex="0" role="group" aria-label="Newest ${noun}s" ref=${scroller}
       onScroll=${({ target }) => target.scrollTop || look()}>
       <table role="table" aria-labelledby="${noun}s-title">

@@ -1,6 +1,7 @@
 // Parts that the regions share.
 
 import { html, useEffect, useLayoutEffect, useRef, useState } from "./preact.js";
+import { commandOf } from "./command.js";
 import { announce, state } from "./state.js";
 import { attempt } from "./wire.js";
 import { poll } from "./poll.js";
@@ -23,11 +24,12 @@ export const visible = (text) =>
     return code === 0x7f ? "␡" : `⟨U+${code.toString(16).toUpperCase().padStart(4, "0")}⟩`;
   });
 
-/** What an attempt of a form or a button got: `[error, try it, forget the error]`. */
+/** What an attempt of a form or a button got: `[error, try it, forget the error]`. A success is announced by the text `said`. */
 export function useAttempt() {
   const [error, setError] = useState(null);
-  const attempted = async (...request) => {
+  const attempted = async (said, ...request) => {
     const found = await attempt(...request);
+    if (!found) announce(said);
     setError(found && { ...found, epoch: state.epoch, instance: state.view?.instance });
     await poll();
     return !found;
@@ -55,6 +57,21 @@ export const invalid = (error, name, id) =>
   error?.members?.some((member) => member.split("/")[0] === name)
     ? { "aria-invalid": "true", "aria-describedby": id }
     : {};
+
+/** A field of a form, whose error stands in the element `FORM-error`. */
+export function Field({ form, name, label = name[0].toUpperCase() + name.slice(1), error, placeholder, isText, isLong, choices }) {
+  const attributes = { id: `${form}-${name}`, name, placeholder, ...invalid(error, name, `${form}-error`) };
+  return html`<div class="field"><label for=${attributes.id}>${label}</label>
+    ${choices ? html`<select ...${attributes}>${Object.entries(choices).map(([value, text]) => html`<option value=${value}>${text}</option>`)}</select>`
+      : isLong ? html`<textarea ...${attributes} rows="2"></textarea>`
+      : html`<input ...${attributes} type=${isText ? "text" : "number"} step="any" />`}</div>`;
+}
+
+/** The fields of a form that are filled in; a number that is none is a text, which the stub rejects. */
+export function readForm(form) {
+  const filled = [...form.elements].filter(({ name, value, validity }) => name && (value || validity.badInput));
+  return Object.fromEntries(filled.map(({ name, value, type }) => [name, type === "number" && value ? Number(value) : value]));
+}
 
 export const Code = ({ text, label }) =>
   html`<pre tabindex="0" role="group" aria-label=${label}><code>${visible(text)}</code></pre>`;
@@ -116,11 +133,11 @@ export function Tabs({ names, chosen, choose, children }) {
     <div id="panel-${names[0]}" role="tabpanel" tabindex="0" aria-labelledby="tab-${chosen}">${children}</div>`;
 }
 
-/** What a region shows while it has nothing: a command that changes that. */
-export const Empty = ({ text, command }) => html`<div class="empty">
+/** What a region shows while it has nothing: the command, of a path and words for a shell, that changes that. */
+export const Empty = ({ text, of }) => html`<div class="empty">
   <p>${text}</p>
-  <${Code} text=${command} label="Command" />
-  <p><${Copy} text=${command}>Copy command<//></p>
+  <${Code} text=${commandOf(...of)} label="Command" />
+  <p><${Copy} text=${commandOf(...of)}>Copy command<//></p>
 </div>`;
 
 /** Names and their values. */

@@ -1,12 +1,11 @@
 // The projects, and the form that creates one.
 
 import { html, useState } from "./preact.js";
-import { commandOf } from "./command.js";
 import { creationOf } from "./creation.js";
 import { List } from "./list.js";
 import { dateAndTime, Empty, invalid, Problem, useAttempt, useWanted, visible } from "./parts.js";
 import { showOnly } from "./search.js";
-import { announce, set, state } from "./state.js";
+import { set, state } from "./state.js";
 
 const SYMBOLS = { queued: "○", building: "◐", succeeded: "✓", failed: "✕", canceled: "⊘" };
 
@@ -23,10 +22,8 @@ const COLUMNS = ["Name", "Id", "Created (UTC)", "Latest deployment", "Status"];
 export function Projects() {
   const { projects: { count, newest }, instance } = state.view;
   const [error, attempted, forget] = useAttempt();
-  const put = async ({ deployment, name }, status) => {
-    const path = `/_stub/deployments/${encodeURIComponent(deployment)}`;
-    if (await attempted("PUT", path, { status })) announce(`${visible(name)} is ${status}`);
-  };
+  const put = ({ deployment, name }, status) =>
+    attempted(`${visible(name)} is ${status}`, "PUT", `/_stub/deployments/${encodeURIComponent(deployment)}`, { status });
   return html`<section id="projects" aria-labelledby="projects-title">
     <div class="bar">
       <h2 id="projects-title">Projects</h2>
@@ -36,9 +33,9 @@ export function Projects() {
     <${Problem} error=${error} id="create-error" />
     <${List} noun="project" key=${instance} columns=${COLUMNS} last=${count} items=${newest.map((project, at) => ({ ...project, number: count - at }))}
       row=${(project, tabindex) => html`<${Row} key=${project.id} project=${project} put=${put} tabindex=${tabindex} />`}>
-      ${!count && html`<${Empty} text="No projects yet. Create one above, or let your client do it:" command=${commandOf(
+      ${!count && html`<${Empty} text="No projects yet. Create one above, or let your client do it:" of=${[
         "/v1/projects", `-H "Content-Type: ${state.view.request_type}"`, `-d '${JSON.stringify(creationOf("shop")).replaceAll("'", "'\\''")}'`,
-      )} />`}
+      ]} />`}
     <//>
   </section>`;
 }
@@ -53,10 +50,9 @@ function Create({ instance, error, attempted, forget }) {
   const onSubmit = async (event) => {
     event.preventDefault();
     const headers = { "Content-Type": state.view.request_type };
-    const isCreated = await attempted("POST", "/v1/projects", creationOf(name), { headers });
+    const isCreated = await attempted(`Project ${visible(name)} created`, "POST", "/v1/projects", creationOf(name), { headers });
     const rest = isCreated ? { name: "" } : { name, rejectedBy: instance };
     type((now) => (now.name === name ? rest : now));
-    if (isCreated) announce(`Project ${visible(name)} created`);
   };
   return html`<form id="create" novalidate autocomplete="off" onSubmit=${onSubmit}>
     <label for="name">Name</label>
@@ -73,16 +69,15 @@ const suggested = (typed) => state.view.outcomes.filter(({ names }) => !/[?[]/.t
 
 function Row({ project, put, tabindex }) {
   const { number, id, name, created_at, deployment, status } = project;
-  const isOpen = state.selected?.deployment === deployment;
-  const openDeployment = () => set({ selected: { deployment } });
-  return html`<tr role="row" data-number=${number} aria-current=${isOpen ? "true" : null}>
+  return html`<tr role="row" data-number=${number} aria-current=${state.selected?.deployment === deployment ? "true" : null}>
     <td role="cell" class="name" title=${visible(name)}>
       <button type="button" tabindex=${tabindex} onClick=${() => showOnly(name, { words: id })} aria-label="Requests of ${visible(name)}">${visible(name)}</button>
     </td>
     <td role="cell" class="mono id" title=${visible(id)}>${visible(id)}</td>
     <td role="cell" class="created">${dateAndTime(created_at)}</td>
     <td role="cell" class="mono deployment" title=${visible(deployment)}>
-      <button type="button" tabindex=${tabindex} data-deployment=${deployment} onClick=${openDeployment} aria-label="Timeline of ${visible(deployment)}">${visible(deployment)}</button>
+      <button type="button" tabindex=${tabindex} data-deployment=${deployment} onClick=${() => set({ selected: { deployment } })}
+        aria-label="Timeline of ${visible(deployment)}">${visible(deployment)}</button>
     </td>
     <td role="cell" class="state"><${Status} of=${visible(name)} status=${status ?? "none"} tabindex=${tabindex} onChange=${(chosen) => put(project, chosen)} /></td>
   </tr>`;

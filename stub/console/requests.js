@@ -1,7 +1,6 @@
 // The requests, and the filter that selects some.
 
 import { html, useMemo } from "./preact.js";
-import { commandOf } from "./command.js";
 import { nameIn } from "./creation.js";
 import { List } from "./list.js";
 import { clockTime, Empty, marked, visible } from "./parts.js";
@@ -29,7 +28,7 @@ export function Requests() {
       first=${first} last=${last} isHeld=${(top) => isPaused || selected?.number <= top} onMove=${({ entry }) => selected?.number && set({ selected: entry })}
       merge=${merged} row=${({ number, entry, numbers }, tabindex) => html`<${Row} key=${number} entry=${entry} polls=${numbers.length}
         tabindex=${tabindex} isOpen=${numbers.includes(selected?.number)} />`}>
-      ${!count && html`<${Empty} command=${commandOf("/v1/projects")}
+      ${!count && html`<${Empty} of=${["/v1/projects"]}
         text=${html`<strong>Waiting for requests…</strong><br />Let your client send them to ${location.origin}, or send one:`} />`}
       ${count > 0 && isSearched() && !isLoading && !matching && html`<div class="empty"><p>No request matches the filter.</p>
         <p>Its words are searched in the method, path, status, code, and names and ids of the bodies. Coverage selects by findings.</p>

@@ -50,6 +50,4 @@ export function shellCredential() {
 }
 
 /** A link to what is shown. It never has the token. */
-export function linkTo(parts = "") {
-  return `${location.origin}/#world=${session.world || "main"}${parts}`;
-}
+export const linkTo = (parts = "") => `${location.origin}/#world=${session.world || "main"}${parts}`;

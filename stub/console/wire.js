@@ -35,22 +35,8 @@ function parsed(text) {
   }
 }
 
-const MESSAGES = ["message", "detail", "error_description", "title"]; // the members that have one, the best first
-
-/** The texts in a JSON value, each with the name of its member. */
-function textsIn(value, name = "") {
-  if (typeof value === "string") return value ? [{ name, text: value }] : [];
-  if (value === null || typeof value !== "object") return [];
-  return Object.entries(value).flatMap(([key, each]) => textsIn(each, Array.isArray(value) ? name : key));
-}
-
-/** The message in the body of an error: by the name of its member, else the longest text, first with a space. */
-function messageIn(value) {
-  const texts = textsIn(value);
-  const named = MESSAGES.map((name) => texts.find((each) => each.name === name)).find(Boolean);
-  const longest = texts.sort((one, other) => other.text.length - one.text.length);
-  return (named ?? longest.find(({ text }) => text.includes(" ")) ?? longest[0])?.text ?? "";
-}
+// The member of a body that tells the error, in a problem document or in a form of the service's own.
+const MESSAGE = /"(?:message|detail|error_description)"\s*:\s*("(?:[^"\\]|\\.)*")/;
 
 /** What an error response says, in the service's own words, its code, and the members it names. */
 export async function errorOf(response) {
@@ -58,9 +44,8 @@ export async function errorOf(response) {
   const problem = parsed(text);
   const listed = Array.isArray(problem?.errors) ? problem.errors : [];
   const errors = listed.filter((each) => typeof each?.pointer === "string"); // those of another form have no such place
-  const own = { title: response.statusText, detail: problem === undefined ? text : messageIn(problem) };
-  const { title, detail } = typeof problem?.detail === "string" ? { ...own, ...problem } : own;
-  const reason = [`${response.status} ${title}`, detail.slice(0, MAX_TEXT)].filter(Boolean).join(": ");
+  const detail = parsed(MESSAGE.exec(text)?.[1]) ?? text;
+  const reason = [`${response.status} ${problem?.title ?? response.statusText}`, detail.slice(0, MAX_TEXT)].filter(Boolean).join(": ");
   const members = problem?.code === "name_taken" ? ["name"] : errors.map(({ pointer }) => pointer.slice(1));
   return { text: errors.map(sentenceOf).join("\n") || reason, members, code: problem?.code };
 }

@@ -86,7 +86,7 @@ def test_worlds_are_listed_chosen_and_apart(secret_console: Console) -> None:
     world.fill("new")
     world.press("Enter")
     commands = page.get_by_role("group", name="Command")  # which make something of what is empty
-    expect(commands).to_contain_text(["/v1/projects", "/v1/projects", "/_stub/faults"])
+    expect(commands).to_contain_text(["-d", "/v1/projects"])
     console.projects.get_by_role("button", name="Copy command").click()
     command = page.evaluate("navigator.clipboard.readText()")
     assert '"Authorization: Bearer $STUB_TOKEN.new"' in command

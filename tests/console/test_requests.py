@@ -90,6 +90,37 @@ def test_pause_keeps_the_rows_and_counts_the_new_ones(console: Console) -> None:
     expect(console.rows).to_have_count(4)
 
 
+COVERED = """(button) => {
+    const isUnder = (box, { left, right, top, bottom }) =>
+        box.left < right && box.right > left && box.top < bottom && box.bottom > top;
+    const own = button.getBoundingClientRect();
+    const words = [...document.querySelectorAll(":is(h2, label, td, th, .count)")];
+    return words.filter((each) => each.checkVisibility() && each.textContent).filter((each) => {
+        const range = document.createRange();
+        range.selectNodeContents(each);
+        const scroller = each.closest(".scroller")?.getBoundingClientRect() ?? own;
+        return isUnder(range.getBoundingClientRect(), own) && isUnder(scroller, own);
+    }).map((each) => each.textContent);
+}"""
+
+
+@pytest.mark.parametrize("width", [1440, 1000, 760, 530, 390])
+@pytest.mark.parametrize("name", ["Projects", "Requests"])
+def test_the_button_of_what_is_new_covers_nothing(console: Console, name: str, width: int) -> None:
+    console.page.set_viewport_size({"width": width, "height": 900})
+    console.send("/v1/projects")
+    region = console.page.get_by_role("region", name=name)
+    rows = region.locator("tbody").get_by_role("row")
+    rows.first.hover()
+    for number in range(10):
+        # A new project would move the requests away from the pointer.
+        body = b'{"name": "shop-%d"}' % number if name == "Projects" else b""
+        console.send("/v1/projects", body=body)
+    button = region.get_by_role("button", name=f"10 new {name.lower()}")
+    expect(button).to_have_text("10 new")
+    assert button.evaluate(COVERED) == []
+
+
 def test_no_row_moves_under_the_pointer_or_the_keyboard(console: Console) -> None:
     first, new = console.rows.first, console.button("1 new request")
     console.send(*[f"/v1/deployments/d{number}-" for number in range(40)])

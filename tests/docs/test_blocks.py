@@ -201,14 +201,14 @@ def test_the_demo_goes_on_until_it_is_ended_or_says_what_is_wrong() -> None:
         assert (done.status, done.stdout) == (1, "")
         reason = r"/v1/projects responded with 401: set STUB_TOKEN to the token of .*\n"
         assert re.fullmatch(reason, done.stderr), done.stderr
-        again = b'{"status": 503, "headers": {"Retry-After": "0"}}'
+        again = b'{"operation": "listProjects", "status": 503, "headers": {"Retry-After": "0"}}'
         call(url, "/_stub/faults", body=again, token=f"{TOKEN}.1")
         env = {"STUB_TOKEN": f"{TOKEN}.1", "PYTHONUNBUFFERED": "1"}
         with process("docs/demo.py", url, env=env) as started:
             line = started.stdout.readline()
             started.send_signal(signal.SIGINT)
             assert re.fullmatch(r"demo-[0-9a-f]{4}-1: \w+\n", line)
-            assert started.communicate()[1] == "503: trying again\n"
+            assert started.communicate()[1] == "GET /v1/projects: 503, trying again\n"
             assert started.returncode == 130
 
 
