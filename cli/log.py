@@ -12,7 +12,7 @@ import stub
 from records import timestamp
 from store import utc_now
 from stub import is_control_path, line_of
-from traffic.masking import Redactor, printable
+from traffic.masking import Redactor, make_printable
 
 from .options import Settings
 from .reports import open_private
@@ -92,7 +92,7 @@ class RunLog:
 
     def _hint(self, hint: str) -> None:
         """Print what to start with instead, unless this is one of the newest hints."""
-        text = printable(self.redactor.text(hint)) + "\n"
+        text = make_printable(self.redactor.mask(hint)) + "\n"
         if text in self._hints:
             return
         self._hints.append(text)

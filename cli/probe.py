@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import stub
 from stub import FAILURES, STALL, STALLED, Attempt, Failures, Reaction, read_reactions
-from traffic.masking import printable
+from traffic.masking import make_printable
 
 from .options import Settings
 from .stderr import say
@@ -242,4 +242,4 @@ def show(run: ProbeRun) -> None:
     if run.breaks or has_failed:
         lines = run.output.splitlines()
         for line in lines[-SHOWN_LINES:]:
-            say(f"  | {printable(line)}\n")
+            say(f"  | {make_printable(line)}\n")

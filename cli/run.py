@@ -102,7 +102,7 @@ def run_once(
     return Ended(
         command.status,
         command.seconds,
-        parts.log.redactor.text(written.decode(errors="replace")),
+        parts.log.redactor.mask(written.decode(errors="replace")),
         worlds_of(app),
         journal.attempts,
         command.signal,

@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import quote
 
 from records import quoted
-from traffic.json_values import get, replace
+from traffic.json_values import get_value, replace_value
 from web.schemas import is_valid
 
 from .ids import opaque_form
@@ -259,4 +259,4 @@ def find_beside_name(value: Any) -> dict[str, Any] | None:
 def without_items(body: Any, array: Any) -> tuple[Any, Any]:
     """The body of a list with another array in place of that of the projects, and its one item."""
     path = next(places_of_projects(body))
-    return replace(body, path, array), get(body, (*path, 0))
+    return replace_value(body, path, array), get_value(body, (*path, 0))

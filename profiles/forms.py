@@ -16,7 +16,7 @@ from werkzeug.urls import iri_to_uri
 
 from records import Deployment, Project, ProjectList
 from traffic.addresses import is_loopback
-from traffic.json_values import get
+from traffic.json_values import get_value
 from web.problems import MAX_REASONS, list_reasons
 from web.routing import CREATED
 from web.strict_json import JSON
@@ -238,7 +238,7 @@ class Forms:
         if request.view_args:
             return str(next(iter(request.view_args.values())))
         sent = request.get_json(force=True, silent=True) if request.method == "POST" else None
-        name = get(sent, self.like.path_of_name)
+        name = get_value(sent, self.like.path_of_name)
         return name if isinstance(name, str) else request.path
 
     def _describe_project(self, project: Project) -> dict[str, Any]:

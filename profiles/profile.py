@@ -11,7 +11,7 @@ from itertools import islice
 from pathlib import Path as FilePath
 from typing import Any, NamedTuple
 
-from traffic.json_values import Names, Path, get, walk
+from traffic.json_values import Names, Path, get_value, walk
 from web.documents import explain_errors, parse_pointer
 from web.files import read_user_file
 from web.problems import FieldError, InvalidBody, shorten
@@ -138,9 +138,9 @@ class Profile:
         # The names in the objects on the way to the name.
         self.names_of_request: Names = {}
         for end in range(len(place)):
-            self.names_of_request[place[:end]] = get(self.request, place[:end]).keys()
+            self.names_of_request[place[:end]] = get_value(self.request, place[:end]).keys()
         # The members beside the name that a client may set in the bodies.
-        self.replaceable = {*get(self.request, path)} - {last, "name"}
+        self.replaceable = {*get_value(self.request, path)} - {last, "name"}
         self.request_type = MEDIA_TYPE
         form = self.form("create")
         if form:

@@ -6,7 +6,7 @@ from typing import Any
 
 from flask import request
 
-from traffic.json_values import Path, find_missing, find_unknown, get
+from traffic.json_values import Path, find_missing, find_unknown, get_value
 from web.problems import FieldError, Problem
 from web.schemas import TYPES, find_errors, has_type
 from web.strict_json import read_json
@@ -27,13 +27,13 @@ def read_project(like: Profile, new_name: Callable[[], str], *, strict: bool) ->
         raise Problem(415, "unsupported_media_type", detail)
     text, document = read_json(any_type=True)
     *path, last = like.path_of_name
-    found = get(document, path)
+    found = get_value(document, path)
     holder = found if isinstance(found, dict) else {}
     is_unnamed = holder.get(last) is None
     makes_name = is_unnamed and like.has_optional_name
     errors = [] if makes_name else [*errors_of_name(like, document)]
     for place in like.required:
-        errors += errors_of_member(document, place, get(like.request, place))
+        errors += errors_of_member(document, place, get_value(like.request, place))
     require_valid(dict.fromkeys(errors))
     name = new_name() if makes_name else holder[last]
     if strict:

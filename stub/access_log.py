@@ -6,7 +6,7 @@ from typing import Any
 
 from flask import Response, g, request
 
-from traffic.masking import Redactor, cut, printable
+from traffic.masking import Redactor, cut_text, make_printable
 from web.problems import MAX_REASONS, find_problem, list_reasons
 from web.routing import read_raw_target
 
@@ -32,9 +32,9 @@ def line_of(response: Response, redactor: Redactor) -> str:
     recorded = visit.recorded if visit else None
     name = recorded.name if recorded else visit.name if visit else MAIN
     method = environ["REQUEST_METHOD"]
-    start = redactor.text(f"{name} {method}")
-    target = redactor.target(read_raw_target(environ))
-    shown = cut(target, MAX_TARGET)
+    start = redactor.mask(f"{name} {method}")
+    target = redactor.mask_target(read_raw_target(environ))
+    shown = cut_text(target, MAX_TARGET)
     status = response.status_code
     line = f"{start} {shown} {status}"
     problem = find_problem(response)
@@ -47,12 +47,12 @@ def line_of(response: Response, redactor: Redactor) -> str:
         line += "".join(f" {note}" for note in recorded.entry.applied.notes)
     ms = milliseconds_since(environ[STARTED])
     line += f" {ms:.1f} ms"
-    return printable(line.lstrip()) + "\n"
+    return make_printable(line.lstrip()) + "\n"
 
 
 def shown_reasons(problem: Mapping[str, Any], redactor: Redactor) -> str:
     shown = []
     for reason in list_reasons(problem)[:MAX_REASONS]:
-        masked = redactor.text(reason)
-        shown.append(cut(masked, MAX_REASON))
+        masked = redactor.mask(reason)
+        shown.append(cut_text(masked, MAX_REASON))
     return "; ".join(shown)

@@ -114,7 +114,7 @@ def explain_rejection(worlds: Worlds, rejection: Unauthorized) -> ResponseReturn
 
 def log_masked(worlds: Worlds, exc_info: Any) -> None:
     """Log the traceback of an unexpected exception without tokens."""
-    logger.error("%s", worlds.common.redactor.text("".join(traceback.format_exception(*exc_info))))
+    logger.error("%s", worlds.common.redactor.mask("".join(traceback.format_exception(*exc_info))))
 
 
 def show_guide() -> ResponseReturnValue:

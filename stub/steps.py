@@ -10,7 +10,7 @@ from flask import Request, Response, g, request
 from flask.typing import ResponseReturnValue
 
 from store import StoreUnavailable
-from traffic.masking import Redactor, cut, printable
+from traffic.masking import Redactor, cut_text, make_printable
 from web.problems import find_problem, list_reasons
 from web.routing import PREFIX
 from web.strict_json import JSONRequest
@@ -192,7 +192,7 @@ class Steps:
             body = b"" if document else read_body(received)
             query = environ["QUERY_STRING"]
             if query:
-                query = redactor.text(query)  # Masked before it is decoded.
+                query = redactor.mask(query)  # Masked before it is decoded.
             unpromised = find_unpromised(operation, query, document, body)
         is_rejected = problem and response.status_code in REJECTED
         return Entry(
@@ -217,7 +217,7 @@ class Steps:
 
 def mask_sentences(sentences: Iterable[str], redactor: Redactor) -> tuple[str, ...]:
     """Return these sentences, masked and shortened."""
-    return tuple(shorten(printable(redactor.text(each))) for each in sentences)
+    return tuple(shorten(make_printable(redactor.mask(each))) for each in sentences)
 
 
 def shorten(sentence: str) -> str:
@@ -225,4 +225,4 @@ def shorten(sentence: str) -> str:
     if len(sentence.encode()) <= MAX_SENTENCE:
         return sentence
     digest = crc32(sentence.encode())
-    return f"{cut(sentence, MAX_SENTENCE)}…{digest:08x}"
+    return f"{cut_text(sentence, MAX_SENTENCE)}…{digest:08x}"

@@ -1,1 +1,1 @@
-"""What passes between a client and a service: how JSON is walked, and secrets are masked."""
+"""The exchanges between a client and a service: their parts, walks through JSON, and masking."""

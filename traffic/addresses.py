@@ -1,11 +1,12 @@
-"""Which hosts are this machine."""
+"""Recognizes the addresses of this machine."""
 
 from ipaddress import ip_address
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether a name or an address is that of this machine: `localhost`, `a.localhost`,
-    `127.0.0.1`, `[::1]`, `::ffff:127.0.0.1`.
+    """Return whether a host is this machine, such as `localhost`, `127.0.0.1` and `[::1]`.
+
+    Also `a.localhost` and `::ffff:127.0.0.1` are this machine.
     """
     name = host.strip("[]").rstrip(".").lower().removeprefix("::ffff:")
     if name == "localhost" or name.endswith(".localhost"):

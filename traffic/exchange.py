@@ -8,13 +8,11 @@ from typing import Any, NamedTuple
 from web.routing import decode_path
 
 Fields = Iterable[tuple[str, str]]
-"""Header fields in their order; a name may be there more than once."""
-
-UNPREFIXED = ("CONTENT_TYPE", "CONTENT_LENGTH")  # header fields whose key does not begin with HTTP_
+"""Header fields in their order, such as `[("Accept", "*/*")]`; a name may be repeated."""
 
 
 class Exchange(NamedTuple):
-    """A request and its response; of a long body perhaps only the beginning.
+    """A request and its response. A long body may have been cut.
 
     `target` is the path and the query as the client sent them: `/v1/projects?page=2`. `time` is
     UTC; `ms` is the duration in milliseconds.
@@ -32,7 +30,7 @@ class Exchange(NamedTuple):
 
     @property
     def path(self) -> str:
-        """The path with its segments decoded, but for `/` and `%`."""
+        """The path with its segments decoded, except for `%2F` and `%25`."""
         path = self.target.partition("?")[0]
         return decode_path(path) if "%" in path else path
 
@@ -42,7 +40,7 @@ class Exchange(NamedTuple):
 
 
 def find_field(fields: Fields, name: str) -> str:
-    """Return the value of the first header field of that name; "" if there is none."""
+    """Return the value of the first header field with this name, in any case, or ""."""
     for found, value in fields:
         if found.lower() == name.lower():
             return value
@@ -53,7 +51,7 @@ def read_fields(environ: dict[str, Any]) -> Fields:
     """Return the header fields of a request from its WSGI environment."""
     found = []
     for key, value in environ.items():
-        if key.startswith("HTTP_") or key in UNPREFIXED:
+        if key.startswith("HTTP_") or key in ("CONTENT_TYPE", "CONTENT_LENGTH"):
             found.append((format_name(key), value))
     return found
 

@@ -1,15 +1,18 @@
-"""Walks JSON values: what stands in them, and where."""
+"""Walks through JSON values, finds parts of them, and changes copies."""
 
 import copy
 from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any
 
 Path = tuple[str | int, ...]
-"""Where a value stands: names of members and indexes, such as `("projects", 0, "id")`."""
+"""The path of a value: names of members and indexes, such as `("projects", 0, "id")`."""
 
 
 def walk(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
-    """Yield a value, then each one in it, with their paths, in the order of the document."""
+    """Yield a value and all values in it, with their paths, in the order of the document.
+
+    `walk({"a": [1]})` yields `((), {"a": [1]})`, `(("a",), [1])` and `(("a", 0), 1)`.
+    """
     waiting = [(path, value)]
     while waiting:
         path, value = waiting.pop()
@@ -22,8 +25,8 @@ def walk(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
         waiting += reversed(inner)
 
 
-def get(value: Any, path: Iterable[str | int], missing: Any = None) -> Any:
-    """Return what stands at a path, `missing` if there is nothing."""
+def get_value(value: Any, path: Iterable[str | int], missing: Any = None) -> Any:
+    """Return the value at a path, or `missing`: `get_value({"a": [1]}, ("a", 0))` is 1."""
     for name in path:
         if isinstance(value, dict):
             value = value.get(name, missing)
@@ -34,18 +37,18 @@ def get(value: Any, path: Iterable[str | int], missing: Any = None) -> Any:
     return value
 
 
-def replace(value: Any, path: Path, new: Any) -> Any:
-    """Return a copy with another value at a path, at which there is one."""
+def replace_value(value: Any, path: Path, new: Any) -> Any:
+    """Return a copy with a new value at a path, which must exist."""
     if not path:
         return new
     name, *rest = path
     changed = copy.copy(value)
-    changed[name] = replace(value[name], tuple(rest), new)
+    changed[name] = replace_value(value[name], tuple(rest), new)
     return changed
 
 
 def map_leaves(value: Any, change: Callable[[Path, Any], Any], path: Path = ()) -> Any:
-    """Return a copy in which each text, number, boolean and null is what `change` returns."""
+    """Return a copy in which `change` replaces all texts, numbers, booleans and nulls."""
     if isinstance(value, dict):
         return {name: map_leaves(each, change, (*path, name)) for name, each in value.items()}
     if isinstance(value, list):
@@ -54,11 +57,11 @@ def map_leaves(value: Any, change: Callable[[Path, Any], Any], path: Path = ()) 
 
 
 Names = dict[Path, Collection[str]]
-"""The known names in objects, by the paths of these."""
+"""The known names of members, by the path of their object: `{(): {"name"}}`."""
 
 
 def find_unknown(value: Any, known: Names, path: Path = ()) -> Iterator[Path]:
-    """Yield the paths of the members whose names are not known in their objects."""
+    """Yield the paths of the members with unknown names."""
     if not isinstance(value, dict):
         return
     for name, member in value.items():
@@ -70,9 +73,9 @@ def find_unknown(value: Any, known: Names, path: Path = ()) -> Iterator[Path]:
 
 
 def find_missing(value: Any, expected: Iterable[Path]) -> Iterator[Path]:
-    """Yield the expected paths of members that are not in their objects, where these are there."""
+    """Yield the expected paths of members that are missing in an object that exists."""
     for path in expected:
         *around, name = path
-        holder = get(value, around)
+        holder = get_value(value, around)
         if isinstance(holder, dict) and name not in holder:
             yield path

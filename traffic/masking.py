@@ -1,11 +1,10 @@
-"""Masks secrets in what is printed, logged or recorded: `***` stands in their place.
+"""Replaces secrets by `***` in texts that are printed, logged or recorded.
 
-A token is masked whole or not at all. What is shown never depends on whether a text is the
-beginning of a token: a rule for a part of one would let a client guess the rest, a character at a
-time. So a text is masked before it is cut, and a long body ends where no token can stand
-(`cut_between_words`).
+A token is masked whole or not at all. The output never depends on whether a text is the beginning
+of a token: otherwise a client could guess a token character by character. So a text is masked
+before it is cut, and a long body is cut where no token can be (`cut_between_words`).
 
-Known limitation: a search takes a little longer where a text has the beginning of a token.
+Known limitation: a search takes a little longer if a text has the beginning of a token.
 """
 
 import base64
@@ -16,77 +15,65 @@ from html import unescape
 from urllib.parse import quote, unquote, unquote_plus
 
 MASK = "***"
-SHORT = 8  # characters; a token of less is masked only where it is a whole word
-# Where a word begins: also after an escaped character.
-WORD = r"(?:(?<!\w)|(?<=%[0-9a-f]{2})|(?<=25[0-9a-f]{2})|(?<=\\u00[0-9a-f]{2})|(?<=\\[bfnrt]))"
-# A byte that no token has in any spelling, in UTF-8 or UTF-16.
-BETWEEN_WORDS = re.compile(rb"[^\0\w.~+/=%\\ -]")
-# Of an escape: JSON may stand in JSON, and both in a URL.
-BACKSLASH = r"(?:\\|%(?:25)*5c)"
-# How some characters may stand in a text: in JSON, in a JSON Pointer (RFC 6901 §4), in a form.
-SPELLED = {"/": rf"{BACKSLASH}{{0,8}}/|~0*1", "~": "~0*", "+": "[+ ]"}
+SHORT = 8  # A token with fewer characters is masked only if it is a whole word.
 
-# Names and texts of secrets: guesses.
+# The names of secrets are guesses.
 SECRET_FIELD = re.compile(
     "authorization|(?:^|[-_])auth(?:[-_]|$)|bearer|token|api[-_]?key|cookie|secret|password|jwt",
     re.IGNORECASE,
 )
-"""The name of a header field with a secret."""
+"""Matches the names of header fields with secrets, such as `X-Api-Key`."""
 SECRET_MEMBER = re.compile(
     "passw|passphrase|pwd|(^|_)pass(_|$)|credential|signature|(^|_)sig$|connection_?string"
     "|(^|_)key(_data|_pem)?$|(^|_)(dsn|pfx|p12|keystore|pin|otp)$"
     "|_private$|mnemonic|seed_phrase|recovery_code|(^|_)(creds|refresh)$"
 )
-"""The name of a member or a parameter with a secret, beside those of header fields."""
+"""Matches further names of members and parameters with secrets, such as `db_password`."""
 NO_SECRET = re.compile(
     "page|next|cursor|continuation|_(id|name|type|count|at|in)$"
     "|^(primary|partition|sort|foreign|public)_key$"
 )
-"""The name of what is none: a page token, the id of a key."""
-LONG_NAME = 200  # characters at the end of a name that are looked at
-PLACEHOLDER = re.compile("redact|filter|saniti|mask|placeholder|removed|hidden", re.IGNORECASE)
-LEAST_ENCODED = 8  # characters of base64 or hex that are searched for inside of other text
-LEAST_MIXED = 6  # characters of a secret with letters and digits that is masked anywhere
-LEAST_ALIKE = 12  # of one with letters alone, or digits alone
-LEAST_WORD = 16  # of a word that may be a token
+"""Matches names that look like those of secrets, but are harmless: `page_token`, `key_id`."""
 
-# A JSON Web Token of three parts, or of five (RFC 7519 §3.1); it begins with `{"` in base64.
+# A JSON Web Token has three or five parts (RFC 7519 §3.1); `eyJ` is `{"` in base64.
 JWT = re.compile(r"(?<![\w-])eyJ[\w-]{4,}={0,2}\.[\w-]*={0,2}\.[\w-]*(\.[\w-]*\.[\w-]*)?")
-ENTITY = re.compile("&#|&[0-9A-Za-z]{1,8};")  # of HTML; a number may have no `;`
-KNOWN = re.compile(  # how the tokens of well-known services begin
+# The tokens of well-known services have these prefixes.
+KNOWN = re.compile(
     r"(?<![\w-])(whsec_|[rs]k_(live|test)_|gh[oprsu]_|github_pat_|gl[a-z]{2,4}-|xox[a-z]-|npm_|pypi-"
     r"|dop_v1_|hf_|SG\.|AKIA|AIza)[\w.-]{16,}"
     r"|(?<=[Bb]earer )(?=[\w.~+/-]*\d)[\w.~+/-]{16,}=*|(?<=[Bb]asic )(?=[\w+/-]*[\d=])[\w+/-]{8,}=*"
     r"|-----BEGIN [A-Z ]*PRIVATE KEY-----[^-]*"
 )
-# What has a name. Its groups are all before the value, and the name.
+# The groups of the next two patterns are the text before the value, and the name of the value.
 ASSIGNED = re.compile(r"(?<![\w.-])(([\w.-]{1,64})(?:=|%3D))[^\s=&;\"'<>,%][^\s&;\"'<>,]*", re.I)
-MEMBER = re.compile(r'("([^"\\]{1,64})"\s*:\s*")(?:[^"\\]|\\.)+')  # of JSON, perhaps cut off
-USER = re.compile(r"(?<=://)[^/\s@\"'<>]+(?=@)")  # of a URL, with a password
+MEMBER = re.compile(r'("([^"\\]{1,64})"\s*:\s*")(?:[^"\\]|\\.)+')  # The JSON may have been cut.
+USER = re.compile(r"(?<=://)[^/\s@\"'<>]+(?=@)")  # It matches `user:password` in a URL.
 
 
 class Redactor:
-    """Masks tokens wherever they stand, in any spelling, other texts as they are or
-    percent-encoded, and more secrets by their place.
+    """Masks tokens in any spelling, and other texts as they are or percent-encoded.
+
+    `Redactor(["t0ken"]).mask("Bearer t0ken")` is `Bearer ***`. Some methods also mask secrets by
+    their place, such as the value of `access_token` in a query.
     """
 
     def __init__(self, tokens: Iterable[str] = (), others: Iterable[str] = ()) -> None:
         self._pattern = compile_secrets(tokens, others)
 
     def finds(self, text: str) -> bool:
-        """Return whether a text has a token or another of the texts."""
+        """Return whether a text has something to mask."""
         return self._pattern.search(text) is not None
 
-    def text(self, text: str) -> str:
-        """Mask each token of a text."""
+    def mask(self, text: str) -> str:
+        """Mask the tokens and the further texts."""
         return self._pattern.sub(MASK, text)
 
-    def target(self, target: str) -> str:
+    def mask_target(self, target: str) -> str:
         """Mask tokens and the value of `access_token` in the target of a request."""
         path, mark, query = target.partition("?")
-        return self.text(path) + mark + self.query(query)
+        return self.mask(path) + mark + self.mask_query(query)
 
-    def query(self, query: str) -> str:
+    def mask_query(self, query: str) -> str:
         """Mask tokens and the value of `access_token` (RFC 6750 §2.3) in a query string."""
         parts = []
         for part in query.split("&"):
@@ -94,18 +81,18 @@ class Redactor:
             if value and unquote_plus(name) == "access_token":
                 part = f"{name}={MASK}"
             parts.append(part)
-        return self.text("&".join(parts))
+        return self.mask("&".join(parts))
 
-    def request_line(self, method: str, path: str, query: str) -> dict[str, str]:
+    def mask_request_line(self, method: str, path: str, query: str) -> dict[str, str]:
         """Mask the parts of a request line."""
         return {
-            "method": self.text(method),
-            "path": self.text(path),
-            "query": self.query(query),
+            "method": self.mask(method),
+            "path": self.mask(path),
+            "query": self.mask_query(query),
         }
 
     @staticmethod
-    def secret(name: str, value: str) -> str:
+    def mask_field(name: str, value: str) -> str:
         """Mask the value of a header field whose name is that of a secret."""
         if name == "Authorization":
             is_bearer = value.lower().startswith("bearer ")
@@ -114,14 +101,14 @@ class Redactor:
 
 
 def compile_secrets(tokens: Iterable[str], others: Iterable[str]) -> re.Pattern[str]:
-    """Compile the pattern of tokens in any spelling, and of other texts.
+    """Compile the pattern of tokens in any spelling, and of further texts.
 
-    Of two that begin together it finds the token, and of two tokens the longer one. A search takes
-    linear time.
+    If two texts begin at the same place, it finds the token, and the longer token. A token with
+    fewer than `SHORT` characters is found only if it is a whole word. A search takes linear time.
     """
     spelled: dict[str, list[str]] = {}
     for token in sorted(tokens, key=len, reverse=True):
-        spelled[token] = [spell(char) for char in token]
+        spelled[token] = [build_pattern(char) for char in token]
     for other in sorted(others, key=len, reverse=True):
         in_json = other.replace("/", r"\/")
         for text in (other, in_json, quote(other, safe=""), unquote(other)):
@@ -129,61 +116,68 @@ def compile_secrets(tokens: Iterable[str], others: Iterable[str]) -> re.Pattern[
     spelled.pop("", None)
     long = [forms for text, forms in spelled.items() if len(text) >= SHORT]
     short = [forms for text, forms in spelled.items() if len(text) < SHORT]
-    # Most characters begin nothing.
+    # A word may begin after an escaped character.
+    word = r"(?:(?<!\w)|(?<=%[0-9a-f]{2})|(?<=25[0-9a-f]{2})|(?<=\\u00[0-9a-f]{2})|(?<=\\[bfnrt]))"
+    # The lookahead makes the search fast: most characters do not begin a match.
     starts = re.escape("".join({text[0] for text in spelled}))
-    pattern = rf"(?=[{starts}%\\~])(?:{join_by_first(long)}|{WORD}(?:{join_by_first(short)})(?!\w))"
+    pattern = rf"(?=[{starts}%\\~])(?:{join_by_first(long)}|{word}(?:{join_by_first(short)})(?!\w))"
     return re.compile(pattern, re.IGNORECASE | re.ASCII)
 
 
-def spell(char: str) -> str:
-    r"""Write the pattern of a character of a token, as it is or escaped: `/` is also `%2F`,
-    `%252F`, `\u002f`, `\\u002f`, `\/` and `~1`.
+def build_pattern(char: str) -> str:
+    r"""Return the pattern of a character of a token, as it is or escaped.
+
+    A `/` may be escaped as `%2F`, `%252F`, `\u002f`, `\\u002f`, `\/` and `~1`.
     """
     if not char.isascii():
         return re.escape(char)
+    backslash = r"(?:\\|%(?:25)*5c)"  # JSON may be nested in JSON, and in a URL.
+    # Some characters have an escape of their own in JSON, in a JSON Pointer, or in a form.
+    escapes = {"/": rf"{backslash}{{0,8}}/|~0*1", "~": "~0*", "+": "[+ ]"}
     codes = {f"{ord(char.lower()):02x}", f"{ord(char.upper()):02x}"}
-    own = SPELLED.get(char, re.escape(char.lower()))
-    return rf"(?:{own}|(?:%(?:25)*|{BACKSLASH}{{1,8}}u00)(?:{'|'.join(sorted(codes))}))"
+    own = escapes.get(char, re.escape(char.lower()))
+    return rf"(?:{own}|(?:%(?:25)*|{backslash}{{1,8}}u00)(?:{'|'.join(sorted(codes))}))"
 
 
 def join_by_first(texts: Iterable[list[str]]) -> str:
-    """Join patterns of texts, so that a search tries those with one first character together."""
+    """Join patterns of texts: `ab` and `ac` become `a(?:b|c)`, which is faster than `ab|ac`."""
     rests: dict[str, list[str]] = defaultdict(list)
     for first, *rest in texts:
         rests[first].append("".join(rest))
     branches = [f"{first}(?:{'|'.join(each)})" for first, each in rests.items()]
-    return "|".join(branches) or "(?!)"  # which matches nothing
+    return "|".join(branches) or "(?!)"  # `(?!)` matches nothing.
 
 
 class Secrets:
-    """Finds and masks the secrets of a recording or of a session with a service.
+    """Finds and masks the secrets of a recording, or of a session with a service.
 
-    `tokens` are bearer tokens: they are found without the `=` at their end, in base64, hex and
-    HTML, too. `others` are cookies, keys and codes. Also masked is what looks like a secret.
+    Bearer tokens (`tokens`) are also found in base64, hex and HTML, and without the `=` at their
+    end. Further secrets (`others`) are cookies, keys and codes. Texts that look like secrets, such
+    as `api_key=4f9a`, are masked, too.
     """
 
     def __init__(self, tokens: Iterable[str] = (), others: Iterable[str] = ()) -> None:
         self.tokens = tuple(dict.fromkeys(filter(None, tokens)))
         known = {*self.tokens, *(token.rstrip("=") for token in self.tokens)}
-        encoded = [each for token in self.tokens for each in encodings(token)]
+        encoded = [each for token in self.tokens for each in encode_token(token)]
         self._tokens = Redactor(known, encoded)
         self._all = Redactor(known, [*encoded, *others])
 
     def has_token(self, text: str) -> bool:
-        """Return whether a text has a token, as a response that leaks it."""
-        return self._tokens.finds(text) or self._tokens.finds(plain_of_html(text))
+        """Return whether a text has a bearer token."""
+        return self._tokens.finds(text) or self._tokens.finds(decode_entities(text))
 
-    def are_in(self, text: str) -> bool:
+    def has_secret(self, text: str) -> bool:
         """Return whether a text has a secret, in any spelling, or looks like one."""
-        is_known = self._all.finds(text) or self._all.finds(plain_of_html(text))
+        is_known = self._all.finds(text) or self._all.finds(decode_entities(text))
         return is_known or has_credentials(text)
 
     def mask(self, text: str) -> str:
-        """Mask each secret of a text."""
-        masked = self._all.text(text)
-        plain = plain_of_html(masked)
+        """Mask the secrets of a text."""
+        masked = self._all.mask(text)
+        plain = decode_entities(masked)
         if self._all.finds(plain):
-            masked = self._all.text(plain)
+            masked = self._all.mask(plain)
         for pattern in (JWT, KNOWN, USER):
             masked = pattern.sub(MASK, masked)
         for pattern in (MEMBER, ASSIGNED):
@@ -197,35 +191,41 @@ def mask_value(named: re.Match[str]) -> str:
     return f"{before}{MASK}" if is_secret_name(name) else named[0]
 
 
-def encodings(token: str) -> Iterator[str]:
-    """Encode a token in hex, and in base64 wherever it stands in what is encoded, such as
-    `Bearer TOKEN` or `user:TOKEN`.
+def encode_token(token: str, min_length: int = 8) -> Iterator[str]:
+    """Encode a token in hex, and in base64 at all offsets: it may follow `Bearer ` or `user:`.
+
+    Encoded tokens with fewer than `min_length` characters are left out.
     """
     data = token.encode(errors="replace")
     encoded = [data.hex()]
-    for before in range(3):  # bytes that stand before it in a group of three (RFC 4648 §4)
+    # Base64 encodes groups of three bytes (RFC 4648 §4): the token may begin at each byte of them.
+    for before in range(3):
         digits = base64.b64encode(bytes(before) + data).decode().rstrip("=")
-        first = (0, 2, 3)[before]  # of a character that has no bit of what stands before
+        # The first and the last character may also have bits of the surrounding text.
+        first = (0, 2, 3)[before]
         rest = (before + len(data)) % 3
-        last = len(digits) - 1 if rest else len(digits)  # the last one has bits of what follows
+        last = len(digits) - 1 if rest else len(digits)
         core = digits[first:last]
         encoded += [core, core.replace("+", "-").replace("/", "_")]
     for core in encoded:
-        if len(core) >= LEAST_ENCODED:
+        if len(core) >= min_length:
             yield core
 
 
-def plain_of_html(text: str) -> str:
-    """Replace the entities of HTML."""
-    return unescape(text) if ENTITY.search(text) else text
+def decode_entities(text: str) -> str:
+    """Replace the entities of HTML, such as `&amp;`, `&#47;` and `&#47`."""
+    return unescape(text) if re.search("&#|&[0-9A-Za-z]{1,8};", text) else text
 
 
-# Which texts are secrets
+# Rules for secrets
 
 
 def is_secret_name(name: str) -> bool:
-    """Return whether a member or a parameter of this name holds a secret; a page token is none."""
-    separated = re.sub("(?<=[a-z0-9])(?=[A-Z])|[^A-Za-z0-9]+", "_", name[-LONG_NAME:])
+    """Return whether a member or a parameter holds a secret: `apiKey` does, `page_token` does not.
+
+    Only the last 200 characters of a name are read.
+    """
+    separated = re.sub("(?<=[a-z0-9])(?=[A-Z])|[^A-Za-z0-9]+", "_", name[-200:])
     words = separated.lower()
     if NO_SECRET.search(words):
         return False
@@ -233,59 +233,68 @@ def is_secret_name(name: str) -> bool:
 
 
 def has_credentials(text: str) -> bool:
-    """Return whether a text has a token of a known form, a URL with a password, `Pwd=x` or so."""
+    """Return whether a text looks like a secret: a known token, a URL with a password, `pwd=x`."""
     text = unquote(text)
     if any(pattern.search(text) for pattern in (JWT, KNOWN, USER)):
         return True
     return any(is_secret_name(name) for _, name in ASSIGNED.findall(text))
 
 
-def is_placeholder(text: str) -> bool:
-    """Return whether a text stands for a removed secret: `***`, `[Filtered]`, a word."""
+def is_placeholder(text: str, max_word: int = 15) -> bool:
+    """Return whether a text replaces a removed secret: `***`, `[Filtered]`, a word like `token`.
+
+    A word with more than `max_word` characters may be a token.
+    """
     core = re.sub(r"^[^A-Za-z0-9]+|[^A-Za-z0-9]+$", "", text)
     characters = set(core) - {"-", "_"}
-    if len(characters) <= 1 or PLACEHOLDER.search(core):
+    words = "redact|filter|saniti|mask|placeholder|removed|hidden"
+    if len(characters) <= 1 or re.search(words, core, re.IGNORECASE):
         return True
-    return len(core) < LEAST_WORD and re.fullmatch("[A-Za-z_-]+", core) is not None
+    return len(core) <= max_word and re.fullmatch("[A-Za-z_-]+", core) is not None
 
 
-def is_distinctive(text: str) -> bool:
-    """Return whether a text is a secret, and neither a word nor a placeholder."""
+def is_distinctive(text: str, min_mixed: int = 6, min_length: int = 12) -> bool:
+    """Return whether a text can be masked wherever it stands, since no other text is like it.
+
+    It is no placeholder, and has at least `min_length` characters, or at least `min_mixed`
+    characters with letters and digits among them.
+    """
     if is_placeholder(text):
         return False
-    if len(text) >= LEAST_ALIKE:
+    if len(text) >= min_length:
         return True
     has_letters = re.search("[A-Za-z]", text) is not None
     has_digits = re.search("[0-9]", text) is not None
-    return has_letters and has_digits and len(text) >= LEAST_MIXED
+    return has_letters and has_digits and len(text) >= min_mixed
 
 
-def cookies_in(field: str) -> list[str]:
-    """Return the values in a field Cookie or Set-Cookie, and those of its attributes."""
+def parse_cookies(field: str) -> list[str]:
+    """Return the values in a field Cookie or Set-Cookie: of `a=1; Path=/` they are `1` and `/`."""
     values = [part.partition("=")[2] for part in re.split("[;,]", field)]
     return [value.strip(' "') for value in values]
 
 
-# What is shown
+# Texts that are shown
 
 
 def cut_between_words(body: bytes, size: int) -> bytes:
-    """Cut a body of more than `size` bytes at the first byte behind them that no token has.
+    """Cut a body after at least `size` bytes, at a byte that is in no spelling of a token.
 
-    So it ends with no part of a token, whatever the tokens are.
+    So it does not end with a part of a token, for any token. No token has the byte in UTF-8 or
+    UTF-16.
     """
-    end = BETWEEN_WORDS.search(body, size)
+    end = re.compile(rb"[^\0\w.~+/=%\\ -]").search(body, size)
     return body[: end.start()] if end else body
 
 
-def printable(text: str) -> str:
-    """Replace each control character and the like by `?`, so that a line stays one."""
+def make_printable(text: str) -> str:
+    """Replace control characters and other unprintable characters by `?`."""
     if text.isprintable():
         return text
     return "".join(char if char.isprintable() else "?" for char in text)
 
 
-def cut(text: str, size: int) -> str:
-    """Cut a text to what UTF-8 holds in `size` bytes. It is masked already."""
+def cut_text(text: str, size: int) -> str:
+    """Cut a text to at most `size` bytes of UTF-8. Mask it before."""
     data = text.encode(errors="replace")
     return data[:size].decode(errors="ignore")

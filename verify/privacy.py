@@ -72,7 +72,7 @@ class Privacy:
 
     def is_safe_field(self, name: str, value: str) -> bool:
         """Whether a header field may stay."""
-        is_secret = is_secret_name(name) or self._secrets.are_in(name)
+        is_secret = is_secret_name(name) or self._secrets.has_secret(name)
         return not is_secret and self._is_safe_around((name,), value)
 
     def _clean(
@@ -135,7 +135,7 @@ class Privacy:
     def _is_safe(self, path: Path, text: str) -> bool:
         is_called_hook = any("hook" in str(name).lower() for name in path) and "/" in text
         is_hook = is_called_hook or HOOK.search(text) is not None
-        if is_hook or self._secrets.are_in(text):
+        if is_hook or self._secrets.has_secret(text):
             return False
         return self._host is None or not self._host.search(unquote(text).lower())
 

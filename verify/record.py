@@ -20,7 +20,7 @@ from werkzeug.datastructures import Headers
 
 from auth import is_same
 from records import timestamp
-from traffic.masking import Redactor, cut
+from traffic.masking import Redactor, cut_text
 from web.patterns import matches
 from web.problems import Problem, handle_errors
 from web.routing import read_raw_target
@@ -157,7 +157,7 @@ class Journal:
         entry = {
             "number": self.last,
             "time": timestamp(datetime.fromtimestamp(exchange.sent_at, UTC)),
-            **redactor.request_line(exchange.method, exchange.path, exchange.query),
+            **redactor.mask_request_line(exchange.method, exchange.path, exchange.query),
             "headers": mask_fields(exchange.sent, redactor),
             **show_body(exchange.body, exchange.sent_json, redactor),
             "status": exchange.status,
@@ -169,15 +169,15 @@ class Journal:
 
 
 def mask_fields(fields: Iterable[tuple[str, object]], redactor: Redactor) -> dict[str, str]:
-    return {name: redactor.secret(name, redactor.text(str(value))) for name, value in fields}
+    return {name: redactor.mask_field(name, redactor.mask(str(value))) for name, value in fields}
 
 
 def show_body(body: bytes, value: Any, redactor: Redactor) -> dict[str, Any]:
     """Show the text of a body and its JSON: `{"body": "1", "json": 1}`."""
-    text = cut(redactor.text(body.decode(errors="replace")), MAX_SHOWN)
+    text = cut_text(redactor.mask(body.decode(errors="replace")), MAX_SHOWN)
     if value is NOTHING or len(body) > MAX_SHOWN:
         return {"body": text, "json": None}
-    return {"body": text, "json": json.loads(redactor.text(json.dumps(value)))}
+    return {"body": text, "json": json.loads(redactor.mask(json.dumps(value)))}
 
 
 def select_entries(entries: Iterable[dict[str, Any]], query: Mapping[str, str]) -> list[Any]:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from traffic.masking import Redactor, cut, printable
+from traffic.masking import Redactor, cut_text, make_printable
 
 from .checks import Check
 from .drift import write_drift_line
@@ -42,12 +42,12 @@ def masked(secrets: Secrets, text: str, size: int) -> str:
     """So many bytes of a text, without secrets: masked before it is cut, since half a token would
     not be found.
     """
-    return cut(secrets.mask(text[:MAX_MASKED]), size)
+    return cut_text(secrets.mask(text[:MAX_MASKED]), size)
 
 
 def printed(secrets: Secrets, line: str) -> str:
     """A line as a terminal may get it."""
-    shown = printable(masked(secrets, line, MAX_LINE))
+    shown = make_printable(masked(secrets, line, MAX_LINE))
     return shown if len(line) <= MAX_LINE else f"{shown} …"
 
 
@@ -168,7 +168,7 @@ def text_of_message(
     secrets: Secrets, mark: str, fields: Iterable[tuple[str, Any]], body: bytes
 ) -> Iterator[str]:
     for name, value in fields:
-        yield f"{mark} {name}: {Redactor.secret(name, str(value))}"
+        yield f"{mark} {name}: {Redactor.mask_field(name, str(value))}"
     text = body[:MAX_MASKED].decode(errors="replace")
     for line in masked(secrets, text, MAX_SHOWN).splitlines():
         yield f"{mark} {line}"

@@ -8,9 +8,9 @@ from urllib.parse import parse_qsl
 from traffic import masking
 from traffic.masking import (
     SECRET_FIELD,
-    cookies_in,
     is_distinctive,
     is_placeholder,
+    parse_cookies,
 )
 from traffic.masking import is_secret_name as is_secret_name
 
@@ -47,7 +47,7 @@ def other_secrets(exchange: Exchange) -> Iterator[str]:
     for name, value in (*exchange.sent, *exchange.headers.items()):
         lower_name = name.lower()
         if lower_name in ("cookie", "set-cookie"):
-            yield from cookies_in(str(value))
+            yield from parse_cookies(str(value))
         elif lower_name != "authorization" and SECRET_FIELD.search(name):
             yield str(value)
     for name, value in sent_members(exchange):

@@ -46,7 +46,7 @@ def judge_world(
     return {
         "passed": not findings,
         "findings": [asdict(finding) for finding in findings],
-        "unused_patterns": [redactor.text(each) for each in unused_patterns],
+        "unused_patterns": [redactor.mask(each) for each in unused_patterns],
         "is_called": coverage.is_called,
     }
 
@@ -70,7 +70,7 @@ class Verdict:
         self._seen = coverage.findings()
         found = [*self._seen, *coverage.find_idle(), *unused, *more]
         self.findings, unused_patterns = choose(found, fail_on, allowed)
-        self.unused_patterns = [common.redactor.text(each) for each in unused_patterns]
+        self.unused_patterns = [common.redactor.mask(each) for each in unused_patterns]
         self.is_called = coverage.is_called
         self._document = {
             **coverage.document(worlds=True),

@@ -53,7 +53,7 @@ class Coverage:
             for kind, what in counted:
                 counts = self._counts[kind]
                 if what not in counts:
-                    what = entry.redactor.text(what)
+                    what = entry.redactor.mask(what)
                     if what not in counts and len(counts) >= self._most:
                         what = OTHERS
                 counts[what] = counts.get(what, 0) + 1

@@ -12,7 +12,7 @@ from werkzeug.exceptions import ClientDisconnected
 from profiles.openapi import Operation
 from records import timestamp
 from traffic.exchange import Exchange, read_fields
-from traffic.masking import Redactor, cut, cut_between_words, printable
+from traffic.masking import Redactor, cut_between_words, cut_text, make_printable
 from web.routing import read_target
 from web.strict_json import parse_json
 
@@ -112,12 +112,12 @@ class Entry(NamedTuple):
             "number": number,
             "time": timestamp(exchange.time),
             "ms": round(exchange.ms, 3),
-            **redactor.request_line(exchange.method, exchange.path, exchange.query),
+            **redactor.mask_request_line(exchange.method, exchange.path, exchange.query),
             "headers": mask_fields(exchange.request_fields, redactor),
             **show_body(exchange.request_body, redactor),
             "status": exchange.status,
             "code": self.code,
-            "reason": cut(printable(redactor.text(self.reason)), MAX_REASON) or None,
+            "reason": cut_text(make_printable(redactor.mask(self.reason)), MAX_REASON) or None,
             "operation": self.operation_id,
             "fault": fault.id if fault else None,
             "unpromised": [*self.unpromised],
@@ -193,7 +193,7 @@ def keep_body(body: bytes, redactor: Redactor) -> bytes:
 def mask_body(kept: bytes, redactor: Redactor) -> str:
     """Mask tokens in the text of a body, which has no zeros, so that UTF-16 is found, too."""
     text = kept.decode(errors="replace").replace("\0", "")
-    return cut(redactor.text(text), MAX_BODY_TEXT)
+    return cut_text(redactor.mask(text), MAX_BODY_TEXT)
 
 
 def show_body(kept: bytes, redactor: Redactor) -> dict[str, Any]:
@@ -202,7 +202,7 @@ def show_body(kept: bytes, redactor: Redactor) -> dict[str, Any]:
     try:
         _, value = parse_json(text.encode())
         # A token may have been escaped in more than one way.
-        return {"body": text, "json": json.loads(redactor.text(json.dumps(value)))}
+        return {"body": text, "json": json.loads(redactor.mask(json.dumps(value)))}
     except ValueError:
         return {"body": text, "json": None}
 
@@ -211,7 +211,7 @@ def mask_fields(fields: Iterable[tuple[str, str]], redactor: Redactor) -> dict[s
     """Header fields with secrets masked; the values of one name are joined."""
     found: dict[str, str] = {}
     for name, value in fields:
-        shown = redactor.text(name)
-        masked = redactor.secret(name, redactor.text(value))
+        shown = redactor.mask(name)
+        masked = redactor.mask_field(name, redactor.mask(value))
         found[shown] = f"{found[shown]}, {masked}" if shown in found else masked
     return found

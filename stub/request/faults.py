@@ -202,7 +202,7 @@ def unused_findings(unused: Iterable[UnusedFault], redactor: Redactor) -> list[F
     counts = Counter[str]()
     first: dict[str, FirstRequest] = {}
     for each in unused:
-        what = redactor.text(each.what)
+        what = redactor.mask(each.what)
         counts[what] += each.count
         first.setdefault(what, {"world": each.world, "number": None})
     return [finding_of("unused-faults", what, n, first[what]) for what, n in counts.items()]

@@ -75,7 +75,7 @@ class Journal:
             and operation in (None, entry.operation_id)
             and status in ("", str(entry.exchange.status), f"{entry.exchange.status // 100}xx")
             and method in ("", entry.exchange.method)
-            and (not path or matches(path, entry.redactor.text(entry.exchange.path)))
+            and (not path or matches(path, entry.redactor.mask(entry.exchange.path)))
         )
         return {
             "requests": [entry.document(n) for n, entry in sorted(islice(matching, limit))],

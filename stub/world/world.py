@@ -71,7 +71,7 @@ class World:
     """A world between two resets. A request stays in the one that it entered."""
 
     def __init__(self, name: str, common: Common) -> None:
-        self.name = common.redactor.text(name)  # which may be a token
+        self.name = common.redactor.mask(name)  # which may be a token
         options = common.options
         self.instance = uuid4().hex  # of no other world, also after the program was started anew
         self.coverage = Coverage(common.contract, options.max_kinds)

@@ -83,7 +83,7 @@ class Worlds:
         for name in sorted(projects):
             world = worlds.get(name)
             row = {
-                "name": redactor.text(name),
+                "name": redactor.mask(name),
                 "projects": projects[name],
                 "requests": world.journal.last if world else 0,
             }

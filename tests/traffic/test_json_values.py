@@ -1,6 +1,6 @@
 """A JSON value is walked in the order of the document."""
 
-from traffic.json_values import Names, find_unknown, get, map_leaves, replace, walk
+from traffic.json_values import Names, find_unknown, get_value, map_leaves, replace_value, walk
 
 VALUE = {"b": [{"id": 1}, [None]], "a": "x"}
 
@@ -16,18 +16,18 @@ def test_a_walk_has_each_value_with_its_path() -> None:
         ("a",),
     ]
     for path, each in walk(VALUE):
-        assert get(VALUE, path) is each
+        assert get_value(VALUE, path) is each
 
 
 def test_what_is_not_there_is_missing() -> None:
     for path in (("c",), ("b", 2), ("b", "0"), ("a", 0), ("b", 0, "id", 0)):
-        assert get(VALUE, path) is None
-        assert get(VALUE, path, "nothing") == "nothing"
+        assert get_value(VALUE, path) is None
+        assert get_value(VALUE, path, "nothing") == "nothing"
 
 
 def test_a_value_is_replaced_in_a_copy() -> None:
-    assert replace(VALUE, ("b", 1), 2) == {"b": [{"id": 1}, 2], "a": "x"}
-    assert replace(VALUE, (), 3) == 3
+    assert replace_value(VALUE, ("b", 1), 2) == {"b": [{"id": 1}, 2], "a": "x"}
+    assert replace_value(VALUE, (), 3) == 3
     assert VALUE["b"] == [{"id": 1}, [None]]
 
 

@@ -28,7 +28,7 @@ def test_a_token_is_masked_in_any_spelling_and_with_anything_around_it() -> None
     redactor = Redactor([TOKEN])
     for spelled in SPELLED:
         for around in ("a ", "%41é%", "İ\\x", "\\u0041"):
-            shown = redactor.text(f"{around}{spelled} {spelled}{around}")
+            shown = redactor.mask(f"{around}{spelled} {spelled}{around}")
             assert shown == f"{around}*** ***{around}"
 
 
@@ -38,7 +38,7 @@ def test_a_part_of_a_token_is_not_masked() -> None:
     for size in range(1, len(TOKEN)):
         for part in (TOKEN[:size], TOKEN[size:]):
             for text in (part, f"http://{part}/", f"http://{part}.example:80/v1", f"{part}xyz"):
-                assert redactor.target(text) == text
+                assert redactor.mask_target(text) == text
 
 
 def test_each_of_many_tokens_is_masked_as_a_whole() -> None:
@@ -46,24 +46,24 @@ def test_each_of_many_tokens_is_masked_as_a_whole() -> None:
     tokens = [f"{start}-{number}" for start in ("tea", "team-a", "teammates") for number in numbers]
     redactor = Redactor(tokens)
     for token in tokens:
-        assert redactor.text(f"({token}) {token.upper()}") == "(***) ***"
-    assert redactor.text("tea-100 team-b-1 teammates-") == "tea-100 team-b-1 teammates-"
+        assert redactor.mask(f"({token}) {token.upper()}") == "(***) ***"
+    assert redactor.mask("tea-100 team-b-1 teammates-") == "tea-100 team-b-1 teammates-"
 
 
 def test_only_a_whole_token_is_masked_and_the_longest() -> None:
     redactor = Redactor(["S3cr3t", "s3cr3t-abcdef"])
-    assert redactor.text("S3CR3T") == "***"
-    assert redactor.text("s3cr3t-abcdef s3cr3t s3cr3t-abc") == "*** *** ***-abc"
-    assert Redactor(["a", "a-b"]).text("a-b, a") == "***, ***"
+    assert redactor.mask("S3CR3T") == "***"
+    assert redactor.mask("s3cr3t-abcdef s3cr3t s3cr3t-abc") == "*** *** ***-abc"
+    assert Redactor(["a", "a-b"]).mask("a-b, a") == "***, ***"
     for text in ("s3cr3", "token: website", "Bearer of news", "100%", "~0"):
-        assert redactor.text(text) == text
-        assert Redactor().text(text) == text
+        assert redactor.mask(text) == text
+        assert Redactor().mask(text) == text
 
 
 def test_a_short_token_is_masked_only_as_a_whole_word() -> None:
     redactor = Redactor(["test"])
     for text in ("latest_deployment_id", "tests", "test_1", "contest", "%6Catest", "5test"):
-        assert redactor.text(text) == text
+        assert redactor.mask(text) == text
     for text, shown in (
         ("test", "***"),
         ("a Test.job, (test)", "a ***.job, (***)"),
@@ -73,14 +73,14 @@ def test_a_short_token_is_masked_only_as_a_whole_word() -> None:
         ("%74est", "***"),
         ("%2574%2565st", "***"),
     ):
-        assert redactor.text(text) == shown, text
+        assert redactor.mask(text) == shown, text
 
 
 def test_header_fields_with_a_secrets_name_are_secret() -> None:
     for name in ("Proxy-Authorization", "X-Api-Key", "X-ApiKey", "X-Auth", "Cookie", "X-Password"):
-        assert Redactor.secret(name, "tr1ed") == "***", name
+        assert Redactor.mask_field(name, "tr1ed") == "***", name
     for name in ("Author", "Content-Type", "X-Key", "Host"):
-        assert Redactor.secret(name, "x") == "x", name
+        assert Redactor.mask_field(name, "x") == "x", name
 
 
 AUTHORIZATIONS = [
@@ -99,9 +99,9 @@ QUERIES = [
 
 def test_the_credential_and_the_parameter_access_token_are_masked() -> None:
     for authorization, shown in AUTHORIZATIONS:
-        assert Redactor.secret("Authorization", authorization) == shown
+        assert Redactor.mask_field("Authorization", authorization) == shown
     for query, shown in QUERIES:
-        assert Redactor(["s3cret"]).query(query) == shown
+        assert Redactor(["s3cret"]).mask_query(query) == shown
 
 
 def test_a_body_is_cut_where_no_token_can_stand() -> None:
@@ -138,5 +138,5 @@ def test_masking_takes_linear_time() -> None:
             "%64",
             "\\u00",
         ):
-            redactor.text(f"{200_000 // len(stray) * stray}%")
+            redactor.mask(f"{200_000 // len(stray) * stray}%")
     assert time.process_time() - started < 10  # what is quadratic takes minutes

@@ -44,12 +44,12 @@ def test_a_token_is_found_and_masked_in_any_spelling() -> None:
         masked = SECRETS.mask(f"see {spelled} there")
         assert "***" in masked
         assert spelled not in masked
-        assert SECRETS.are_in(spelled)
+        assert SECRETS.has_secret(spelled)
 
 
 def test_a_cookie_is_masked_and_no_leak() -> None:
     assert SECRETS.mask("a cookie-7f3a9 b") == "a *** b"
-    assert SECRETS.are_in("cookie-7f3a9")
+    assert SECRETS.has_secret("cookie-7f3a9")
     assert not SECRETS.has_token("cookie-7f3a9")
 
 
@@ -76,7 +76,7 @@ def test_what_looks_like_a_secret_is_masked_and_in_no_profile() -> None:
     secrets = Secrets()
     for text, masked in {**MASKED, **MEMBERS}.items():
         assert secrets.mask(text) == masked
-        assert secrets.are_in(text) == (text in MASKED)
+        assert secrets.has_secret(text) == (text in MASKED)
 
 
 PLAIN = [
@@ -88,7 +88,7 @@ PLAIN = [
 def test_what_is_no_secret_stays() -> None:
     for text in PLAIN:
         assert SECRETS.mask(text) == text
-        assert not SECRETS.are_in(text)
+        assert not SECRETS.has_secret(text)
 
 
 def test_names_of_secrets() -> None:

@@ -312,7 +312,7 @@ def test_tokens_leak_and_other_secrets_are_masked(tmp_path: Path) -> None:
     assert [index for index, each in enumerate(log.exchanges) if secrets.leak_in(each)] == [3]
     for secret in SECRETS:
         assert secrets.mask(f"a {secret} b") == "a *** b"
-        assert secrets.are_in(secret)
+        assert secrets.has_secret(secret)
     for word in ("dark", "sample-1-x", "2026-02-03", "shop-4711", "eu-1101"):
         assert secrets.mask(word) == word
 
