@@ -48,6 +48,7 @@ class AppTask(WSGITask):
 
     def connection_members(self) -> dict[str, Any]:
         """Return three functions. None refers to the environment, which would be a cycle."""
+        self.channel.was_looked_at = False
         return {
             "server.close": self.request.close_connection,
             "server.drop": self.request.drop,
@@ -72,6 +73,7 @@ class Connection(HTTPChannel):
     requests: list[Parser]  # that have arrived
     request: Parser | None  # that arrives
     requests_lock: Any
+    was_looked_at = False  # by `is_open`, since the request began
     has_half_closed = False
 
     def __init__(self, owner: "Server", *args: Any, **kwargs: Any) -> None:
@@ -82,9 +84,11 @@ class Connection(HTTPChannel):
         """Return whether the client waits for the response, and the server goes on.
 
         A client that sends its end (FIN) may have closed, or only have said that it sends no more.
-        It waits if it does so right after its request, as `nc -N`, and has left if it does so
-        later.
+        It waits if it does so right after its request, as `nc -N`, which is before the first look,
+        however late that is; and has left if it does so later.
         """
+        is_first_look = not self.was_looked_at
+        self.was_looked_at = True
         sock = self.socket
         if self.owner.is_stopping or sock is None:  # closed by this side
             return False
@@ -95,7 +99,8 @@ class Connection(HTTPChannel):
                 return True
         except OSError as error:
             return isinstance(error, BlockingIOError)
-        self.has_half_closed = time.time() - self.last_activity < HALF_CLOSED
+        since = time.time() - self.last_activity
+        self.has_half_closed = is_first_look or since < HALF_CLOSED
         return self.has_half_closed
 
 

@@ -42,6 +42,19 @@ def test_a_client_that_half_closes_right_after_its_request_waits(
         assert client.reply().status_code == 200
 
 
+def test_a_client_that_half_closed_before_the_first_look_waits(echo: Echo) -> None:
+    """A request may have taken long until then, as one to a distant store."""
+    with running(echo) as server, Connection(server.effective_port) as client:
+        client.send(get("/gate"))
+        client.sock.shutdown(socket.SHUT_WR)
+        assert echo.entered.acquire(timeout=10)
+        (connection,) = server.connections
+        connection.last_activity -= 60
+        assert connection.is_open()
+        echo.gate.set()
+        assert client.reply().status_code == 200
+
+
 def test_a_client_that_resets_its_connection_has_left(echo: Echo) -> None:
     with running(echo) as server:
         with Connection(server.effective_port) as client:
