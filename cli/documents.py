@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from profiles.contract import observed
+from profiles.contract import build_contract
 from profiles.profile import read_profile
 from web.files import read_file
 
@@ -44,7 +44,7 @@ def show_document(name: str | None, is_typed: bool, like: Path | None, output: P
     content = read_document(TYPES_OF_NODE if is_typed else FILES[name])
     if like:
         try:
-            content = observed(content, read_profile(like))
+            content = build_contract(content, read_profile(like))
         except ValueError as error:
             raise click.UsageError(str(error)) from None
     if output:

@@ -15,8 +15,8 @@ from flask import Flask
 import server
 import stub
 from auth import DEFAULT_TOKEN
-from profiles.openapi import statuses_of
-from profiles.profile import lacking, unobserved_errors
+from profiles.openapi import read_statuses
+from profiles.profile import find_unobserved_errors, list_missing_parts
 from stub import RunJournal
 from traffic.masking import SHORT
 from web.files import read_file
@@ -184,11 +184,11 @@ def notes(settings: Settings) -> Iterator[str]:
         for warning in options.like.warnings:
             yield f"warning: {settings.like}: {warning}"
         line = f"responses are like {settings.like}"
-        lacks = lacking(options.like)
+        lacks = list_missing_parts(options.like)
         if lacks:
             line += f"; as the contract says, since it lacks them: {', '.join(lacks)}"
         yield line
-        errors = unobserved_errors(options.like)
+        errors = find_unobserved_errors(options.like)
         if errors:
             yield f"the status and the body of these errors were not observed: {', '.join(errors)}"
 
@@ -197,7 +197,7 @@ def find_near_statuses(options: stub.Options) -> Iterator[str]:
     """Warn of each status that is nearly a known one, such as `faild`. Any other may be meant."""
     if options.like and options.like.words:  # no other is valid
         return
-    known, _ = statuses_of(json.loads(read_file("openapi.json")))
+    known, _ = read_statuses(json.loads(read_file("openapi.json")))
     words = [word for _, word in options.outcomes]
     for seed in (options.seed, *options.states.values()):
         words += [stage.status for each in seed.deployments for stage in each.timeline]

@@ -10,24 +10,24 @@ from records import quoted
 from traffic.json_values import get_value, replace_value
 from web.schemas import is_valid
 
-from .ids import opaque_form
+from .ids import parse_opaque_form
 from .markers import (
     CHOICE,
     NAME,
     TIMES,
     Marker,
+    find_marker_names,
+    find_markers,
+    find_objects,
+    find_project_arrays,
     is_choice,
-    markers_in,
-    names_below,
-    objects_in,
-    places_of_projects,
-    resolve,
-    split,
-    whole_marker,
+    parse_whole_marker,
+    resolve_choices,
+    split_markers,
 )
 from .profile import Profile
-from .schema import schema_of
-from .times import OURS, milliseconds, time_form
+from .schema import build_schema
+from .times import OURS, count_milliseconds, parse_time_form
 
 ITEMS = object()  # stands in the body of a list for the array of projects
 ENCODER = json.JSONEncoder(default=lambda items: NAME)  # to json.dumps it is one for each value
@@ -49,7 +49,7 @@ Piece = str | Fill  # what stands as it is, and a slot, which a subject fills
 ReadValue = Callable[[Subject], Any]
 
 
-def joined(pieces: Iterable[Piece]) -> Fill:
+def join_pieces(pieces: Iterable[Piece]) -> Fill:
     """What fills a text that is made of these pieces."""
     constants: list[str] = []  # one is empty for each slot
     slots: list[tuple[int, Fill]] = []
@@ -82,7 +82,7 @@ class Body:
         self._like = like
         self._value = value
         self._null = null
-        self._words = words_of_choices(value)
+        self._words = find_choice_words(value)
         self._fills: dict[str, Fill] = {}
 
     def fill(self, subject: Subject) -> str:
@@ -96,11 +96,11 @@ class Body:
         return fill(subject)
 
     def _compile(self, word: str) -> Fill:
-        value = resolve(self._value, word)
+        value = resolve_choices(self._value, word)
         if value is None:
             return lambda subject: self._null
-        compiler = Compiler(self._like, find_beside_name(value))
-        return joined([*compiler.pieces(value), "\n"])
+        compiler = Compiler(self._like, find_name_object(value))
+        return join_pieces([*compiler.pieces(value), "\n"])
 
 
 class Compiler:
@@ -115,15 +115,15 @@ class Compiler:
 
         In a URL, what stands for a marker is one part of it.
         """
-        spell = url_encoded if name.lower() in LOCATIONS else percent_encoded
-        return joined(self._text(value, spell, str))
+        spell = encode_url_part if name.lower() in LOCATIONS else percent_encode
+        return join_pieces(self._text(value, spell, str))
 
     def pieces(self, value: Any) -> Iterable[Piece]:
         if value is ITEMS:
             yield from ("[", itemgetter("items"), "]")
             return
         text = ENCODER.encode(value)
-        if not markers_in(text):
+        if not find_markers(text):
             yield text
         elif isinstance(value, str):
             yield from self._string(value)
@@ -146,29 +146,29 @@ class Compiler:
 
     def _string(self, text: str) -> Iterable[Piece]:
         """A string: a marker alone has the value and its type, inside others it has its text."""
-        marker = whole_marker(text)
+        marker = parse_whole_marker(text)
         if marker and marker.name != "base":
             read_value = self._value(marker)
             yield lambda subject: quoted(read_value(subject))
         else:
-            yield from ('"', *self._text(text, escaped, escaped), '"')
+            yield from ('"', *self._text(text, escape_json, escape_json), '"')
 
     def _text(
         self, text: str, spell: Callable[[object], str], spell_constant: Callable[[str], str]
     ) -> Iterable[Piece]:
         """A text with markers, each part of it spelled; of null there is nothing."""
-        for piece in split(text):
+        for piece in split_markers(text):
             if isinstance(piece, str):
                 yield spell_constant(piece)
             elif piece.name == "base":
                 yield BASE
             else:
-                yield converted(self._value(piece), spell, none="")
+                yield convert_value(self._value(piece), spell, none="")
 
     def _replaceable(self, name: str, constant: Any) -> Piece:
         """A constant that what a client sent replaces, if it is of its type."""
         own = json.dumps(constant)
-        schema = schema_of(constant, self._like)
+        schema = build_schema(constant, self._like)
 
         def fill(subject: Subject) -> str:
             sent = subject.get("sent", {}).get(name)
@@ -183,28 +183,30 @@ class Compiler:
         name, form = marker
         read_value: ReadValue = methodcaller("get", name)
         if name in TIMES:
-            return converted(read_value, speller_of(form))
+            return convert_value(read_value, choose_time_format(form))
         if form == "text":
-            return converted(read_value, str)
+            return convert_value(read_value, str)
         if form:
-            return converted(read_value, opaque_form(form).make_second)
+            return convert_value(read_value, parse_opaque_form(form).make_second)
         kind = "deployments" if name.startswith("deployment.") else "projects"
         if name.endswith(".id") and self._like.has_integers(kind):
-            return converted(read_value, as_number)
+            return convert_value(read_value, parse_number)
         return read_value
 
 
-def speller_of(form: str) -> Callable[[Any], Any]:
+def choose_time_format(form: str) -> Callable[[Any], Any]:
     """What spells a time in the form that a marker has."""
     if form == "s":
-        return lambda moment: milliseconds(moment) // 1000
+        return lambda moment: count_milliseconds(moment) // 1000
     if form == "ms":
-        return milliseconds
-    found = time_form(form) or OURS
+        return count_milliseconds
+    found = parse_time_form(form) or OURS
     return found.spell
 
 
-def converted(read_value: ReadValue, convert: Callable[[Any], Any], none: Any = None) -> ReadValue:
+def convert_value(
+    read_value: ReadValue, convert: Callable[[Any], Any], none: Any = None
+) -> ReadValue:
     """Reads a value and converts it; of null there is `none`."""
 
     def read(subject: Subject) -> Any:
@@ -214,49 +216,49 @@ def converted(read_value: ReadValue, convert: Callable[[Any], Any], none: Any = 
     return read
 
 
-def as_number(text: str) -> int | str:
+def parse_number(text: str) -> int | str:
     """The number that an id is, or the text of one that is none: a seed may have given it."""
     if text.isascii() and text.isdigit() and str(int(text)) == text:
         return int(text)
     return text
 
 
-def escaped(value: object) -> str:
+def escape_json(value: object) -> str:
     """A value as it stands in a JSON string."""
     return quoted(str(value))[1:-1]
 
 
-def percent_encoded(value: object) -> str:
+def percent_encode(value: object) -> str:
     return quote(str(value), safe=PRINTABLE)
 
 
-def url_encoded(value: object) -> str:
+def encode_url_part(value: object) -> str:
     return quote(str(value), safe="")
 
 
 def is_constant(value: Any) -> bool:
     """Whether a member can be replaced: it has no marker, and a type, which null has not."""
-    return value is not None and not names_below(value)
+    return value is not None and not find_marker_names(value)
 
 
-def words_of_choices(value: Any) -> set[str]:
+def find_choice_words(value: Any) -> set[str]:
     """The statuses for which a value has something of its own."""
     words: set[str] = set()
-    for each in objects_in(value):
+    for each in find_objects(value):
         if is_choice(each):
             words.update(each[CHOICE])
     return words
 
 
-def find_beside_name(value: Any) -> dict[str, Any] | None:
+def find_name_object(value: Any) -> dict[str, Any] | None:
     """The first object of a body in which a member is the name of the project."""
-    for each in objects_in(value):
+    for each in find_objects(value):
         if NAME in each.values():
             return each
     return None
 
 
-def without_items(body: Any, array: Any) -> tuple[Any, Any]:
+def extract_item(body: Any, array: Any) -> tuple[Any, Any]:
     """The body of a list with another array in place of that of the projects, and its one item."""
-    path = next(places_of_projects(body))
+    path = next(find_project_arrays(body))
     return replace_value(body, path, array), get_value(body, (*path, 0))

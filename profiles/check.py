@@ -15,7 +15,7 @@ from web.problems import FieldError, shorten
 from web.schemas import UNKNOWN_MEMBER, Schema, find_errors, is_valid, resolve_refs
 from web.validation import format_pointer, make_error
 
-from .ids import id_form, opaque_form
+from .ids import parse_id_form, parse_opaque_form
 from .markers import (
     ALL,
     CHOICE,
@@ -28,14 +28,14 @@ from .markers import (
     RECORD,
     TIMES,
     Marker,
+    find_markers,
+    find_name_paths,
+    find_project_arrays,
     is_choice,
-    markers_below,
-    markers_in,
-    places_of_name,
-    places_of_projects,
+    walk_markers,
 )
-from .statuses import MAX_STATUSES, Statuses, first_choice, statuses_of
-from .times import time_form
+from .statuses import MAX_STATUSES, Statuses, find_first_choice, find_statuses
+from .times import parse_time_form
 
 MAX_BYTES = 1024 * 1024  # of a document
 MAX_ERRORS = 100
@@ -55,39 +55,39 @@ BRACE_IN_FORM = re.compile(r"\{(?:project|deployment)\.[a-z_]{1,20}:\{")
 
 
 @cache
-def schemas() -> dict[str, Schema]:
+def load_schemas() -> dict[str, Schema]:
     """The schema of a profile, and its parts by name, without `$ref`."""
     profile = json.loads(read_file("profiles/profile.json"))
     named: dict[str, Schema] = {**profile["$defs"], "profile": profile}
     return {name: resolve_refs(schema, named) for name, schema in named.items()}
 
 
-def errors_in(profile: Any) -> list[FieldError]:
+def check_profile(profile: Any) -> list[FieldError]:
     """The errors of a profile, or the first of them: those of its schema come before all others."""
-    found = list(islice(find_errors(profile, schemas()["profile"]), MAX_ERRORS))
+    found = list(islice(find_errors(profile, load_schemas()["profile"]), MAX_ERRORS))
     if found:
-        return [explain(error) for error in found]
-    return list(islice(contradictions(profile), MAX_ERRORS))
+        return [explain_error(error) for error in found]
+    return list(islice(check_parts(profile), MAX_ERRORS))
 
 
-def explain(error: FieldError) -> FieldError:
+def explain_error(error: FieldError) -> FieldError:
     """Say what stands in place of a member that is gone, and list those that an object may have."""
     if error.pointer in GONE:
         return error._replace(detail=GONE[error.pointer])
     if error.detail != UNKNOWN_MEMBER:
         return error
     *path, _ = parse_pointer(error.pointer)
-    schema = schemas()["profile"]
+    schema = load_schemas()["profile"]
     for name in path:
         schema = schema["properties"][name]
     known = ", ".join(schema["properties"])
     return error._replace(detail=f"{error.detail}: there are {known}")
 
 
-def contradictions(profile: dict[str, Any]) -> Iterator[FieldError]:
+def check_parts(profile: dict[str, Any]) -> Iterator[FieldError]:
     """What a schema cannot say of a profile."""
     parts: dict[str, Any] = defaultdict(dict, profile)
-    statuses = statuses_of(profile)
+    statuses = find_statuses(profile)
     yield from check_statuses(profile, statuses)
     bodies = Bodies(statuses, has_record="record" in profile)
     if "record" in profile:
@@ -113,7 +113,7 @@ def contradictions(profile: dict[str, Any]) -> Iterator[FieldError]:
 
 def check_id(kind: str, example: str | int) -> Iterator[FieldError]:
     try:
-        id_form(example, kind)
+        parse_id_form(example, kind)
     except ValueError as error:
         yield make_error(str(error), "ids", kind)
 
@@ -126,9 +126,9 @@ def check_statuses(profile: dict[str, Any], statuses: Statuses) -> Iterator[Fiel
             if word in statuses.run:
                 yield make_error("is in `run` already", *place, "others", index)
     else:
-        place, _ = first_choice(profile)
+        place, _ = find_first_choice(profile)
         for word in statuses.run:
-            for error in find_errors(word, schemas()["word"]):
+            for error in find_errors(word, load_schemas()["word"]):
                 yield make_error(f"{shorten(word)}, a status of a choice, {error.detail}", *place)
     if len(statuses.words) > MAX_STATUSES:
         yield make_error(f"must have at most {MAX_STATUSES} statuses", *place)
@@ -154,7 +154,7 @@ class Bodies:
 
     def check_list(self, form: dict[str, Any]) -> Iterator[FieldError]:
         path = ("list", "body")
-        arrays = [(*path, *place) for place in places_of_projects(form["body"])]
+        arrays = [(*path, *place) for place in find_project_arrays(form["body"])]
         if not arrays:
             detail = "must have an array with one item, in which markers of a project stand"
             yield make_error(detail, *path)
@@ -178,7 +178,7 @@ class Bodies:
         elif isinstance(value, dict):
             for name, item in value.items():
                 inner = (*path, name)
-                if markers_in(name):
+                if find_markers(name):
                     yield make_error("no marker can stand in a name", *inner)
                 if isinstance(item, str | list | dict):
                     yield from self.check(item, inner, allowed, is_member=True)
@@ -211,13 +211,13 @@ class Bodies:
                 yield make_error(f"{detail} left out", *place)
             for word, item in words.items():
                 if word and word not in self.words:
-                    detail = f"is no status: there are {listed(self.statuses.words)}"
+                    detail = f"is no status: there are {list_words(self.statuses.words)}"
                     yield make_error(detail, *place, word)
                 yield from self.check(item, (*place, word), allowed, is_member=is_member)
 
     def check_text(self, text: str, path: Path, allowed: set[str]) -> Iterator[FieldError]:
-        for marker in markers_in(text):
-            detail = self.error_of(marker, text, allowed)
+        for marker in find_markers(text):
+            detail = self.describe_error(marker, text, allowed)
             if detail:
                 yield make_error(detail, *path)
         found = BRACE_IN_FORM.search(text)
@@ -225,27 +225,27 @@ class Bodies:
             detail = "no brace follows a colon: braces stand around the marker"
             yield make_error(f"{shorten(found[0])}: {detail}", *path)
 
-    def error_of(self, marker: Marker, text: str, allowed: set[str]) -> str | None:
+    def describe_error(self, marker: Marker, text: str, allowed: set[str]) -> str | None:
         """What is wrong with a marker in a text."""
         if marker.name not in ALL:
-            return f"{shorten(marker)} is no marker: {there_are(allowed)}"
+            return f"{shorten(marker)} is no marker: {list_markers(allowed)}"
         if marker.name not in allowed:
-            return f"{shorten(marker)} cannot stand here: {there_are(allowed)}"
+            return f"{shorten(marker)} cannot stand here: {list_markers(allowed)}"
         if marker.name == "record" and text != RECORD:
             return "{record} stands alone, for a value"
         if marker.name == "record" and not self.has_record:
             return "{record} needs the member `record` of the profile"
         if marker.name == "deployment.status" and self.statuses == Statuses():
             return f"{shorten(marker)} needs `statuses`, or a choice: the profile has no status"
-        return error_of_form(marker)
+        return describe_form_error(marker)
 
 
 @lru_cache(maxsize=1024)
-def error_of_form(marker: Marker) -> str | None:
+def describe_form_error(marker: Marker) -> str | None:
     """What is wrong with what follows the colon of a marker."""
     name, form = marker
     if name in TIMES:
-        if form in ("", "s", "ms") or time_form(form):
+        if form in ("", "s", "ms") or parse_time_form(form):
             return None
         example = "2026-01-05T09:00:00.000Z"
         return f"{shorten(marker)}: write s, ms, or an example of a time, such as {example}"
@@ -253,20 +253,20 @@ def error_of_form(marker: Marker) -> str | None:
         return None
     if name not in IDS:
         return f"{shorten(marker)}: only text can follow this colon"
-    if not is_valid(form, schemas()["id"]):
+    if not is_valid(form, load_schemas()["id"]):
         return f"{shorten(marker)}: an example of an id has 1 to 200 visible ASCII characters"
     try:
-        opaque_form(form)
+        parse_opaque_form(form)
     except ValueError as error:
         return f"{shorten(marker)}: {shorten(form)} {error}"
     return None
 
 
-def there_are(names: Iterable[str]) -> str:
+def list_markers(names: Iterable[str]) -> str:
     return "there are " + " ".join(f"{{{name}}}" for name in sorted(names))
 
 
-def listed(words: tuple[str, ...]) -> str:
+def list_words(words: tuple[str, ...]) -> str:
     shown = ", ".join(map(shorten, words[:MAX_LISTED]))
     return f"{shown}, …" if len(words) > MAX_LISTED else shown
 
@@ -274,17 +274,17 @@ def listed(words: tuple[str, ...]) -> str:
 def check_request(request: dict[str, Any]) -> Iterator[FieldError]:
     """The errors of the example of a request, in which the name stands once."""
     path = ("create", "request")
-    places = places_of_name(request)
+    places = find_name_paths(request)
     if not places:
         yield make_error(f"must have the text {NAME} once, inside of objects alone", *path)
     for place in places[1:]:
         yield make_error(f"{NAME} stands there already", *path, *place)
-    if len([*markers_below(request)]) == len(places):
+    if len([*walk_markers(request)]) == len(places):
         return
     for place, value in walk(request):
         texts = value if isinstance(value, dict) else [value]
         for text in texts:
-            if isinstance(text, str) and markers_in(text) and place not in places:
+            if isinstance(text, str) and find_markers(text) and place not in places:
                 at = (*place, text) if isinstance(value, dict) else place
                 detail = f"must have no marker: only {NAME} stands in a request, once and alone"
                 yield make_error(detail, *path, *at)
@@ -292,7 +292,7 @@ def check_request(request: dict[str, Any]) -> Iterator[FieldError]:
 
 def check_pointers(creation: dict[str, Any], request: dict[str, Any]) -> Iterator[FieldError]:
     """The errors of the pointers of members of the example of a request."""
-    members = [*members_of_objects(request)]
+    members = [*find_members(request)]
     required = creation.get("required", ())
     for name in ("required", "optional"):
         for index, text in enumerate(creation.get(name, ())):
@@ -306,7 +306,7 @@ def check_pointers(creation: dict[str, Any], request: dict[str, Any]) -> Iterato
                 yield make_error(f"{shorten(text)} is in `required`", "create", name, index)
 
 
-def members_of_objects(request: dict[str, Any]) -> Iterator[Path]:
+def find_members(request: dict[str, Any]) -> Iterator[Path]:
     """Yield the paths of the members of a request, through objects alone."""
     for path, _ in walk(request):
         if path and all(isinstance(name, str) for name in path):

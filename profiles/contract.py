@@ -12,11 +12,11 @@ from web.routing import CREATED
 from web.strict_json import MEDIA_TYPE
 from web.validation import format_pointer
 
-from .bodies import BASE, Body, without_items
+from .bodies import BASE, Body, extract_item
 from .forms import describe_error
-from .markers import CHOICE, NAME, places_of_projects, replace_text, whole_marker
+from .markers import CHOICE, NAME, find_project_arrays, parse_whole_marker, replace_text
 from .profile import LATEST, Form, Profile
-from .schema import Schema, observed_by, schema_of, status_texts
+from .schema import Schema, build_schema, describe_statuses, make_origin
 
 # The codes that the server sends by itself, in its own form, at least at times.
 OF_SERVER = (
@@ -35,7 +35,7 @@ EXAMPLE_BASE = "http://127.0.0.1:8080"
 Document = dict[str, Any]
 
 
-def observed(openapi: bytes, like: Profile | None) -> bytes:
+def build_contract(openapi: bytes, like: Profile | None) -> bytes:
     """The contract with the bodies of a profile, and with where each part of it is from."""
     if like is None:
         return openapi
@@ -75,7 +75,7 @@ class ObservedContract:
     def __init__(self, document: Document, like: Profile) -> None:
         self.document = document
         self.like = like
-        self.seen = observed_by(like)
+        self.seen = make_origin(like)
         components = document["components"]
         self.components: Document = components["schemas"]
         self.headers: Document = components["headers"]
@@ -108,7 +108,7 @@ class ObservedContract:
         deployment = self.components["Deployment"]["properties"]
         status = deployment["status"]
         if like.words:
-            status.update(status_texts(like))
+            status.update(describe_statuses(like))
         self.document["x-statuses"] = {
             "known": status["examples"],
             "running": status["x-running"],
@@ -140,13 +140,13 @@ class ObservedContract:
             return
         # The contract's own project stays where only the list has another form.
         name = "Project" if "create" in like.document else "ListedProject"
-        around, item = without_items(form.body, [])
-        self.components[name] = schema_of(item, like)
-        schema = schema_of(around, like)
+        around, item = extract_item(form.body, [])
+        self.components[name] = build_schema(item, like)
+        schema = build_schema(around, like)
         listed: Any = schema
-        for member in next(places_of_projects(form.body)):
+        for member in next(find_project_arrays(form.body)):
             listed = listed.get("properties", {}).get(member, {})
-        listed["items"] = ref_to(name)
+        listed["items"] = make_ref(name)
         listed["x-grease"] = ["list-order"]
         listed["description"] = "Newest first." if like.is_newest_first else "Oldest first."
         self.components["ProjectList"] = schema
@@ -158,13 +158,13 @@ class ObservedContract:
             return
         responses = operation["responses"]
         response = responses.pop(str(CREATED))
-        schema = schema_of(form.body, self.like)
+        schema = build_schema(form.body, self.like)
         is_project = schema == self.components["Project"]
         name = "Project" if is_project else "CreatedProject"
         if form.body is not None:
             self.components[name] = schema
         self.change_response(response, form, name)
-        place = self.place_of_deployment(form.body)
+        place = self.find_deployment_id(form.body)
         if place is None:
             del response["links"]
         else:
@@ -173,10 +173,10 @@ class ObservedContract:
         status = form.status or CREATED
         operation["responses"] = {str(status): response, **responses}
 
-    def place_of_deployment(self, body: Any) -> str | None:
+    def find_deployment_id(self, body: Any) -> str | None:
         """The JSON pointer of the deployment's id in the body of a creation, if it is there."""
         for path, value in walk(body):
-            marker = whole_marker(value)
+            marker = parse_whole_marker(value)
             if marker and self.like.is_deployment_id(marker) and CHOICE not in path:
                 return format_pointer(*path)
         return None
@@ -186,7 +186,7 @@ class ObservedContract:
         if form is None:
             return
         if form.body is not None:
-            self.components["Deployment"] = schema_of(form.body, self.like, is_deployment=True)
+            self.components["Deployment"] = build_schema(form.body, self.like, is_deployment=True)
         for parameter in operation["parameters"]:
             del parameter["examples"]
         self.change_response(operation["responses"]["200"], form, "Deployment")
@@ -195,10 +195,10 @@ class ObservedContract:
         response.update(self.seen)
         del response["content"]
         if form.body is not None:
-            response["content"] = {form.media_type: {"schema": ref_to(name)}}
-        response["headers"] = self.header_fields(response, form)
+            response["content"] = {form.media_type: {"schema": make_ref(name)}}
+        response["headers"] = self.build_fields(response, form)
 
-    def header_fields(self, response: Document, form: Form | None) -> Document:
+    def build_fields(self, response: Document, form: Form | None) -> Document:
         """The fields of a response of the contract, and those of a form, which replace them."""
         own: Document = response["headers"]
         if form is None:
@@ -221,7 +221,7 @@ class ObservedContract:
         body = operation["requestBody"]
         if like.has_own_request:
             properties = own["properties"]
-            self.components["ProjectInput"] = self.request_schema(example, properties["name"])
+            self.components["ProjectInput"] = self.build_request_schema(example, properties["name"])
             body.update(self.seen)
         elif like.has_optional_name:
             own.update(self.seen)
@@ -231,15 +231,17 @@ class ObservedContract:
         content["examples"] = {"observed": {"value": value}}
         body["content"] = {like.request_type: content}
 
-    def request_schema(self, example: dict[str, Any], name: Schema, path: Path = ()) -> Schema:
+    def build_request_schema(
+        self, example: dict[str, Any], name: Schema, path: Path = ()
+    ) -> Schema:
         """Return the schema of a request, or of an object in it; `name` is that of the name."""
         own = {}
         for member, value in example.items():
             if value == NAME:
                 own[member] = name
             elif isinstance(value, dict):
-                own[member] = self.request_schema(value, name, (*path, member))
-        schema = schema_of({**example, **dict.fromkeys(own, "")}, self.like)
+                own[member] = self.build_request_schema(value, name, (*path, member))
+        schema = build_schema({**example, **dict.fromkeys(own, "")}, self.like)
         schema.setdefault("properties", {}).update(own)
         schema["required"] = [member for member in example if (*path, member) in self.like.needed]
         return schema
@@ -252,16 +254,16 @@ class ObservedContract:
         for item in self.document["paths"].values():
             for operation in item.values():
                 if "responses" in operation:
-                    operation["responses"] = self.responses_of(operation["responses"])
+                    operation["responses"] = self.build_responses(operation["responses"])
         self.responses.clear()
         elsewhere = {}
         for status, name in ELSEWHERE.items():
             own = {status: self.own_responses[name]}
             elsewhere.update(own)
-            self.responses[name], *_ = self.responses_of(own).values()
-        self.document["x-elsewhere"] = self.responses_of(elsewhere)
+            self.responses[name], *_ = self.build_responses(own).values()
+        self.document["x-elsewhere"] = self.build_responses(elsewhere)
 
-    def responses_of(self, responses: Document) -> Document:
+    def build_responses(self, responses: Document) -> Document:
         """The errors have the forms of the profile; those from another status come last."""
         found: Document = {}
         kept: dict[int, list[Error]] = defaultdict(list)  # by status
@@ -271,14 +273,14 @@ class ObservedContract:
                 found[text] = response
                 continue
             own = follow_ref(response, self.own_responses)
-            for error in self.errors_of(int(text), own):
+            for error in self.find_errors(int(text), own):
                 group = kept if error.status == int(text) else moved
                 group[error.status].append(error)
         for status in sorted({*kept, *moved}):
-            found[str(status)] = self.response_of(kept[status] + moved[status])
+            found[str(status)] = self.build_response(kept[status] + moved[status])
         return found
 
-    def errors_of(self, status: int, response: Document) -> Iterator[Error]:
+    def find_errors(self, status: int, response: Document) -> Iterator[Error]:
         """The errors that a response of the contract has."""
         (content,) = response["content"].values()
         for code, example in content["examples"].items():
@@ -288,14 +290,14 @@ class ObservedContract:
             if form is None or code in OF_SERVER:
                 yield Error(code, status, response, example, None)
 
-    def response_of(self, errors: list[Error]) -> Document:
+    def build_response(self, errors: list[Error]) -> Document:
         """The response that has these errors, which share a status."""
         responses = [error.response for error in errors]
         descriptions = dict.fromkeys(each["description"] for each in responses)
         response = {
             **responses[0],
             "description": " ".join(descriptions),
-            "headers": self.common_headers(errors),
+            "headers": self.join_headers(errors),
             "x-codes": list(dict.fromkeys(error.code for error in errors)),
         }
         if any(error.form for error in errors):
@@ -303,23 +305,23 @@ class ObservedContract:
         if not all("x-stub-only" in each for each in responses):
             response.pop("x-stub-only", None)
         del response["content"]
-        contents = self.contents_of(errors)
+        contents = self.build_contents(errors)
         if contents:
             response["content"] = contents
         return response
 
-    def contents_of(self, errors: list[Error]) -> Document:
+    def build_contents(self, errors: list[Error]) -> Document:
         """The bodies of errors by their media types: of several forms any."""
         schemas: dict[str, list[Schema]] = defaultdict(list)
         examples: dict[str, Document] = defaultdict(dict)
         for code, status, _, example, form in errors:
             if form is None:
-                media_type, schema, value = PROBLEM_TYPE, ref_to("Problem"), example["value"]
+                media_type, schema, value = PROBLEM_TYPE, make_ref("Problem"), example["value"]
             elif form.body is None:
                 continue
             else:
                 media_type = form.media_type
-                schema, value = self.described(code, status, example["value"], form)
+                schema, value = self.add_error_schema(code, status, example["value"], form)
             if schema not in schemas[media_type]:
                 schemas[media_type].append(schema)
             examples[media_type][code] = {**example, "value": value}
@@ -329,9 +331,9 @@ class ObservedContract:
             contents[media_type] = {"schema": schema, "examples": examples[media_type]}
         return contents
 
-    def common_headers(self, errors: list[Error]) -> Document:
+    def join_headers(self, errors: list[Error]) -> Document:
         """The fields of all errors; required are those that each has."""
-        fields = [self.header_fields(error.response, error.form) for error in errors]
+        fields = [self.build_fields(error.response, error.form) for error in errors]
         headers: Document = {}
         for each in fields:
             headers |= each
@@ -340,14 +342,14 @@ class ObservedContract:
                 headers[name] = {**follow_ref(header, self.headers), "required": False}
         return headers
 
-    def described(
+    def add_error_schema(
         self, code: str, status: int, problem: Document, form: Form
     ) -> tuple[Schema, Any]:
         """The component of the schema of an error, and an example. It is `Error`, or one that is
         named by the code.
         """
         if (code, status) not in self.errors:
-            schema = schema_of(form.body, self.like)
+            schema = build_schema(form.body, self.like)
             words = code.title().replace("_", "")
             name = "Error"
             if self.components.setdefault(name, schema) != schema:
@@ -355,9 +357,9 @@ class ObservedContract:
                 self.components[name] = schema
             text = Body(self.like, form.body).fill(describe_error(problem, status, EXAMPLE_NAME))
             example = json.loads(text.replace(BASE, EXAMPLE_BASE))
-            self.errors[code, status] = ref_to(name), example
+            self.errors[code, status] = make_ref(name), example
         return self.errors[code, status]
 
 
-def ref_to(component: str) -> Schema:
+def make_ref(component: str) -> Schema:
     return {"$ref": f"#/components/schemas/{component}"}

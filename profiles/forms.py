@@ -29,11 +29,11 @@ from .bodies import (
     Compiler,
     Fill,
     Subject,
-    escaped,
-    percent_encoded,
-    without_items,
+    escape_json,
+    extract_item,
+    percent_encode,
 )
-from .markers import IDS, is_choice, markers_below
+from .markers import IDS, is_choice, walk_markers
 from .profile import Form, Profile
 
 PLAIN_PROJECT = {
@@ -126,7 +126,7 @@ class CompiledForm:
         for name, fill in self._headers.items():
             value = fill(subject)
             if BASE in value:
-                value = value.replace(BASE, percent_encoded(find_base(request)))
+                value = value.replace(BASE, percent_encode(find_base(request)))
             is_url = name.lower() in LOCATIONS  # Werkzeug encodes these, too.
             headers[name] = iri_to_uri(value) if is_url else value
 
@@ -136,7 +136,7 @@ def insert_base(body: bytes) -> bytes:
     mark = BASE.encode()
     if mark not in body:
         return body
-    return body.replace(mark, escaped(find_base(request)).encode())
+    return body.replace(mark, escape_json(find_base(request)).encode())
 
 
 class FilledList(NamedTuple):
@@ -162,7 +162,7 @@ class Forms:
         listed = like.form("list") or PLAIN_LIST
         created = like.form("create")
         deployment = like.form("deployment") or PLAIN_DEPLOYMENT
-        around, item = without_items(listed.body, ITEMS)
+        around, item = extract_item(listed.body, ITEMS)
         self._item: FillBody = Body(like, item, null="null\n")
         if listed is PLAIN_LIST:
             self._item = PlainProject(like)
@@ -294,7 +294,7 @@ def describe_error(problem: Mapping[str, Any], status: int, about: str) -> Subje
 
 def names_record(record: str, body: Any) -> bool:
     """Return whether a body has more of a record (`project` or `deployment`) than its id."""
-    names = {marker.name for marker in markers_below(body)} - IDS
+    names = {marker.name for marker in walk_markers(body)} - IDS
     return any(name.startswith(f"{record}.") for name in names)
 
 

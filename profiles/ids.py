@@ -45,7 +45,7 @@ class Derived:
         """An id that is made from `base`, the value of the marker; `attempt` counts those taken."""
         if self.is_same and attempt and base.isdigit():
             return draw_number(source)
-        text = slug_of(base) if self.marker == "project.name" else base
+        text = make_slug(base) if self.marker == "project.name" else base
         if attempt > TRIES:
             attempt = int(draw_number(source))
         if attempt:
@@ -144,14 +144,14 @@ class Opaque:
 IdForm = Numbers | Derived | Opaque
 
 
-def id_form(example: str | float, kind: str) -> IdForm:
+def parse_id_form(example: str | float, kind: str) -> IdForm:
     """The form of the ids of a kind of record. Raises `ValueError` with what is wrong."""
     if not isinstance(example, str):
         return Numbers()
     pieces = _MARKER.split(example)
     before, *markers = pieces
     if not markers:
-        return opaque_form(example)
+        return parse_opaque_form(example)
     for marker in markers[::2]:
         if marker not in MARKERS[kind]:
             known = " or ".join(f"{{{each}}}" for each in MARKERS[kind])
@@ -162,7 +162,7 @@ def id_form(example: str | float, kind: str) -> IdForm:
     return Derived(before, marker, after)
 
 
-def opaque_form(example: str) -> Opaque:
+def parse_opaque_form(example: str) -> Opaque:
     """What stands before the first digit, and before a UUID, stays, up to its last sign."""
     found = (re.search("[0-9]", example), UUID.search(example))
     ends = [match.start() for match in found if match]
@@ -174,7 +174,7 @@ def opaque_form(example: str) -> Opaque:
     return Opaque(prefix, rest)
 
 
-def base_of(form: IdForm, name: str, project_id: str) -> str:
+def choose_base(form: IdForm, name: str, project_id: str) -> str:
     """What an id of this form is made from, if anything: the name or the id of the project."""
     is_of_name = isinstance(form, Derived) and form.marker == "project.name"
     return name if is_of_name else project_id
@@ -196,7 +196,7 @@ def draw_uuid(example: str, source: Random) -> str:
     return uuid.upper() if example.upper() == example else uuid
 
 
-def slug_of(text: str) -> str:
+def make_slug(text: str) -> str:
     """The letters and digits of a text in lower case, with `-` between its words."""
     decomposed = unicodedata.normalize("NFKD", text)
     ascii_only = decomposed.encode("ascii", "ignore").decode()

@@ -41,31 +41,31 @@ class Marker(NamedTuple):
         return f"{{{self.name}:{self.form}}}" if self.form else f"{{{self.name}}}"
 
 
-def marker_of(text: str) -> Marker:
+def parse_marker(text: str) -> Marker:
     """The marker of the text between its braces."""
     name, _, form = text.partition(":")
     return Marker(name, form)
 
 
-def split(text: str) -> list[str | Marker]:
+def split_markers(text: str) -> list[str | Marker]:
     """The markers of a text, and the texts between them."""
     pieces: list[str | Marker] = []
     for index, piece in enumerate(_MARKER.split(text)):
         if index % 2:
-            pieces.append(marker_of(piece))
+            pieces.append(parse_marker(piece))
         elif piece:
             pieces.append(piece)
     return pieces
 
 
-def markers_in(text: str) -> list[Marker]:
-    return [marker_of(found) for found in _MARKER.findall(text)]
+def find_markers(text: str) -> list[Marker]:
+    return [parse_marker(found) for found in _MARKER.findall(text)]
 
 
-def whole_marker(value: Any) -> Marker | None:
+def parse_whole_marker(value: Any) -> Marker | None:
     """The marker that a value is as a whole, if it is one."""
     match = _MARKER.fullmatch(value) if isinstance(value, str) else None
-    return marker_of(match[1]) if match else None
+    return parse_marker(match[1]) if match else None
 
 
 # Choices
@@ -75,7 +75,7 @@ def is_choice(value: Any) -> bool:
     return isinstance(value, dict) and CHOICE in value
 
 
-def chosen(value: Any, word: str) -> Any:
+def choose_value(value: Any, word: str) -> Any:
     """The value itself; of a choice what it has for a status, or for `""`, or `MISSING`."""
     while is_choice(value):
         words = value[CHOICE]
@@ -83,13 +83,13 @@ def chosen(value: Any, word: str) -> Any:
     return value
 
 
-def resolve(value: Any, word: str) -> Any:
+def resolve_choices(value: Any, word: str) -> Any:
     """A value as it is with a status, without choices."""
-    value = chosen(value, word)
+    value = choose_value(value, word)
     if isinstance(value, list):
-        return [resolve(item, word) for item in value]
+        return [resolve_choices(item, word) for item in value]
     if isinstance(value, dict):
-        found = {name: resolve(each, word) for name, each in value.items()}
+        found = {name: resolve_choices(each, word) for name, each in value.items()}
         return {name: each for name, each in found.items() if each is not MISSING}
     return value
 
@@ -97,25 +97,25 @@ def resolve(value: Any, word: str) -> Any:
 # What is in a JSON value
 
 
-def objects_in(value: Any) -> Iterator[dict[str, Any]]:
+def find_objects(value: Any) -> Iterator[dict[str, Any]]:
     """Yield the objects in a JSON value, in the order of the document."""
     for _, each in walk(value):
         if isinstance(each, dict):
             yield each
 
 
-def markers_below(value: Any) -> Iterator[Marker]:
+def walk_markers(value: Any) -> Iterator[Marker]:
     """Yield the markers in a JSON value; a choice has that of the status."""
     for _, each in walk(value):
         texts = each if isinstance(each, dict) else [each]
         for text in texts:
             if isinstance(text, str):
-                yield from markers_in(text)
+                yield from find_markers(text)
 
 
-def names_below(value: Any) -> set[str]:
+def find_marker_names(value: Any) -> set[str]:
     """Return the names of all markers in a JSON value."""
-    return {marker.name for marker in markers_below(value)}
+    return {marker.name for marker in walk_markers(value)}
 
 
 def replace_text(value: Any, text: str, new: Any) -> Any:
@@ -123,7 +123,7 @@ def replace_text(value: Any, text: str, new: Any) -> Any:
     return map_leaves(value, lambda _, each: new if each == text else each)
 
 
-def places_of_projects(value: Any) -> Iterator[Path]:
+def find_project_arrays(value: Any) -> Iterator[Path]:
     """Yield the paths of the outermost arrays, through objects, with a marker of a project."""
     for path, each in walk(value):
         if isinstance(each, list) and is_through_objects(path) and has_project(each):
@@ -131,11 +131,11 @@ def places_of_projects(value: Any) -> Iterator[Path]:
 
 
 def has_project(value: Any) -> bool:
-    names = markers_below(value)
+    names = walk_markers(value)
     return any(each.name == "record" or each.name.startswith("project.") for each in names)
 
 
-def places_of_name(request: Any) -> list[Path]:
+def find_name_paths(request: Any) -> list[Path]:
     """Return the paths in a request, through objects alone, at which the name stands."""
     return [path for path, each in walk(request) if each == NAME and is_through_objects(path)]
 

@@ -54,13 +54,13 @@ class Contract:
         challenge = components["headers"]["WWW-Authenticate"]
         self.schemas: dict[str, dict[str, Any]] = components["schemas"]
         self.challenge: str = challenge["example"]
-        self.elsewhere = elsewhere_of(document)  # by status
+        self.elsewhere = find_elsewhere(document)  # by status
         self._by_route: dict[tuple[str, str], Operation] = {}
         for path, item in document["paths"].items():
             self._read_path(path, item)
         self.operations = list(self._by_route.values())
         self.operation_ids = [operation.id for operation in self.operations]
-        statuses, running = statuses_of(document)
+        statuses, running = read_statuses(document)
         self.statuses = statuses
         self.running = running
         self.ends = [status for status in statuses if status not in running]
@@ -72,7 +72,7 @@ class Contract:
         if rule is None:
             return None
         method = "GET" if request.method == "HEAD" else request.method
-        return self._by_route.get((method, route_of(rule.rule)))
+        return self._by_route.get((method, make_route(rule.rule)))
 
     def problem(self, operation: Operation | None, status: int) -> tuple[str, list[dict[str, str]]]:
         """The code of the problem that is declared for a status, and the errors of its example.
@@ -84,7 +84,7 @@ class Contract:
         is_of_store = status == 503 and not self.is_observed
         if response is None or is_of_store:
             return "injected_fault", []
-        code = codes_of(response)[0]
+        code = list_codes(response)[0]
         for content in response.get("content", {}).values():
             if content["schema"] == PROBLEM and code in content["examples"]:
                 problem = content["examples"][code]["value"]
@@ -108,7 +108,7 @@ class Contract:
                 is_plain = content["schema"] == PROBLEM or text < "400"
                 if name in examples and is_plain:
                     return Example(int(text), name, examples[name]["value"])
-            if text >= "400" and name in codes_of(response):
+            if text >= "400" and name in list_codes(response):
                 return Example(int(text), name)
         return None
 
@@ -124,7 +124,7 @@ class Contract:
     def _read_path(self, path: str, item: dict[str, Any]) -> None:
         for method, operation in item.items():
             if method != "x-origin":
-                route = (method.upper(), route_of(path))
+                route = (method.upper(), make_route(path))
                 self._by_route[route] = self._read_operation(operation)
 
     def _read_operation(self, operation: dict[str, Any]) -> Operation:
@@ -167,12 +167,12 @@ def find_part(document: Any, pointer: str) -> tuple[str, Any]:
 
 
 @cache
-def route_of(path: str) -> str:
+def make_route(path: str) -> str:
     """A path with `{}` for each parameter, which OpenAPI and Flask write differently."""
     return re.sub(r"\{[^}]*\}|<[^>]*>", "{}", path)
 
 
-def codes_of(response: dict[str, Any]) -> list[str]:
+def list_codes(response: dict[str, Any]) -> list[str]:
     """The codes of the errors that a response of a contract has."""
     if "x-codes" in response:  # of a profile, whose errors may have no body
         own: list[str] = response["x-codes"]
@@ -182,10 +182,10 @@ def codes_of(response: dict[str, Any]) -> list[str]:
 
 
 def rejects_method(response: dict[str, Any]) -> bool:
-    return "method_not_allowed" in codes_of(response)
+    return "method_not_allowed" in list_codes(response)
 
 
-def elsewhere_of(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
+def find_elsewhere(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
     """The responses of no operation, by status."""
     if "x-elsewhere" in document:
         own: dict[str, dict[str, Any]] = document["x-elsewhere"]
@@ -194,7 +194,7 @@ def elsewhere_of(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
     return {status: responses[name] for status, name in ELSEWHERE.items()}
 
 
-def statuses_of(document: dict[str, Any]) -> tuple[list[str], list[str]]:
+def read_statuses(document: dict[str, Any]) -> tuple[list[str], list[str]]:
     """The known statuses of a contract, and those of a deployment that still runs."""
     if "x-statuses" in document:
         statuses = document["x-statuses"]

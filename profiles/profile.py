@@ -18,20 +18,20 @@ from web.problems import FieldError, InvalidBody, shorten
 from web.strict_json import MAX_DEPTH, MEDIA_TYPE, parse_json
 from web.validation import format_pointer, require_valid
 
-from .check import MAX_BYTES, errors_in, members_of_objects, schemas
-from .ids import Derived, IdForm, Numbers, Opaque, id_form
+from .check import MAX_BYTES, check_profile, find_members, load_schemas
+from .ids import Derived, IdForm, Numbers, Opaque, parse_id_form
 from .markers import (
     CHOICE,
     DEFAULT_REQUEST,
     RECORD,
     Marker,
+    find_marker_names,
+    find_markers,
+    find_name_paths,
     is_choice,
-    markers_in,
-    names_below,
-    places_of_name,
     replace_text,
 )
-from .statuses import statuses_of
+from .statuses import find_statuses
 
 DEPTH = MAX_DEPTH + 4  # a body may be as deep as that of a request, inside of its form
 DROPPED = {
@@ -78,10 +78,10 @@ class Profile:
         parts: dict[str, Any] = defaultdict(dict, document)
         self.ids: dict[str, IdForm] = {}  # by the kind of record
         for kind, example in parts["ids"].items():
-            self.ids[kind] = id_form(example, kind)
+            self.ids[kind] = parse_id_form(example, kind)
         self.is_newest_first: bool = parts["list"].get("order") == "newest first"
         # The statuses of a new deployment, those that do not end it, and all.
-        statuses = statuses_of(document)
+        statuses = find_statuses(document)
         self.run = statuses.run
         self.running = list(statuses.run[:-1])
         self.words = statuses.words
@@ -122,7 +122,7 @@ class Profile:
         self.has_own_request = "request" in part
         self.request: dict[str, Any] = creation["request"]
         self.has_unique_names: bool = creation["unique"]
-        (place,) = places_of_name(self.request)
+        (place,) = find_name_paths(self.request)
         self.path_of_name = [str(name) for name in place]
         optional = [tuple(parse_pointer(each)) for each in creation["optional"]]
         self.has_optional_name = place in optional
@@ -133,7 +133,7 @@ class Profile:
         self.needed = {path[:end] for path in needed for end in range(1, len(path) + 1)}
         # The members of the example of which nothing is said.
         known = {*optional, *self.needed, place}
-        self.expected = [path for path in members_of_objects(self.request) if path not in known]
+        self.expected = [path for path in find_members(self.request) if path not in known]
         *path, last = self.path_of_name
         # The names in the objects on the way to the name.
         self.names_of_request: Names = {}
@@ -150,7 +150,7 @@ class Profile:
     def _find_missing(self) -> Iterator[str]:
         """What a client may need, and the bodies do not show."""
         deployment = self.form("deployment")
-        if deployment and "deployment.status" not in names_below(deployment.body):
+        if deployment and "deployment.status" not in find_marker_names(deployment.body):
             yield "/deployment/body has no {deployment.status}"
         form = self.form("create")
         if form and not self._shows_deployment([form.body, form.headers]):
@@ -159,7 +159,7 @@ class Profile:
     def _shows_deployment(self, value: Any) -> bool:
         """Whether a value has the id of the deployment with each status."""
         if isinstance(value, str):
-            return any(map(self.is_deployment_id, markers_in(value)))
+            return any(map(self.is_deployment_id, find_markers(value)))
         if isinstance(value, list):
             return any(map(self._shows_deployment, value))
         if is_choice(value):
@@ -182,7 +182,7 @@ class Profile:
         for path, value in walk(self.document):
             if isinstance(value, str) and "{" in value:
                 for text in LIKE_MARKER.findall(value):
-                    if not markers_in(text):
+                    if not find_markers(text):
                         place = format_pointer(*path)
                         yield f"{place}: {shorten(text)} is no marker, and stays as it is"
 
@@ -216,27 +216,27 @@ def has_member(body: Any, name: str) -> bool:
     return any(isinstance(value, dict) and name in value for _, value in walk(body))
 
 
-def lacking(like: Profile) -> list[str]:
+def list_missing_parts(like: Profile) -> list[str]:
     """The parts that a profile lacks, which are as the contract says."""
     parts = ("list", "create", "deployment", "errors", "ids")
     lacks = [name for name in parts if name not in like.document]
     return lacks if like.words else ["statuses", *lacks]
 
 
-def unobserved_errors(like: Profile) -> list[str]:
+def find_unobserved_errors(like: Profile) -> list[str]:
     """Return the codes of the errors whose status and body the profile does not show."""
     known = {*ERRORS_OF_STUB, *like.error_forms}
     if like.has_unique_names is False:
         known.add("name_taken")
     if like.has_any_type:  # which is so because the profile does not have the error
         known.add("unsupported_media_type")
-    codes = schemas()["profile"]["properties"]["errors"]["properties"]
+    codes = load_schemas()["profile"]["properties"]["errors"]["properties"]
     return [code for code in codes if code not in known]
 
 
 def make_profile(document: Any, file: str = "") -> Profile:
     """The profile of a JSON value, or `InvalidBody` with its first errors."""
-    require_valid(errors_in(document))
+    require_valid(check_profile(document))
     return Profile(document, file)
 
 

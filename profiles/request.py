@@ -31,13 +31,13 @@ def read_project(like: Profile, new_name: Callable[[], str], *, strict: bool) ->
     holder = found if isinstance(found, dict) else {}
     is_unnamed = holder.get(last) is None
     makes_name = is_unnamed and like.has_optional_name
-    errors = [] if makes_name else [*errors_of_name(like, document)]
+    errors = [] if makes_name else [*find_name_errors(like, document)]
     for place in like.required:
-        errors += errors_of_member(document, place, get_value(like.request, place))
+        errors += find_member_errors(document, place, get_value(like.request, place))
     require_valid(dict.fromkeys(errors))
     name = new_name() if makes_name else holder[last]
     if strict:
-        require_valid(errors_of_strict(like, document))
+        require_valid(find_strict_errors(like, document))
     if not like.has_own_request and not is_unnamed:
         return name, text
     reserved = (last, *SERVER_MEMBERS)
@@ -45,7 +45,7 @@ def read_project(like: Profile, new_name: Callable[[], str], *, strict: bool) ->
     return name, json.dumps({**sent, "name": name})
 
 
-def errors_of_name(like: Profile, document: dict[str, Any]) -> Iterator[FieldError]:
+def find_name_errors(like: Profile, document: dict[str, Any]) -> Iterator[FieldError]:
     """What is wrong in the name, or on the way to it: the first object that is missing.
 
     In the contract's own form, also what is wrong in the members of the service.
@@ -68,7 +68,7 @@ def errors_of_name(like: Profile, document: dict[str, Any]) -> Iterator[FieldErr
         yield make_error(error.detail, *like.path_of_name)
 
 
-def errors_of_member(document: Any, path: Path, example: Any) -> Iterator[FieldError]:
+def find_member_errors(document: Any, path: Path, example: Any) -> Iterator[FieldError]:
     """Yield what is wrong with a required member: it is missing, or of another type."""
     found = document
     for end, name in enumerate(path):
@@ -80,17 +80,17 @@ def errors_of_member(document: Any, path: Path, example: Any) -> Iterator[FieldE
             return
         found = found[name]
     if example is not None:
-        yield from find_errors(found, {"type": name_type(example)}, *path)
+        yield from find_errors(found, {"type": find_type_name(example)}, *path)
 
 
-def errors_of_strict(like: Profile, document: dict[str, Any]) -> Iterator[FieldError]:
+def find_strict_errors(like: Profile, document: dict[str, Any]) -> Iterator[FieldError]:
     for path in find_unknown(document, like.names_of_request):
         yield make_error("is not in the contract (--strict)", *path)
     for path in find_missing(document, like.expected):
         yield make_error("is missing, which the example has (--strict)", *path)
 
 
-def name_type(value: Any) -> str:
+def find_type_name(value: Any) -> str:
     """Return the type of a value as JSON Schema names it; each number is a `number`."""
     (found,) = [name for name in TYPES if name != "integer" and has_type(value, name)]
     return found

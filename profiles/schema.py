@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 from .ids import Opaque
-from .markers import CHOICE, IDS, TIMES, Marker, is_choice, whole_marker
+from .markers import CHOICE, IDS, TIMES, Marker, is_choice, parse_whole_marker
 from .profile import Profile
-from .times import OURS, TimeForm, time_form
+from .times import OURS, TimeForm, parse_time_form
 
 Schema = dict[str, Any]
 
@@ -40,12 +40,12 @@ OF_MARKERS: dict[str, Schema] = {
 """Of what a marker stands for; what is not here is a string."""
 
 
-def schema_of(value: Any, like: Profile, *, is_deployment: bool = False) -> Schema:
+def build_schema(value: Any, like: Profile, *, is_deployment: bool = False) -> Schema:
     """The schema of a body of a profile: in that of a deployment, its project may be missing."""
-    return Schemas(like, is_deployment, observed_by(like)).of([value])
+    return Schemas(like, is_deployment, make_origin(like)).build([value])
 
 
-def observed_by(like: Profile) -> Schema:
+def make_origin(like: Profile) -> Schema:
     """The origin in the schema of what was observed."""
     return {"x-origin": {"observed": like.observed_at}}
 
@@ -63,13 +63,13 @@ class Schemas:
     origin: Schema
     room: int = MAX_MEMBERS
 
-    def of(self, values: list[Any]) -> Schema:
+    def build(self, values: list[Any]) -> Schema:
         """The schema of a value that is one of these."""
         objects: list[dict[str, Any]] = []
         arrays: list[list[Any]] = []
         texts: set[str] = set()
         others: set[type] = set()
-        for value in without_choices(values):
+        for value in expand_choices(values):
             if isinstance(value, dict):
                 objects.append(value)
             elif isinstance(value, list):
@@ -80,38 +80,38 @@ class Schemas:
                 others.add(type(value))
         found = [schema for each, schema in TYPES.items() if each in others]
         for text in sorted(texts):
-            found += [schema for schema in self.of_text(text) if schema not in found]
+            found += [schema for schema in self.build_text(text) if schema not in found]
         if NUMBER in found and INTEGER in found:
             found.remove(INTEGER)
         if objects:
-            found.append(self.of_objects(objects))
+            found.append(self.build_object(objects))
         if arrays:
-            found.append(self.of_arrays(arrays))
+            found.append(self.build_array(arrays))
         if len(found) > 1:
-            return self.seen({"anyOf": [self.seen(each) for each in found]})
+            return self.add_origin({"anyOf": [self.add_origin(each) for each in found]})
         # Generators cannot read a type for null alone.
-        return self.seen({} if found == [NULL] else found[0])
+        return self.add_origin({} if found == [NULL] else found[0])
 
-    def of_text(self, text: str) -> list[Schema]:
+    def build_text(self, text: str) -> list[Schema]:
         """The schemas of what a text stands for."""
-        marker = whole_marker(text)
+        marker = parse_whole_marker(text)
         if marker is None:
-            form = time_form(text)
-            return [STRING | form_of_times(form) if form else STRING]
+            form = parse_time_form(text)
+            return [STRING | describe_times(form) if form else STRING]
         record, _, _ = marker.name.partition(".")
         is_of_deployment = record == "project" and self.is_deployment
         if record in ("first", "last") or is_of_deployment:  # there may be none
-            return [self.of_marker(marker), NULL]
-        return [self.of_marker(marker)]
+            return [self.build_marker(marker), NULL]
+        return [self.build_marker(marker)]
 
-    def seen(self, schema: Schema) -> Schema:
+    def add_origin(self, schema: Schema) -> Schema:
         return self.origin | schema
 
-    def of_arrays(self, values: list[list[Any]]) -> Schema:
+    def build_array(self, values: list[list[Any]]) -> Schema:
         items = [item for value in values for item in value]
-        return {"type": "array", "items": self.of(items) if items else {}}
+        return {"type": "array", "items": self.build(items) if items else {}}
 
-    def of_objects(self, values: list[dict[str, Any]]) -> Schema:
+    def build_object(self, values: list[dict[str, Any]]) -> Schema:
         """An object that has the members of one of these."""
         self.room -= sum(map(len, values))
         if self.room < 0:
@@ -123,7 +123,7 @@ class Schemas:
         properties = {}
         required = []
         for name, found in members.items():
-            properties[name] = self.of(found)
+            properties[name] = self.build(found)
             if len(found) == len(values) and not any(map(self.may_be_missing, found)):
                 required.append(name)
         axes = ["members", "member-order"]
@@ -145,60 +145,60 @@ class Schemas:
         has_all = "" in words or words.keys() >= set(self.like.words)
         return not has_all or any(map(self.may_be_missing, words.values()))
 
-    def of_marker(self, marker: Marker) -> Schema:
+    def build_marker(self, marker: Marker) -> Schema:
         """The schema of what a marker stands for."""
         name, form = marker
         if name in TIMES:
-            return schema_of_time(form)
+            return build_time_schema(form)
         if form and name == "error.status":
             return STRING
         if name == "deployment.status":
-            return self.status()
+            return self.build_status()
         kind = "deployments" if name.startswith("deployment.") else "projects"
         if name in ("first.id", "last.id") or name in IDS:
-            return self.id(kind, form)
+            return self.build_id(kind, form)
         return STRING if form and name == "count" else OF_MARKERS.get(name, STRING)
 
-    def id(self, kind: str, form: str) -> Schema:
+    def build_id(self, kind: str, form: str) -> Schema:
         if form not in ("", "text"):
             return STRING  # a second id, which does not vary by itself
         if self.like.has_integers(kind):
             return STRING if form else INTEGER
         if self.like.has_opaque_ids(kind):
             own = {"x-grease": ["ids"], "x-part": kind}
-            return STRING | own | form_of_ids(self.like, kind)
+            return STRING | own | describe_ids(self.like, kind)
         return STRING
 
-    def status(self) -> Schema:
-        schema: Schema = STRING | status_texts(self.like)
+    def build_status(self) -> Schema:
+        schema: Schema = STRING | describe_statuses(self.like)
         if self.is_deployment:
             schema["x-origin"] = {"fixed": "§3"}
         return schema
 
 
-def without_choices(values: list[Any]) -> list[Any]:
+def expand_choices(values: list[Any]) -> list[Any]:
     """The values, with those of the choices among them in their place."""
     if not any(isinstance(value, dict) and CHOICE in value for value in values):
         return values
     found = []
     for value in values:
-        found += without_choices([*value[CHOICE].values()]) if is_choice(value) else [value]
+        found += expand_choices([*value[CHOICE].values()]) if is_choice(value) else [value]
     return found
 
 
-def schema_of_time(form: str) -> Schema:
+def build_time_schema(form: str) -> Schema:
     if form in SECONDS:
         return INTEGER | SECONDS[form]
-    found = time_form(form) or OURS
+    found = parse_time_form(form) or OURS
     own: Schema = TIME if found.is_of_rfc3339 else STRING
-    return own | form_of_times(found)
+    return own | describe_times(found)
 
 
-def form_of_times(form: TimeForm) -> Schema:
+def describe_times(form: TimeForm) -> Schema:
     return {"x-form": form.pattern, "examples": [form.spell(EXAMPLE)]}
 
 
-def form_of_ids(like: Profile, kind: str) -> Schema:
+def describe_ids(like: Profile, kind: str) -> Schema:
     """What an example of an id says of the others: `prj_…` begins with `prj_`."""
     form = like.ids.get(kind)
     pattern = form.pattern if isinstance(form, Opaque) else None
@@ -207,7 +207,7 @@ def form_of_ids(like: Profile, kind: str) -> Schema:
     return {"x-form": pattern, "examples": [like.document["ids"][kind]]}
 
 
-def status_texts(like: Profile) -> Schema:
+def describe_statuses(like: Profile) -> Schema:
     """The words of a profile in the schema of a status. The set may grow."""
     known = ", ".join(f"`{word}`" for word in like.words)
     return {

@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 from traffic.json_values import Path
 
-from .markers import CHOICE, names_below, objects_in
+from .markers import CHOICE, find_marker_names, find_objects
 
 MAX_STATUSES = 100
 
@@ -20,32 +20,32 @@ class Statuses(NamedTuple):
         return (*self.run, *self.others)
 
 
-def statuses_of(profile: dict[str, Any]) -> Statuses:
+def find_statuses(profile: dict[str, Any]) -> Statuses:
     """The statuses of a profile; none if no part of it has any."""
     if "statuses" in profile:
         part = profile["statuses"]
         return Statuses(tuple(part["run"]), tuple(part.get("others", ())))
-    _, words = first_choice(profile)
+    _, words = find_first_choice(profile)
     return Statuses(words)
 
 
-def first_choice(profile: dict[str, Any]) -> tuple[Path, tuple[str, ...]]:
+def find_first_choice(profile: dict[str, Any]) -> tuple[Path, tuple[str, ...]]:
     """The words of the first choice: of the deployment, the creation, or the list; and which."""
     for name in ("deployment", "create", "list"):
         body = profile.get(name, {}).get("body")
-        found = words_in(body)
+        found = find_words(body)
         if found:
             return (name, "body"), found
-        if "record" in names_below(body):
-            found = words_in(profile.get("record"))
+        if "record" in find_marker_names(body):
+            found = find_words(profile.get("record"))
             if found:
                 return ("record",), found
     return (), ()
 
 
-def words_in(value: Any) -> tuple[str, ...]:
+def find_words(value: Any) -> tuple[str, ...]:
     """The statuses that the first choice in a value names."""
-    for each in objects_in(value):
+    for each in find_objects(value):
         words = each.get(CHOICE)
         if isinstance(words, dict) and any(words):
             return tuple(word for word in words if word)

@@ -45,7 +45,7 @@ class TimeForm(NamedTuple):
 OURS = TimeForm()
 
 
-def time_form(example: str) -> TimeForm | None:
+def parse_time_form(example: str) -> TimeForm | None:
     """The form of a time, None for a text that is none."""
     match = _EXAMPLE.fullmatch(example)
     if match is None:
@@ -59,6 +59,6 @@ def time_form(example: str) -> TimeForm | None:
     return TimeForm(separator, len(fraction), offset)
 
 
-def milliseconds(moment: datetime) -> int:
+def count_milliseconds(moment: datetime) -> int:
     """Since 1970."""
     return (moment - EPOCH) // MILLISECOND

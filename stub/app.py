@@ -12,7 +12,7 @@ from flask.typing import ResponseReturnValue
 
 from app import create_app
 from auth import Unauthorized
-from profiles.contract import observed
+from profiles.contract import build_contract
 from store import Clock, NewId, random_id, utc_now
 from web.files import read_file
 from web.problems import respond
@@ -56,7 +56,7 @@ def create_stub(
     `clock` returns the time in UTC, `new_id` makes an id (`store.NewId`), and `sleep` waits for
     delayed responses.
     """
-    contract = observed(read_file("openapi.json"), options.like)
+    contract = build_contract(read_file("openapi.json"), options.like)
     worlds = Worlds(Common(options, contract, clock, new_id))
     cors = Cors(options.cors_origins)
 

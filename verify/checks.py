@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from profiles.openapi import find_part
-from profiles.times import time_form
+from profiles.times import parse_time_form
 from web.documents import parse_pointer
 from web.times import parse_time
 from web.validation import format_pointer
@@ -185,7 +185,7 @@ def name_in_profile(part: str) -> str:
 
 def describe_form(value: Any) -> str:
     """Describe the form of a time or an id, the same for all of one form."""
-    form = time_form(value) if isinstance(value, str) else None
+    form = parse_time_form(value) if isinstance(value, str) else None
     if form:
         return f"a time like {time_like(form)}"
     if not isinstance(value, str):

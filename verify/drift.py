@@ -7,9 +7,9 @@ from typing import Any
 
 from werkzeug.http import parse_options_header
 
-from profiles.markers import CHOICE, whole_marker
+from profiles.markers import CHOICE, parse_whole_marker
 from profiles.profile import Form, Profile
-from profiles.schema import schema_of
+from profiles.schema import build_schema
 from traffic.json_values import Path, walk
 from web.validation import format_pointer
 
@@ -92,7 +92,7 @@ class DriftJudge:
             return
         is_own_form = not is_error or code in self._like.error_forms
         is_deployment = kind == DEPLOYMENT
-        schema = schema_of(form.body, self._like, is_deployment=is_deployment)
+        schema = build_schema(form.body, self._like, is_deployment=is_deployment)
         own = preferred(exchanges, lambda exchange: has_own(exchange, self._places))
         for exchange in select_distinct(own):
             is_optional = exchange.purpose == NAMELESS and self._like.has_optional_name
@@ -136,7 +136,7 @@ class DriftJudge:
         found = {}
         for path, value in walk(form.body):
             place = f"/{kind}/body{format_pointer(*name_places(path))}"
-            marker = whole_marker(value)
+            marker = parse_whole_marker(value)
             is_value = marker and marker.form in ("", "text") and CHOICE not in path
             if marker and is_value and values.get(marker.name) is not None:
                 found[place] = relate(VALUES[marker.name], values[marker.name])

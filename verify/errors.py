@@ -5,7 +5,7 @@ from typing import Any
 
 from werkzeug.http import HTTP_STATUS_CODES
 
-from profiles.markers import markers_in, split
+from profiles.markers import find_markers, split_markers
 from traffic.json_values import Path
 
 from .guesses import PROSE_NAMES
@@ -37,7 +37,7 @@ def mark_error(path: Path, value: Any, status: int, *, is_same: bool) -> Any:
 
 def literals(text: str) -> list[str]:
     """The pieces of a text between its markers."""
-    return [piece for piece in split(text) if isinstance(piece, str)]
+    return [piece for piece in split_markers(text) if isinstance(piece, str)]
 
 
 def is_prose(path: Path, text: str) -> bool:
@@ -99,5 +99,5 @@ def common_value(values: list[Any], statuses: list[int]) -> Any:
 def is_code(value: Any) -> bool:
     """Whether a constant in an error is one that programs read: not a text for people."""
     if isinstance(value, str):
-        return CODE.fullmatch(value) is not None and not markers_in(value)
+        return CODE.fullmatch(value) is not None and not find_markers(value)
     return isinstance(value, bool) or (is_number(value) and abs(value) < MAX_CODE)

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from profiles.check import errors_in, schemas
-from profiles.markers import CHOICE, DEFAULT_REQUEST, NAME, markers_in, places_of_name
+from profiles.check import check_profile, load_schemas
+from profiles.markers import CHOICE, DEFAULT_REQUEST, NAME, find_markers, find_name_paths
 from profiles.profile import DEPTH, Profile
 from traffic.json_values import Path, walk
 from web.schemas import is_valid
@@ -182,7 +182,7 @@ class Inference:
         def change(_: Path, value: Any) -> Any:
             is_text = isinstance(value, str) and value != NAME
             has_name = is_text and own_name != "" and own_name in value
-            is_other = has_name or (is_text and bool(markers_in(value)))
+            is_other = has_name or (is_text and bool(find_markers(value)))
             return TEXT if is_other else value
 
         return with_scalars(request, change)
@@ -252,7 +252,7 @@ class Inference:
                 )
         form: Part = {"body": None if body is NOTHING else body}
         content_type = template.content_type
-        if is_valid(content_type, schemas()["content_type"]):
+        if is_valid(content_type, load_schemas()["content_type"]):
             form["content_type"] = content_type
         headers = {}
         for name, value in template.headers.items():
@@ -268,7 +268,7 @@ class Inference:
         if COMPUTED.fullmatch(name) or name.lower() == "allow":
             return None
         value = None if name.lower() in self._computed else value
-        is_known = is_valid({name: value or ""}, schemas()["headers"])
+        is_known = is_valid({name: value or ""}, load_schemas()["headers"])
         if not is_known:
             return None
         if value is None:
@@ -293,7 +293,7 @@ class Inference:
 
     def _remove_invalid(self, document: Part) -> None:
         """Leave out the parts that a profile cannot have."""
-        for error in errors_in(document):
+        for error in check_profile(document):
             _, name, *rest = error.pointer.split("/")
             holder = document
             part = name
@@ -320,7 +320,7 @@ def find_needed(log: Log, request: Any) -> Part:
             optional |= dict.fromkeys(pointers)
         elif kind == INVALID_BODY and len(pointers) == 1:
             required |= dict.fromkeys(pointers)
-    name = format_pointer(*places_of_name(request)[0])
+    name = format_pointer(*find_name_paths(request)[0])
     found = {
         "required": [each for each in required if each not in optional and each != name],
         "optional": [*optional],

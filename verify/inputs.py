@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from profiles.check import errors_in
-from profiles.markers import NAME, places_of_name
+from profiles.check import check_profile
+from profiles.markers import NAME, find_name_paths
 from profiles.profile import DEPTH, Profile, read_profile
 from web.documents import explain_errors
 from web.files import read_user_file
@@ -53,9 +53,9 @@ def read_skeleton(path: Path) -> Profile:
             document = {"observed_at": f"{datetime.now(UTC):%Y-%m-%d}", **document}
         if isinstance(document, dict) and isinstance(document.get("create"), dict):
             document["create"] = {"body": {}, **document["create"]}
-        errors = errors_in(document)
+        errors = check_profile(document)
         if errors and isinstance(document, dict) and "statuses" not in document:
-            errors = errors_in({**document, "statuses": {"run": ["any"]}})
+            errors = check_profile({**document, "statuses": {"run": ["any"]}})
         require_valid(errors)
         return Profile(document, path.name)
 
@@ -79,7 +79,7 @@ def read_request(path: Path) -> dict[str, Any]:
     text = json.dumps(document)
     with_marker = text.replace(f'"{NAME_IN_FILE}"', f'"{NAME}"')
     request: dict[str, Any] = json.loads(with_marker)
-    places = places_of_name(request)
+    places = find_name_paths(request)
     is_once = text.count(NAME_IN_FILE) == 1 and len(places) == 1
     if not is_once or places == [()]:
         raise ValueError(f'{path}: must have the text "{NAME_IN_FILE}" once, inside objects alone')

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from profiles.markers import CHOICE, NAME, RECORD, replace_text
-from profiles.statuses import statuses_of
+from profiles.statuses import find_statuses
 from traffic.json_values import walk
 from web.strict_json import MEDIA_TYPE
 
@@ -23,7 +23,7 @@ def join_profiles(old: Part, new: Part) -> tuple[Part, list[str]]:
     Where the new one has seen fewer statuses, the bodies that have choices stay, too.
     """
     found = {**old, "observed_at": new["observed_at"]}
-    words, new_words = statuses_of(old).words, statuses_of(new).words
+    words, new_words = find_statuses(old).words, find_statuses(new).words
     has_less = bool(new_words) and {*new_words} < {*words}
     for kind in OPERATIONS:
         before = old.get(kind)

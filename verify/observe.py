@@ -9,7 +9,7 @@ from math import inf
 from random import Random
 from typing import Any, TypeVar
 
-from profiles.ids import opaque_form, slug_of
+from profiles.ids import make_slug, parse_opaque_form
 from traffic.json_values import Path
 
 from .errors import DETAIL, mark_error
@@ -413,7 +413,7 @@ def find_second_ids(places: Places) -> Iterator[tuple[str, str]]:
         values = [at(other, path) for other in others]
         is_own = len({*values, value}) == len(values) + 1
         if is_own and all(is_like(value, each) for each in values) and is_through_objects(path):
-            yield f"project.id:{opaque_form(value).make(Random(0))}", value
+            yield f"project.id:{parse_opaque_form(value).make(Random(0))}", value
 
 
 def find_second_numbers(places: Places) -> Iterator[Path]:
@@ -431,7 +431,7 @@ def is_like(text: str, other: Any) -> bool:
     """Whether another value is an id of the form that a text has."""
     if not isinstance(other, str) or SECOND_ID.fullmatch(other) is None:
         return False
-    forms = opaque_form(text), opaque_form(other)
+    forms = parse_opaque_form(text), parse_opaque_form(other)
     is_as_long = abs(len(text) - len(other)) <= 2
     return forms[0].prefix == forms[1].prefix and is_as_long
 
@@ -440,10 +440,10 @@ def ids_of(places: Places) -> dict[str, str | int]:
     """An example of the ids of each kind of record, or the marker from which they are made."""
     examples = {}
     if places.creation and places.created_id is not None:
-        bases = [("project.name", slug_of(places.created_name))]
+        bases = [("project.name", make_slug(places.created_name))]
         examples["projects"] = example_of(places.created_id, bases)
     if places.creation and places.followed and places.is_own:
-        bases = [("project.id", places.owner_id), ("project.name", slug_of(places.owner_name))]
+        bases = [("project.id", places.owner_id), ("project.name", make_slug(places.owner_name))]
         examples["deployments"] = example_of(places.deployment_id, bases)
     return examples
 
@@ -459,6 +459,6 @@ def example_of(own_id: Any, bases: list[tuple[str, Any]]) -> str | int:
     if not isinstance(own_id, str):
         return 7040
     try:
-        return opaque_form(without_markers(text)).make(Random(0))
+        return parse_opaque_form(without_markers(text)).make(Random(0))
     except ValueError:
         return text

@@ -15,10 +15,10 @@ from typing import Any
 from profiles.markers import (
     CHOICE,
     NAME,
+    find_name_paths,
+    find_project_arrays,
     is_choice,
-    places_of_name,
-    places_of_projects,
-    whole_marker,
+    parse_whole_marker,
 )
 from profiles.profile import Profile
 from traffic.json_values import Path, walk
@@ -190,7 +190,7 @@ def find_hinted(hints: Hints, part: str, marker: str) -> Path | None:
     if form is None:
         return None
     for path, value in walk(form.body):
-        found = whole_marker(value)
+        found = parse_whole_marker(value)
         if found and found.name == marker and found.form in ("", "text") and CHOICE not in path:
             return path
     if marker != "deployment.status":
@@ -235,7 +235,7 @@ def add_name(places: Places, hints: Hints) -> Places:
         return places
     sent = creation.sent_json
     texts = texts_in(sent) if isinstance(sent, dict) else {}
-    known = first_of(places_of_name(hints.request)) if hints.request is not None else None
+    known = first_of(find_name_paths(hints.request)) if hints.request is not None else None
     own = first_of(path for path, text in texts.items() if text.startswith(NAME_PREFIX))
     path = known if known in texts else own or find_called(texts, "name")
     if path is None:
@@ -263,7 +263,7 @@ def add_items(places: Places, hints: Hints) -> Places:
         return places
     body = places.lists[-1].seen
     form = hints.profile.form("list") if hints.profile else None
-    hinted = first_of(places_of_projects(form.body)) if form else None
+    hinted = first_of(find_project_arrays(form.body)) if form else None
     if hinted is not None:
         if isinstance(at(body, hinted), list):
             return replace(places, items_path=hinted)

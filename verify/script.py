@@ -11,7 +11,7 @@ from string import ascii_lowercase, digits
 from typing import Any
 from urllib.parse import quote
 
-from profiles.markers import DEFAULT_REQUEST, NAME, places_of_name
+from profiles.markers import DEFAULT_REQUEST, NAME, find_name_paths
 from profiles.profile import Profile
 from web.strict_json import MEDIA_TYPE
 
@@ -134,7 +134,7 @@ class Session:
 
     def create_without_name(self) -> None:
         """Send a creation that lacks the name: the form of its rejection is that of others."""
-        path = places_of_name(self.plan.request)[0]
+        path = find_name_paths(self.plan.request)[0]
         request = json.loads(json.dumps(self.plan.request))
         holder = request
         for name in path[:-1]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from profiles.markers import CHOICE
-from profiles.times import OURS, time_form
+from profiles.times import OURS, parse_time_form
 from traffic.json_values import Path
 
 from .exchange import NOTHING
@@ -232,7 +232,7 @@ def time_in_each(readings: list[Reading], path: Path) -> str | None:
     texts = [each for each in examples if each]
     if is_number(readings[0].body):
         return f"{{{name}:{texts[0]}}}" if are_same(texts) else None
-    forms = [time_form(text) for text in texts]
+    forms = [parse_time_form(text) for text in texts]
     most = max((form for form in forms if form), key=lambda form: form.digits, default=None)
     if most is None or len({form._replace(digits=0) for form in forms if form}) > 1:
         return None

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, TypeVar
 
-from profiles.markers import markers_in, split
-from profiles.times import TimeForm, time_form
+from profiles.markers import find_markers, split_markers
+from profiles.times import TimeForm, parse_time_form
 from traffic.json_values import Path, walk
 from web.schemas import TYPES, has_type
 from web.times import parse_time
@@ -111,7 +111,7 @@ def are_same(values: list[Any]) -> bool:
 
 def seconds_of(text: Any) -> float | None:
     """The seconds since 1970 of a text that is a time in a form of profiles; None for others."""
-    form = time_form(text) if isinstance(text, str) else None
+    form = parse_time_form(text) if isinstance(text, str) else None
     if form is None:
         return None
     zone = form.offset or "Z"
@@ -221,8 +221,8 @@ class Known:
 
 def without_markers(text: str) -> str:
     """A text as it can stand in a profile: what would be a marker is without its braces."""
-    while markers_in(text):
-        pieces = split(text)
+    while find_markers(text):
+        pieces = split_markers(text)
         text = "".join(each if isinstance(each, str) else str(each)[1:-1] for each in pieces)
     return text
 

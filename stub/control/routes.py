@@ -7,7 +7,7 @@ from flask import Response, current_app, g, request
 from flask.typing import ResponseReturnValue
 from werkzeug.exceptions import HTTPException
 
-from profiles.profile import lacking, unobserved_errors
+from profiles.profile import find_unobserved_errors, list_missing_parts
 from records import timestamp
 from store import StoreFull
 from web.files import read_file
@@ -201,8 +201,8 @@ def show_profile() -> ResponseReturnValue:
         return json_response({"profile": None, "lacks": [], "unobserved_errors": []})
     document = {
         "profile": like.document,
-        "lacks": lacking(like),
-        "unobserved_errors": unobserved_errors(like),
+        "lacks": list_missing_parts(like),
+        "unobserved_errors": find_unobserved_errors(like),
     }
     return json_response(document)
 

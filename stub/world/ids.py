@@ -7,7 +7,7 @@ from hashlib import blake2b
 from random import Random
 from threading import Lock
 
-from profiles.ids import IdForm, base_of
+from profiles.ids import IdForm, choose_base
 from store import NewId, unused_id
 
 from ..grease.axes import Switch
@@ -77,7 +77,7 @@ class Ids:
             source = f"{self.seed} {self.world} {self.count}"
         form = self.forms.get(part)
         if form is not None:
-            base = base_of(form, self._name_of(base), base)
+            base = choose_base(form, self._name_of(base), base)
             return form.make(Random(source), base, attempt)
         if source is None:
             return self.new_id(prefix)

@@ -8,7 +8,7 @@ from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
 
-from profiles.ids import base_of
+from profiles.ids import choose_base
 from profiles.profile import Profile
 from records import (
     Deployment,
@@ -272,7 +272,7 @@ def sample_id(
     def new_id(prefix: str, base: str, attempt: int) -> str:
         return form.make(source, base, attempt)
 
-    return make_unused_id(new_id, "", base_of(form, name, owner), taken)
+    return make_unused_id(new_id, "", choose_base(form, name, owner), taken)
 
 
 # Writing

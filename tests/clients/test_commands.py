@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from profiles.contract import observed
+from profiles.contract import build_contract
 from profiles.profile import make_profile
 from tests.clients.commands import HERE, VARIABLES, documented, link_node_modules, perform
 from tests.conftest import ROOT, TOKEN
@@ -49,7 +49,7 @@ def test_a_client_compiles_and_lists_creates_polls_and_takes_errors(
 ) -> None:
     shutil.copytree(HERE / client, tmp_path, dirs_exist_ok=True)
     profile = make_profile(DOCUMENTS[like]) if like else None
-    contract = observed((ROOT / "openapi.json").read_bytes(), profile)
+    contract = build_contract((ROOT / "openapi.json").read_bytes(), profile)
     (tmp_path / "openapi.json").write_bytes(contract)
     commands, session = CLIENTS[client]
     for command in commands:

@@ -11,7 +11,7 @@ import pytest
 from jsonschema_rs import Draft202012Validator
 from waitress.task import hop_by_hop
 
-from profiles.check import MAX_ERROR, errors_in, schemas
+from profiles.check import MAX_ERROR, check_profile, load_schemas
 from profiles.profile import Profile, read_profile
 from tests.contract import V1
 from tests.profiles.conftest import DATE, NAME, client_of, like, profile
@@ -110,26 +110,28 @@ INVALID: list[tuple[dict[str, Any], str]] = [
 
 @pytest.mark.parametrize(("more", "places"), INVALID)
 def test_each_error_is_told_at_its_place(more: dict[str, Any], places: str) -> None:
-    errors = errors_in({"observed_at": DATE, **more})
+    errors = check_profile({"observed_at": DATE, **more})
     assert sorted(error.pointer for error in errors) == sorted(places.split()), errors
 
 
 def test_a_header_field_that_the_server_rejects_is_an_error() -> None:
     fields = dict.fromkeys([*hop_by_hop, "Access-Control-Max-Age"], "1")
-    errors = errors_in({"observed_at": DATE, **in_deployment(1, headers=fields)})
+    errors = check_profile({"observed_at": DATE, **in_deployment(1, headers=fields)})
     assert {error.pointer for error in errors} == {f"/deployment/headers/{each}" for each in fields}
 
 
 def test_what_is_gone_is_told_with_what_to_write() -> None:
     gone = {"times": 1, "statuses": {"run": ["a"], "ended": "a"}}
-    details = " ".join(error.detail for error in errors_in({"observed_at": DATE, **gone}))
+    details = " ".join(error.detail for error in check_profile({"observed_at": DATE, **gone}))
     assert "the last status of `run` stays" in details
     assert "{project.created_at:2026-01-05T09:00:00.000Z}" in details
 
 
 def test_an_unknown_member_is_told_with_the_known_ones() -> None:
     unknown = {"errors": {"unauthorized": {"body": 1}}, "deployments": 1, "ids": {"x": 1}}
-    found = {error.pointer: error.detail for error in errors_in({"observed_at": DATE, **unknown})}
+    found = {
+        error.pointer: error.detail for error in check_profile({"observed_at": DATE, **unknown})
+    }
     assert found["/errors/unauthorized"].startswith("is not a known member: there are default, ")
     assert ", token_missing, unknown_query" in found["/errors/unauthorized"]
     assert ", create, deployment, errors, " in found["/deployments"]
@@ -138,11 +140,11 @@ def test_an_unknown_member_is_told_with_the_known_ones() -> None:
 
 def test_the_schema_is_one_and_has_the_codes_of_the_contract() -> None:
     for document in DOCUMENTS.values():
-        Draft202012Validator(schemas()["profile"]).validate(document)
+        Draft202012Validator(load_schemas()["profile"]).validate(document)
     codes = {"default"}
     for part in [*V1.components["responses"].values(), *V1.document["paths"].values()]:
         codes |= {*re.findall(r'"code": "(\w+)"', json.dumps(part))}
-    assert {*schemas()["profile"]["properties"]["errors"]["properties"]} == codes
+    assert {*load_schemas()["profile"]["properties"]["errors"]["properties"]} == codes
 
 
 def created(body: Any, **headers: str) -> dict[str, Any]:
@@ -196,7 +198,7 @@ def test_a_file_that_is_no_profile_is_rejected_with_the_reason(tmp_path: Path) -
 
 def test_the_first_hundred_errors_are_told() -> None:
     wrong = in_deployment([{STATUS: {"": 1, "x" * 1000: 2}}] * 200)
-    errors = errors_in({"observed_at": DATE, **wrong})
+    errors = check_profile({"observed_at": DATE, **wrong})
     assert len(errors) == 100
     assert max(len(error.detail) for error in errors) < 1000
 
@@ -222,7 +224,7 @@ def test_a_large_profile_is_read_in_time(name: str) -> None:
     make, is_valid = LARGE[name]
     document = {"observed_at": DATE, **make()}
     started = time.process_time()
-    assert bool(errors_in(document)) is not is_valid
+    assert bool(check_profile(document)) is not is_valid
     if is_valid:
         client = client_of(like(Profile(document)))
         assert client.get("/v1/projects").status_code == 200

@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 import pytest
 
-from profiles.ids import opaque_form
+from profiles.ids import parse_opaque_form
 from profiles.markers import CHOICE
 from profiles.profile import Profile, make_profile
 from tests.profiles.conftest import client_of, like
@@ -672,7 +672,7 @@ def test_ids_are_examples_or_made_from_a_marker(
 
 
 def test_an_id_that_is_a_ulid_has_examples_that_are_ulids() -> None:
-    form = opaque_form("dep_01KB4X9V3T5N8Q2ZC7RD6MHJWE")
+    form = parse_opaque_form("dep_01KB4X9V3T5N8Q2ZC7RD6MHJWE")
     for seed in range(50):
         assert re.fullmatch("dep_[0-7][0-9A-HJKMNP-TV-Z]{25}", form.make(Random(seed)))
 
