@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 from urllib.parse import urlsplit
 
 import click
@@ -139,17 +139,23 @@ def verify_service(start: Start, options: Options) -> int:
     run = Run(start.environ, options, inputs, token, datetime.now(UTC))
     asked: list[Exchange] = []  # what was sent until now, also after Ctrl-C
     say = sayer([token])
-    handler = signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C
+    handler = signal.signal(signal.SIGTERM, interrupt)
     try:
         say([f"verify {options.source} ({options.level})", *warnings_of(options)])
         log, status = get_log(run, client, asked, say)
         return conclude(run, log, status)
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as interrupted:
         say(["interrupted: no verdicts"])
-        return 130
+        number: int = interrupted.args[0] if interrupted.args else signal.SIGINT
+        return 128 + number
     finally:
         signal.signal(signal.SIGTERM, handler)
         say(text_of_left_behind(asked))
+
+
+def interrupt(number: int, frame: object) -> NoReturn:
+    """Handle a signal as Ctrl-C is handled; raises `KeyboardInterrupt(number)`."""
+    raise KeyboardInterrupt(number)
 
 
 def make_client(options: Options, token: str) -> "HTTPClient":

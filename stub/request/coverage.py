@@ -11,7 +11,6 @@ from ..grease.axes import AXES
 from .entry import Recorded
 from .findings import Finding, FirstRequest, finding_of
 
-OTHERS = "others"
 FINDINGS = ("violations", "unpromised", "rejected")  # kinds; `rejected` are operations and statuses
 WITH_FIRST = (*FINDINGS, "grease")  # kinds whose first request is kept
 
@@ -19,7 +18,7 @@ WITH_FIRST = (*FINDINGS, "grease")  # kinds whose first request is kept
 class Coverage:
     """The coverage of a world, or of a whole run. All counts are exact.
 
-    `most` is how many of a kind have a count of their own.
+    `most` is how many findings show their first request whole; the rest show its world and number.
     """
 
     def __init__(self, contract: Contract, most: int) -> None:
@@ -54,12 +53,11 @@ class Coverage:
                 counts = self._counts[kind]
                 if what not in counts:
                     what = entry.redactor.mask(what)
-                    if what not in counts and len(counts) >= self._most:
-                        what = OTHERS
                 counts[what] = counts.get(what, 0) + 1
                 if kind in WITH_FIRST and (kind, what) not in self._first:
-                    first = first or recorded.first()
-                    self._first[kind, what] = first
+                    if len(self._first) < self._most:
+                        first = first or recorded.first()
+                    self._first[kind, what] = first or recorded.place()
                 if kind == "grease":
                     self._varied[what][recorded.world] = True
 

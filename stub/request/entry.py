@@ -145,6 +145,10 @@ class Recorded(NamedTuple):
     def document(self) -> dict[str, Any]:
         return self.entry.document(self.number)
 
+    def place(self) -> FirstRequest:
+        """Return the world and the number: `{"world": "job-42", "number": 3}`."""
+        return {"world": self.world, "number": self.number}
+
     def first(self) -> FirstRequest:
         """As the first request of a finding is shown."""
         shown = self.document()

@@ -42,7 +42,7 @@ class Options:
     max_entries: int = MAX_ENTRIES  # of the journal of a world
     max_worlds: int = 1000  # beside the main one
     max_faults: int = 1000  # that wait in a world
-    max_kinds: int = 1000  # of finding that are counted apart; the rest are `others`
+    max_firsts: int = 1000  # findings whose first request is shown whole
     max_seed_bytes: int = 64 * 1024 * 1024
     like: Profile | None = None  # of a service
     announces_grease: bool = True  # whether a varied response has the header `Stub-Grease`

@@ -41,7 +41,7 @@ class Common:
         self.redactor = Redactor(options.tokens)
         self.clock = clock
         # All worlds count here, also those that have ended.
-        self.coverage = Coverage(self.contract, options.max_kinds)
+        self.coverage = Coverage(self.contract, options.max_firsts)
         # What each world starts with.
         self.parts = Parts(self.contract)
         self.grease = read_grease(options.grease, options.grease_seed, self.parts.by_axis)
@@ -74,7 +74,7 @@ class World:
         self.name = common.redactor.mask(name)  # which may be a token
         options = common.options
         self.instance = uuid4().hex  # of no other world, also after the program was started anew
-        self.coverage = Coverage(common.contract, options.max_kinds)
+        self.coverage = Coverage(common.contract, options.max_firsts)
         self.journal = Journal(options.max_entries)
         self._lock = Lock()  # of the two above: a view shows both as of one request
         self._coverages = (self.coverage, common.coverage)

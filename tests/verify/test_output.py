@@ -258,7 +258,7 @@ def test_after_a_signal_it_says_what_is_left_behind() -> None:
     with listening(Service(interrupt)) as url:
         done = verify(url, "--write")
         is_over.set()
-    assert (done.status, done.report) == (130, None)
+    assert (done.status, done.report) == (143, None)
     assert "  project perhaps  stub-verify-" in done.stdout
 
 
