@@ -102,8 +102,12 @@ def assert_curls(document: str, url: str) -> None:
 
 @pytest.mark.parametrize("name", sorted({block.document for block in CURLS} - {LIKE}))
 def test_every_curl_gets_the_response_that_is_printed(name: str) -> None:
-    ids = {"prj": "prj_5f2c9a4be1d07c36", "dpl": "dpl_8d1b6e90c2f7a453", "flt": "flt_1"}
-    app = make_stub(seed=SAMPLE_SEED, clock=Clock(), new_id=lambda kind, *_: ids[kind])
+    ids = {
+        "prj": iter(["prj_5f2c9a4be1d07c36", "prj_2b7e14c09d5fa681"]),
+        "dpl": iter(["dpl_8d1b6e90c2f7a453", "dpl_c4f09e6a7d1b3852"]),
+        "flt": iter(["flt_1"]),
+    }
+    app = make_stub(seed=SAMPLE_SEED, clock=Clock(), new_id=lambda kind, *_: next(ids[kind]))
     with serving(app) as port:
         assert_curls(name, f"http://127.0.0.1:{port}")
 
