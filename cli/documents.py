@@ -1,10 +1,12 @@
 """`docs NAME`: the files that a team copies, and the contract."""
 
+import json
 from importlib.resources import files
 from pathlib import Path
 
 import click
 
+from profiles.check import read_schema
 from profiles.contract import build_contract
 from profiles.profile import read_profile
 from web.files import read_file
@@ -42,6 +44,8 @@ def show_document(name: str | None, is_typed: bool, like: Path | None, output: P
     if like and name != "openapi":
         raise click.UsageError("--like needs the name openapi.")
     content = read_document(TYPES_OF_NODE if is_typed else FILES[name])
+    if name == "profile":
+        content = f"{json.dumps(read_schema(), indent=2, ensure_ascii=False)}\n".encode()
     if like:
         try:
             content = build_contract(content, read_profile(like))

@@ -54,10 +54,21 @@ GONE = {
 BRACE_IN_FORM = re.compile(r"\{(?:project|deployment)\.[a-z_]{1,20}:\{")
 
 
+def read_schema() -> Schema:
+    """Read the schema of a profile, in which the codes of the contract are filled in."""
+    schema: Schema = json.loads(read_file("profiles/profile.json"))
+    contract = json.loads(read_file("openapi.json"))
+    # Those of the examples: {"examples": {"name_taken": {"value": {"code": "name_taken", …
+    codes = {value for path, value in walk(contract) if path[-2:] == ("value", "code")}
+    errors = schema["properties"]["errors"]["properties"]
+    errors |= {code: {"$ref": "#/$defs/error"} for code in sorted(codes)}
+    return schema
+
+
 @cache
 def load_schemas() -> dict[str, Schema]:
     """The schema of a profile, and its parts by name, without `$ref`."""
-    profile = json.loads(read_file("profiles/profile.json"))
+    profile = read_schema()
     named: dict[str, Schema] = {**profile["$defs"], "profile": profile}
     return {name: resolve_refs(schema, named) for name, schema in named.items()}
 

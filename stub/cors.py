@@ -8,7 +8,8 @@ from collections.abc import Collection, Iterable
 
 from flask import Request, Response, request
 
-from .control.routes import no_content
+from web.strict_json import no_content
+
 from .request.paths import is_preflight
 
 MAX_AGE = 7200  # seconds; Chrome's own limit

@@ -33,7 +33,7 @@ def list_projects(forms: Forms) -> Response:
     """
     visit: Visit = g.store
     world = visit.world
-    projects = visit.list_projects()
+    projects = visit.world.store.list_projects()
     now = visit.now()
     filled = world.filled_list
     if filled is None or not filled.holds(projects, now):
@@ -56,7 +56,7 @@ def create_project(forms: Forms, timeline_for: TimelineFor, *, strict: bool) -> 
     visit: Visit = g.store
     new_name = partial(visit.world.ids, "project")
     name, sent = read_project(forms.like, new_name, strict=strict)
-    project = visit.create_project(name, sent)
+    project = visit.world.store.create_project(name, sent)
     # The deployment as the store made it: it may change before a second call reads it.
     deployment = Deployment(
         project.latest_deployment_id, project.id, project.created_at, timeline_for(name)
@@ -78,7 +78,7 @@ def get_deployment(forms: Forms, deployment_id: str) -> Response:
 
 def find_project(visit: Visit, deployment: Deployment) -> Project | None:
     """Return the project of a deployment; None for a deployment of no project."""
-    for project in visit.list_projects():
+    for project in visit.world.store.list_projects():
         if project.id == deployment.project_id:
             return project
     return None

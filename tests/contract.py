@@ -10,6 +10,8 @@ from typing import Any
 from jsonschema_rs import Draft202012Validator
 from werkzeug.http import HTTP_STATUS_CODES
 
+from stub.world.rules import contract
+
 ROOT = Path(__file__).parent.parent
 
 
@@ -84,7 +86,7 @@ class Contract:
 
 
 V1 = Contract(json.loads((ROOT / "openapi.json").read_text("utf-8")))
-STUB = Contract(json.loads((ROOT / "stub" / "openapi.json").read_text("utf-8")))
+STUB = Contract(contract())
 (CREATED,) = (
     int(status) for status in V1.declared("POST", "/v1/projects") if status.startswith("2")
 )

@@ -8,7 +8,8 @@ line with its `send` alone. To record the responses anew, run
 
     .venv/bin/python -m tests.replayed
 
-and read the difference.
+and read the difference. What follows the contract or the guide alone is not recorded: their text,
+and of a coverage or a verdict the operations that were not called.
 """
 
 import hashlib
@@ -26,11 +27,16 @@ from stub.grease.axes import parse_axes
 from stub.request.failures import Failures, RunJournal
 from stub.world.seed import sample_of
 from tests.conftest import BEARER, START, Clock, make_stub, seed_of
+from tests.contract import V1
 from tests.services import DOCUMENTS
 from tests.stores import ids_counted_by_prefix
 
 FOLDER = Path(__file__).parent / "replayed"
 SCENARIOS = sorted(path.stem for path in FOLDER.glob("*.jsonl"))
+COMMAND = ".venv/bin/python -m tests.replayed"
+TEXTS = ("/openapi.json", "/_stub/openapi.json", "/llms.txt")
+FOLLOWING = (*TEXTS, "/_stub/coverage", "/_stub/verdict", "/_stub/console", "/_stub/like")
+OPERATIONS = [operation["operationId"] for _, _, operation in V1.operations()]
 LONG = 4000  # characters of a body, of which the file has the digest alone
 USUAL = {"Cache-Control": "no-store", "Content-Type": "application/json"}
 
@@ -103,7 +109,42 @@ def response_to(app: Flask, send: list[Any]) -> list[Any]:
     if ["Content-Length", str(len(data))] in unusual:
         unusual.remove(["Content-Length", str(len(data))])
     text = re.sub(r'"ms": ([0-9.]+)', tens_of_seconds, data.decode("latin-1"))
-    return [status, unusual, text]
+    path = target.partition("?")[0]
+    if status == "200 OK" and path in FOLLOWING:
+        unusual = [field for field in unusual if field[0] != "Content-Length"]  # that of HEAD
+        if path in TEXTS and text:
+            text = "a text"
+    for between in (", ", " or "):
+        text = text.replace(between.join(OPERATIONS), "the operations")
+    return [status, unusual, leave_out_idle(text)]
+
+
+def leave_out_idle(text: str) -> str:
+    """Return the text of a body without the operations that were not called.
+
+    They stand in a coverage, also in that of the console, and in a verdict; of a profile, the codes
+    of the contract that it does not have are left out.
+    """
+    try:
+        document = json.loads(text)
+    except ValueError:
+        return text
+    if not isinstance(document, dict):
+        return text
+    coverage = document.get("coverage", document)
+    if isinstance(coverage, dict) and {"operations", "met", "of"} <= coverage.keys():
+        of_all = coverage["operations"]
+        called = {name: counts for name, counts in of_all.items() if any(counts.values())}
+        coverage["operations"] = called
+        del coverage["of"]
+    elif "unused_patterns" in document:
+        found = document["findings"]
+        document["findings"] = [each for each in found if each["kind"] != "idle"]
+    elif "unobserved_errors" in document:
+        del document["unobserved_errors"]
+    else:
+        return text
+    return f"{json.dumps(document, ensure_ascii=text.isascii())}\n"
 
 
 def shortened(text: str) -> str:

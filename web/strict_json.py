@@ -5,7 +5,7 @@ import math
 import re
 from typing import Any, cast
 
-from flask import Request, request
+from flask import Request, Response, request
 from werkzeug.http import parse_options_header
 
 from .problems import FieldError, InvalidBody, Problem
@@ -19,6 +19,13 @@ MAX_BYTES = 64 * 1024
 MAX_DEPTH = 32
 SURROGATE = re.compile("[\ud800-\udfff]")
 REPEATED = object()  # It replaces the value of a member whose name its object has twice.
+
+
+def no_content() -> Response:
+    """Make a response without a body, which has no Content-Type."""
+    response = Response(status=204, headers={"Cache-Control": "no-store"})
+    del response.headers["Content-Type"]
+    return response
 
 
 class JSONRequest(Request):

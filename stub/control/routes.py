@@ -10,10 +10,9 @@ from werkzeug.exceptions import HTTPException
 from profiles.profile import find_unobserved_errors, list_missing_parts
 from records import timestamp
 from store import StoreFull
-from web.files import read_file
 from web.problems import FieldError, InvalidBody, Problem, respond
 from web.routing import read_path
-from web.strict_json import JSON, read_json
+from web.strict_json import JSON, no_content, read_json
 from web.times import parse_time
 from web.validation import require_valid
 
@@ -66,18 +65,9 @@ def unknown_project(error: UnknownProject) -> ResponseReturnValue:
     return respond(InvalidBody([FieldError(pointer, reason)]))
 
 
-def no_content() -> Response:
-    response = Response(status=204, headers={"Cache-Control": "no-store"})
-    del response.headers["Content-Type"]
-    return response
-
-
 def show_contract() -> ResponseReturnValue:
-    """The contract of the controls, in which the statuses of a profile are valid, too."""
-    words = common().options.words
-    if not words:
-        return read_file("stub/openapi.json"), 200, JSON
-    return json_response(rules.contract(words))
+    """Show the contract of the controls, in which the statuses of a profile are valid, too."""
+    return json_response(rules.contract(common().options.words))
 
 
 def reset() -> Response:

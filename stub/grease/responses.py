@@ -47,17 +47,20 @@ def vary(
 ) -> tuple[str, ...]:
     """Vary a response of `/v1`, and return the axes along which it varies.
 
-    A response that the contract does not declare, such as a forced 429, does not vary.
+    A response that the contract does not declare, such as a forced 429, does not vary; of one that
+    is declared without a body, such as a 204, the header fields and the status do.
     """
     status = str(response.status_code)
     part = f"{operation.id} {status}" if operation else status
-    declaration = parts.described.get(part, {})
-    media_type = str(response.mimetype).lower()
-    content = declaration.get("content", {}).get(media_type)
-    if content is None:
+    declaration = parts.described.get(part)
+    if declaration is None:
+        return ()
+    contents = declaration.get("content", {})
+    content = contents.get(str(response.mimetype).lower())
+    if contents and content is None:
         return ()
     variation = Variation(grease, ids, parts.contract, request_key(ids, request))
-    variation.vary(response, content["schema"], part)
+    variation.vary(response, content["schema"] if content else None, part)
     parts.varied.update(variation.applied)
     return variation.axes()
 
@@ -95,14 +98,15 @@ class Variation:
         applied = {axis for axis, _ in self.applied}
         return tuple(axis for axis in AXES if axis in applied)
 
-    def vary(self, response: Response, schema: Schema, part: str) -> None:
-        """Vary the body, the header fields and the status."""
+    def vary(self, response: Response, schema: Schema | None, part: str) -> None:
+        """Vary the body, if a schema declares one, the header fields and the status."""
         key = self.request_key
-        self.vary_body(response, schema, part, key)
         headers = response.headers
-        if source := self.source("media-type", part, key):
-            plain = headers["Content-Type"]
-            headers["Content-Type"] = draw_media_type(source, plain)
+        if schema is not None:
+            self.vary_body(response, schema, part, key)
+            if source := self.source("media-type", part, key):
+                plain = headers["Content-Type"]
+                headers["Content-Type"] = draw_media_type(source, plain)
         if source := self.source("headers", part, key):
             for word in draw_words(source):
                 headers[f"X-{word.title()}"] = word

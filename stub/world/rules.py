@@ -8,6 +8,7 @@ from typing import Any
 from flask import Flask, request
 from flask.typing import ResponseReturnValue
 
+from profiles.openapi import Contract
 from records import Stage, Timeline, round_to_microseconds
 from web.files import read_file
 from web.problems import FieldError
@@ -20,12 +21,16 @@ View = Callable[..., ResponseReturnValue]
 
 @cache
 def contract(words: tuple[str, ...] = ()) -> dict[str, Any]:
-    """The contract of the stub. `words` are the statuses of a profile, if it has any: no others are
-    valid then.
+    """The contract of the stub, in which the operations of the service are filled in.
+
+    `words` are the statuses of a profile, if it has any: no others are valid then.
     """
     document: dict[str, Any] = json.loads(read_file("stub/openapi.json"))
+    named = document["components"]["schemas"]
+    service = Contract(json.loads(read_file("openapi.json")))
+    named["OperationId"]["enum"] = service.operation_ids
     if words:
-        document["components"]["schemas"]["Status"] = {"type": "string", "enum": list(words)}
+        named["Status"] = {"type": "string", "enum": list(words)}
     return document
 
 

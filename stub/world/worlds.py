@@ -6,7 +6,7 @@ from datetime import datetime
 from threading import Lock
 from typing import Any
 
-from records import Deployment, Project, ProjectList
+from records import Deployment
 
 from ..request.entry import Recorded
 from ..request.faults import UnusedFault
@@ -122,7 +122,8 @@ class Visit:
     """What belongs to one request with a token: its visit to the world of that name.
 
     The world is opened at the first use: a rejected request opens none. A visit is the `Store` of
-    the request, and notes which deployment was read, and when.
+    the request: it passes each call on to the store of its world, and notes which deployment was
+    read, and when.
     """
 
     name: str
@@ -134,6 +135,10 @@ class Visit:
     time: datetime | None = None
     recorded: Recorded | None = None
     hint: str = ""  # what to start the program with, for the log
+
+    def __getattr__(self, name: str) -> Any:
+        """Return what only the store of the world has: its `create_project`, say."""
+        return getattr(self.world.store, name)
 
     @property
     def world(self) -> World:
@@ -152,12 +157,6 @@ class Visit:
         now = self.world.store.now()
         self.time = now
         return now
-
-    def list_projects(self) -> ProjectList:
-        return self.world.store.list_projects()
-
-    def create_project(self, name: str, sent: str) -> Project:
-        return self.world.store.create_project(name, sent)
 
     def get_deployment(self, deployment_id: str) -> Deployment | None:
         self.deployment = self.world.store.get_deployment(deployment_id)

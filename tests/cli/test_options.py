@@ -152,7 +152,7 @@ def test_an_unknown_variable_is_a_warning() -> None:
 
 
 def test_a_list_in_a_variable_is_read_whatever_separates_and_ends_it() -> None:
-    patterns = "\ufeffidle: listProjects\r\nidle: create*\n\n idle: getDeployment \r\n"
+    patterns = "\ufeffidle: listProjects\r\nidle: create*\n\n idle: [!c]* \r\n"
     env = {
         "STUB_FAIL_ON": "violations, unpromised\tidle,\r\n",
         "STUB_ALLOW": patterns,

@@ -12,7 +12,7 @@ from jsonschema_rs import Draft202012Validator
 from waitress.task import hop_by_hop
 
 from profiles.check import MAX_ERROR, check_profile, load_schemas
-from profiles.profile import Profile, read_profile
+from profiles.profile import Profile, make_profile, read_profile
 from tests.contract import V1
 from tests.profiles.conftest import DATE, NAME, client_of, like, profile
 from tests.program import not_started, run
@@ -243,6 +243,10 @@ def test_the_program_starts_with_a_file_and_tells_its_warnings_or_its_errors(
     assert done.status == 0
     assert f"like {file}; as the contract says, since it lacks them: statuses, list," in done.stderr
     assert f"warning: {file}: /deployment/body has no {STATUS}" in done.stderr
+    shown = client_of(like(make_profile(json.loads(file.read_text("utf-8"))))).get("/_stub/like")
+    codes = shown.json["unobserved_errors"]
+    assert {"deployment_not_found", "not_found"} <= {*codes}
+    assert not {"internal_error", "headers_too_large"} & {*codes}
     unobserved = "the status and the body of these errors were not observed: deployment_not_found, "
     assert unobserved in done.stderr
     file.write_text("{}", "utf-8")

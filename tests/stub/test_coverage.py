@@ -1,7 +1,7 @@
 """The coverage of the run; that of a world is in the recorded table."""
 
 from tests.conftest import control_client_of, counting_ids, make_stub
-from tests.contract import STUB, V1
+from tests.contract import V1
 from tests.stub.conftest import verdict_of
 
 
@@ -32,7 +32,10 @@ def test_the_table_shows_twenty_of_a_kind() -> None:
     assert rest == "unpromised: 2 more"
 
 
-def test_the_contract_of_the_stub_names_the_operations_of_the_service() -> None:
-    """Of a fault."""
-    named = STUB.components["schemas"]["FaultInput"]["properties"]["operation"]["enum"]
+def test_the_contract_of_the_stub_has_the_operations_of_the_service_for_faults() -> None:
+    client = control_client_of(make_stub())
+    named = client.get("/_stub/openapi.json").json["components"]["schemas"]["OperationId"]["enum"]
     assert named == [operation["operationId"] for _, _, operation in V1.operations()]
+    for name in named:
+        sent = {"operation": name, "status": 503}
+        assert client.post("/_stub/faults", json=sent).status_code == 201

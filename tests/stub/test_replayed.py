@@ -18,17 +18,22 @@ from redis_store import RedisStores
 from redis_store.document import digest_text
 from tests.live import serving
 from tests.redis_server import RedisServer
-from tests.replayed import SCENARIOS, play, read
+from tests.replayed import COMMAND, SCENARIOS, play, read
 from tests.wire import Connection, get
 from web.speedups import speed_up
+
+
+def assert_recorded(played: list[dict[str, Any]], lines: list[dict[str, Any]]) -> None:
+    advice = f"if this is meant, record the responses anew: {COMMAND}"
+    for each, recorded in zip(played, lines, strict=True):
+        assert each == recorded, f"{each}\n{recorded}\n{advice}"
 
 
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_responses_are_those_that_were_recorded(name: str) -> None:
     lines = read(name)
-    for played, fast, recorded in zip(play(lines), play(lines, speed_up), lines, strict=True):
-        assert played == recorded
-        assert fast == recorded
+    assert_recorded(play(lines), lines)
+    assert_recorded(play(lines, speed_up), lines)
 
 
 @pytest.mark.process
@@ -89,5 +94,4 @@ def test_responses_over_redis_are_those_that_were_recorded(
         return app
 
     lines = read(name)
-    for played, recorded in zip(play(lines, with_others, stores=redis_stores), lines, strict=True):
-        assert played == recorded
+    assert_recorded(play(lines, with_others, stores=redis_stores), lines)
