@@ -3,6 +3,7 @@
 import socket
 import time
 from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from threading import RLock
@@ -103,6 +104,12 @@ class Connection(HTTPChannel):
         self.has_half_closed = is_first_look or since < HALF_CLOSED
         return self.has_half_closed
 
+    def has_input(self) -> bool:
+        """Return whether the kernel has received something that is not read yet."""
+        with suppress(OSError):
+            return self.socket is not None and bool(self.socket.recv(1, socket.MSG_PEEK))
+        return False
+
 
 class Server:
     """Listens on the sockets from the start. `run()` until `stop()`; then `close()`."""
@@ -196,12 +203,17 @@ class Server:
 
 
 def end(connection: Connection) -> None:
-    """Close a connection after the last request whose head has arrived."""
+    """Close a connection after the last request whose head has arrived.
+
+    What the kernel has of the next one is read first.
+    """
     with connection.requests_lock:
         current = [*connection.requests]
         if connection.request and connection.request.headers_finished:
             current.append(connection.request)
         if current:
             current[-1].close_connection()
-    if not current and not connection.total_outbufs_len:
+    if current or connection.total_outbufs_len:
+        return
+    if not (connection.readable() and connection.has_input()):
         connection.handle_close()

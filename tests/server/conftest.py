@@ -2,7 +2,7 @@
 
 import json
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -25,7 +25,10 @@ class Echo:
         self.left = threading.Semaphore(0)
         self.wrong_hosts: list[str] = []
 
-    def __call__(self, environ: dict[str, Any], start_response: Any) -> list[bytes]:
+    def __call__(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
+        if environ["PATH_INFO"] == "/sent":
+            start_response("200 OK", [("Content-Length", "4")])
+            return self.close_at_gate()
         body = self.body(environ)
         path = environ["PATH_INFO"]
         headers = [("Content-Length", "9" if body == b"cut" else str(len(body)))]
@@ -35,6 +38,14 @@ class Echo:
         if path in ("/chunked", "/parts"):
             return [body[:10], body[10:]]
         return [] if environ["REQUEST_METHOD"] == "HEAD" else [body]
+
+    def close_at_gate(self) -> Iterator[bytes]:
+        """Return the parts of a body, and end the request when the gate opens."""
+        try:
+            yield b"sent"
+        finally:
+            self.entered.release()
+            self.gate.wait(60)
 
     def body(self, environ: dict[str, Any]) -> bytes:
         path = environ["PATH_INFO"]

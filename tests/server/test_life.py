@@ -115,6 +115,20 @@ def test_requests_that_the_kernel_has_received_get_their_responses(echo: Echo) -
         assert client.closed()
 
 
+def test_a_request_behind_one_that_ends_gets_its_response(echo: Echo) -> None:
+    """The client sends it when it has a response, which the server has not done with."""
+    with running(echo) as server, Connection(server.effective_port) as client:
+        client.send(get("/sent"))
+        assert client.reply().status_code == 200
+        assert echo.entered.acquire(timeout=10)
+        client.send(get())
+        until_it_drains(server.effective_port, server.stop)
+        echo.gate.set()
+        reply = client.reply()
+        assert (reply.status_code, reply.headers["Connection"]) == (200, "close")
+        assert client.closed()
+
+
 def test_the_end_waits_for_the_grace_at_most(echo: Echo) -> None:
     with (
         running(echo, grace=0.2) as server,
