@@ -1,6 +1,7 @@
-"""A service's responses as a document: bodies with markers for what varies.
+"""Profiles: JSON documents that say how a service responds, with markers like `{project.id}`.
 
-`profile` reads the document, `check` finds what is wrong in it. `markers`, `ids` and `times` say
-what may vary. `bodies` fills a body, `service` gives the responses to requests, `request` reads a
-creation, and `contract` says in OpenAPI what the responses are. `openapi` reads a contract.
+`profile` reads a document, and `check` finds its errors. `markers`, `ids`, `times` and `statuses`
+read the parts that vary. `bodies` fills a body, `forms` makes the responses, and `request` reads
+the request of a creation. `contract` writes the responses into the OpenAPI contract, and `openapi`
+reads a contract.
 """

@@ -1,4 +1,7 @@
-"""Fills the bodies of a profile: JSON texts with slots, compiled once for each status."""
+"""Fills the bodies of a profile, such as `{"id": "{project.id}"}`.
+
+A body is compiled to a list of texts and slots once per status.
+"""
 
 import json
 from collections.abc import Callable, Iterable, Mapping
@@ -29,29 +32,33 @@ from .profile import Profile
 from .schema import build_schema
 from .times import OURS, count_milliseconds, parse_time_form
 
-ITEMS = object()  # stands in the body of a list for the array of projects
-ENCODER = json.JSONEncoder(default=lambda items: NAME)  # to json.dumps it is one for each value
+ITEMS = object()  # It replaces the array of projects in the body of a list.
+ENCODER = json.JSONEncoder(
+    default=lambda items: NAME
+)  # `json.dumps` would make an encoder per call.
 BASE = "\0"
-"""Stands in a text for `{base}`: JSON and header fields have no such character."""
+"""Replaces `{base}` in a filled text: JSON and header fields cannot have this character."""
 
-LOCATIONS = ("location", "content-location")  # header fields that are a URL
-PRINTABLE = "".join(map(chr, range(0x20, 0x7F)))
+LOCATIONS = ("location", "content-location")
+"""The header fields that are URLs."""
 
 Subject = Mapping[str, Any]
-"""What a body is filled from: of each marker the value, by its name; what is missing is null.
+"""The values of the markers by their names: `{"project.id": "prj_1"}`. A missing value is null.
 
-`sent` has what a client sent beside the name, `items` the JSON of the projects of a list, without
-brackets.
+`sent` has the further members that a client sent. `items` has the JSON of the projects of a list,
+without brackets.
 """
 
 Fill = Callable[[Subject], str]
-Piece = str | Fill  # what stands as it is, and a slot, which a subject fills
+Piece = str | Fill
+"""A part of a compiled text: a constant, or a slot that is filled."""
+
 ReadValue = Callable[[Subject], Any]
 
 
 def join_pieces(pieces: Iterable[Piece]) -> Fill:
-    """What fills a text that is made of these pieces."""
-    constants: list[str] = []  # one is empty for each slot
+    """Return the function that fills a text of these pieces."""
+    constants: list[str] = []  # A slot has an empty text in it.
     slots: list[tuple[int, Fill]] = []
     texts: list[str] = []
     for piece in pieces:
@@ -73,9 +80,9 @@ def join_pieces(pieces: Iterable[Piece]) -> Fill:
 
 
 class Body:
-    """A body, compiled for each status when it is first filled with that.
+    """A body of a profile. It is compiled for a status when it is first filled with it.
 
-    `null` is the text of null, which is no body of a response.
+    `null` replaces the body null: a response without a body is empty.
     """
 
     def __init__(self, like: Profile, value: Any, null: str = "") -> None:
@@ -86,6 +93,7 @@ class Body:
         self._fills: dict[str, Fill] = {}
 
     def fill(self, subject: Subject) -> str:
+        """Return the JSON of the body, with a newline."""
         word = subject.get("deployment.status", "")
         if word not in self._words:
             word = ""
@@ -104,21 +112,23 @@ class Body:
 
 
 class Compiler:
-    """Compiles a value of a profile. What a client sent replaces constants in `beside`."""
+    """Compiles a value of a profile. Members that a client sent replace constants in `beside`."""
 
     def __init__(self, like: Profile, beside: Any = None) -> None:
         self._like = like
         self._beside = beside
 
     def field(self, name: str, value: str) -> Fill:
-        """Compile the value of a header field; what is not ASCII in it is percent-encoded.
+        """Compile the value of a header field, such as `/v1/deployments/{deployment.id}`.
 
-        In a URL, what stands for a marker is one part of it.
+        Characters outside of ASCII are percent-encoded. In a URL, the value of a marker is encoded
+        as a segment of the path.
         """
         spell = encode_url_part if name.lower() in LOCATIONS else percent_encode
         return join_pieces(self._text(value, spell, str))
 
     def pieces(self, value: Any) -> Iterable[Piece]:
+        """Compile a JSON value."""
         if value is ITEMS:
             yield from ("[", itemgetter("items"), "]")
             return
@@ -145,7 +155,7 @@ class Compiler:
             yield "}"
 
     def _string(self, text: str) -> Iterable[Piece]:
-        """A string: a marker alone has the value and its type, inside others it has its text."""
+        """Compile a string: `"{error.status}"` becomes 404, and `"E{error.status}"` `"E404"`."""
         marker = parse_whole_marker(text)
         if marker and marker.name != "base":
             read_value = self._value(marker)
@@ -156,7 +166,10 @@ class Compiler:
     def _text(
         self, text: str, spell: Callable[[object], str], spell_constant: Callable[[str], str]
     ) -> Iterable[Piece]:
-        """A text with markers, each part of it spelled; of null there is nothing."""
+        """Compile a text with markers; the value null becomes "".
+
+        `spell` encodes the values of markers, and `spell_constant` the texts between them.
+        """
         for piece in split_markers(text):
             if isinstance(piece, str):
                 yield spell_constant(piece)
@@ -166,7 +179,7 @@ class Compiler:
                 yield convert_value(self._value(piece), spell, none="")
 
     def _replaceable(self, name: str, constant: Any) -> Piece:
-        """A constant that what a client sent replaces, if it is of its type."""
+        """Compile a constant that a client may replace by a value of the same type."""
         own = json.dumps(constant)
         schema = build_schema(constant, self._like)
 
@@ -179,7 +192,7 @@ class Compiler:
         return fill
 
     def _value(self, marker: Marker) -> ReadValue:
-        """What reads the value of a marker from a subject."""
+        """Return the function that reads the value of a marker."""
         name, form = marker
         read_value: ReadValue = methodcaller("get", name)
         if name in TIMES:
@@ -195,19 +208,19 @@ class Compiler:
 
 
 def choose_time_format(form: str) -> Callable[[Any], Any]:
-    """What spells a time in the form that a marker has."""
+    """Return the function that formats a time for `{project.created_at:FORM}`."""
     if form == "s":
         return lambda moment: count_milliseconds(moment) // 1000
     if form == "ms":
         return count_milliseconds
     found = parse_time_form(form) or OURS
-    return found.spell
+    return found.format_time
 
 
 def convert_value(
     read_value: ReadValue, convert: Callable[[Any], Any], none: Any = None
 ) -> ReadValue:
-    """Reads a value and converts it; of null there is `none`."""
+    """Return a function that reads a value and converts it. The value null becomes `none`."""
 
     def read(subject: Subject) -> Any:
         value = read_value(subject)
@@ -217,19 +230,20 @@ def convert_value(
 
 
 def parse_number(text: str) -> int | str:
-    """The number that an id is, or the text of one that is none: a seed may have given it."""
+    """Return an id as a number, or as it is if a seed has an id like `dpl_queued`."""
     if text.isascii() and text.isdigit() and str(int(text)) == text:
         return int(text)
     return text
 
 
 def escape_json(value: object) -> str:
-    """A value as it stands in a JSON string."""
+    """Escape the text of a value for a JSON string: `"` becomes `\\"`."""
     return quoted(str(value))[1:-1]
 
 
 def percent_encode(value: object) -> str:
-    return quote(str(value), safe=PRINTABLE)
+    printable = "".join(map(chr, range(0x20, 0x7F)))
+    return quote(str(value), safe=printable)
 
 
 def encode_url_part(value: object) -> str:
@@ -237,12 +251,12 @@ def encode_url_part(value: object) -> str:
 
 
 def is_constant(value: Any) -> bool:
-    """Whether a member can be replaced: it has no marker, and a type, which null has not."""
+    """Return whether a value has no marker and is not null: only then a client may replace it."""
     return value is not None and not find_marker_names(value)
 
 
 def find_choice_words(value: Any) -> set[str]:
-    """The statuses for which a value has something of its own."""
+    """Return the statuses that the choices in a value name."""
     words: set[str] = set()
     for each in find_objects(value):
         if is_choice(each):
@@ -251,7 +265,7 @@ def find_choice_words(value: Any) -> set[str]:
 
 
 def find_name_object(value: Any) -> dict[str, Any] | None:
-    """The first object of a body in which a member is the name of the project."""
+    """Return the first object of a body with a member that is `{project.name}`."""
     for each in find_objects(value):
         if NAME in each.values():
             return each
@@ -259,6 +273,6 @@ def find_name_object(value: Any) -> dict[str, Any] | None:
 
 
 def extract_item(body: Any, array: Any) -> tuple[Any, Any]:
-    """The body of a list with another array in place of that of the projects, and its one item."""
+    """Return the body of a list with another array of projects, and the item of the old array."""
     path = next(find_project_arrays(body))
     return replace_value(body, path, array), get_value(body, (*path, 0))

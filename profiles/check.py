@@ -1,4 +1,4 @@
-"""What is wrong in a profile: first by its schema, then what a schema cannot say."""
+"""Finds the errors of a profile: first by its schema, then those that a schema cannot express."""
 
 import json
 import re
@@ -37,10 +37,7 @@ from .markers import (
 from .statuses import MAX_STATUSES, Statuses, find_first_choice, find_statuses
 from .times import parse_time_form
 
-MAX_BYTES = 1024 * 1024  # of a document
-MAX_ERRORS = 100
-MAX_ERROR = 64 * 1024  # bytes of the body of an error, which the contract has often
-MAX_LISTED = 10  # statuses in a message
+MAX_BYTES = 1024 * 1024  # bytes of a profile
 
 GONE = {
     "/times": "is gone: write an example of a time in the marker, such as "
@@ -49,16 +46,14 @@ GONE = {
     "/create/any_type": "is gone: the Content-Type of a request may be any, unless "
     "`errors.unsupported_media_type` stands in the profile",
 }
-"""What to write in place of members that a profile had before."""
-
-BRACE_IN_FORM = re.compile(r"\{(?:project|deployment)\.[a-z_]{1,20}:\{")
+"""The messages for removed members, by their pointers."""
 
 
 def read_schema() -> Schema:
-    """Read the schema of a profile, in which the codes of the contract are filled in."""
+    """Read the schema of a profile, and fill in the codes of the contract, like `name_taken`."""
     schema: Schema = json.loads(read_file("profiles/profile.json"))
     contract = json.loads(read_file("openapi.json"))
-    # Those of the examples: {"examples": {"name_taken": {"value": {"code": "name_taken", …
+    # Examples of the contract have them: {"name_taken": {"value": {"code": "name_taken", …
     codes = {value for path, value in walk(contract) if path[-2:] == ("value", "code")}
     errors = schema["properties"]["errors"]["properties"]
     errors |= {code: {"$ref": "#/$defs/error"} for code in sorted(codes)}
@@ -67,22 +62,22 @@ def read_schema() -> Schema:
 
 @cache
 def load_schemas() -> dict[str, Schema]:
-    """The schema of a profile, and its parts by name, without `$ref`."""
+    """Return the schema of a profile and its parts by name, all without `$ref`."""
     profile = read_schema()
     named: dict[str, Schema] = {**profile["$defs"], "profile": profile}
     return {name: resolve_refs(schema, named) for name, schema in named.items()}
 
 
-def check_profile(profile: Any) -> list[FieldError]:
-    """The errors of a profile, or the first of them: those of its schema come before all others."""
-    found = list(islice(find_errors(profile, load_schemas()["profile"]), MAX_ERRORS))
+def check_profile(profile: Any, max_errors: int = 100) -> list[FieldError]:
+    """Return the first errors by the schema of a profile, or else the first further errors."""
+    found = list(islice(find_errors(profile, load_schemas()["profile"]), max_errors))
     if found:
         return [explain_error(error) for error in found]
-    return list(islice(check_parts(profile), MAX_ERRORS))
+    return list(islice(check_parts(profile), max_errors))
 
 
 def explain_error(error: FieldError) -> FieldError:
-    """Say what stands in place of a member that is gone, and list those that an object may have."""
+    """Add to the error of a member what replaces it, or the members that its object may have."""
     if error.pointer in GONE:
         return error._replace(detail=GONE[error.pointer])
     if error.detail != UNKNOWN_MEMBER:
@@ -95,8 +90,11 @@ def explain_error(error: FieldError) -> FieldError:
     return error._replace(detail=f"{error.detail}: there are {known}")
 
 
-def check_parts(profile: dict[str, Any]) -> Iterator[FieldError]:
-    """What a schema cannot say of a profile."""
+def check_parts(profile: dict[str, Any], max_error: int = 64 * 1024) -> Iterator[FieldError]:
+    """Yield the errors that a schema cannot express.
+
+    The body of an error has at most `max_error` bytes, since the contract repeats it often.
+    """
     parts: dict[str, Any] = defaultdict(dict, profile)
     statuses = find_statuses(profile)
     yield from check_statuses(profile, statuses)
@@ -114,8 +112,8 @@ def check_parts(profile: dict[str, Any]) -> Iterator[FieldError]:
     errors = parts["errors"]
     for code, form in errors.items():
         yield from bodies.check_form(form, ("errors", code), OF_ERRORS)
-        if len(json.dumps(form.get("body"))) > MAX_ERROR:
-            yield make_error(f"must have at most {MAX_ERROR} bytes", "errors", code, "body")
+        if len(json.dumps(form.get("body"))) > max_error:
+            yield make_error(f"must have at most {max_error} bytes", "errors", code, "body")
         if "body" not in form and "default" not in errors:
             yield make_error("is required, as there is no `default`", "errors", code, "body")
     for kind, example in parts["ids"].items():
@@ -130,7 +128,7 @@ def check_id(kind: str, example: str | int) -> Iterator[FieldError]:
 
 
 def check_statuses(profile: dict[str, Any], statuses: Statuses) -> Iterator[FieldError]:
-    """The errors of the statuses that a profile names, or of those that its first choice has."""
+    """Yield the errors of the statuses of a profile, or of its first choice."""
     place: Path = ("statuses",)
     if "statuses" in profile:
         for index, word in enumerate(statuses.others):
@@ -146,14 +144,14 @@ def check_statuses(profile: dict[str, Any], statuses: Statuses) -> Iterator[Fiel
 
 
 class Bodies:
-    """Checks bodies; `statuses` are those of a choice."""
+    """Checks bodies whose choices have these statuses."""
 
     def __init__(self, statuses: Statuses, *, has_record: bool) -> None:
         self.statuses = statuses
         self.words = frozenset(statuses.words)
         self.has_record = has_record
-        self.projects: Path | None = None  # the array that has the form of the projects
-        self.skipped: set[Path] = set()  # other arrays of projects
+        self.projects: Path | None = None  # the path of the array of projects
+        self.skipped: set[Path] = set()  # the paths of further arrays of projects
 
     def check_form(
         self, form: dict[str, Any], path: Path, allowed: set[str]
@@ -179,7 +177,7 @@ class Bodies:
     def check(
         self, value: Any, path: Path, allowed: set[str], *, is_member: bool = False
     ) -> Iterator[FieldError]:
-        """The errors of a value in a body; a choice that is a member may be left out."""
+        """Yield the errors of a value in a body. A choice may leave a member out."""
         if isinstance(value, str):
             yield from self.check_text(value, path, allowed)
         elif isinstance(value, list):
@@ -231,13 +229,13 @@ class Bodies:
             detail = self.describe_error(marker, text, allowed)
             if detail:
                 yield make_error(detail, *path)
-        found = BRACE_IN_FORM.search(text)
+        found = re.search(r"\{(?:project|deployment)\.[a-z_]{1,20}:\{", text)
         if found:
             detail = "no brace follows a colon: braces stand around the marker"
             yield make_error(f"{shorten(found[0])}: {detail}", *path)
 
     def describe_error(self, marker: Marker, text: str, allowed: set[str]) -> str | None:
-        """What is wrong with a marker in a text."""
+        """Return the error of a marker in a text, or None."""
         if marker.name not in ALL:
             return f"{shorten(marker)} is no marker: {list_markers(allowed)}"
         if marker.name not in allowed:
@@ -253,7 +251,7 @@ class Bodies:
 
 @lru_cache(maxsize=1024)
 def describe_form_error(marker: Marker) -> str | None:
-    """What is wrong with what follows the colon of a marker."""
+    """Return the error of the text after the colon of a marker, or None."""
     name, form = marker
     if name in TIMES:
         if form in ("", "s", "ms") or parse_time_form(form):
@@ -277,13 +275,13 @@ def list_markers(names: Iterable[str]) -> str:
     return "there are " + " ".join(f"{{{name}}}" for name in sorted(names))
 
 
-def list_words(words: tuple[str, ...]) -> str:
-    shown = ", ".join(map(shorten, words[:MAX_LISTED]))
-    return f"{shown}, …" if len(words) > MAX_LISTED else shown
+def list_words(words: tuple[str, ...], max_words: int = 10) -> str:
+    shown = ", ".join(map(shorten, words[:max_words]))
+    return f"{shown}, …" if len(words) > max_words else shown
 
 
 def check_request(request: dict[str, Any]) -> Iterator[FieldError]:
-    """The errors of the example of a request, in which the name stands once."""
+    """Yield the errors of the example of a request, which must have `{project.name}` once."""
     path = ("create", "request")
     places = find_name_paths(request)
     if not places:
@@ -302,7 +300,7 @@ def check_request(request: dict[str, Any]) -> Iterator[FieldError]:
 
 
 def check_pointers(creation: dict[str, Any], request: dict[str, Any]) -> Iterator[FieldError]:
-    """The errors of the pointers of members of the example of a request."""
+    """Yield the errors of the pointers in `create.required` and `create.optional`."""
     members = [*find_members(request)]
     required = creation.get("required", ())
     for name in ("required", "optional"):
@@ -318,7 +316,10 @@ def check_pointers(creation: dict[str, Any], request: dict[str, Any]) -> Iterato
 
 
 def find_members(request: dict[str, Any]) -> Iterator[Path]:
-    """Yield the paths of the members of a request, through objects alone."""
+    """Yield the paths of the members of a request: `("data",)`, `("data", "name")`.
+
+    Paths through arrays are left out.
+    """
     for path, _ in walk(request):
         if path and all(isinstance(name, str) for name in path):
             yield path

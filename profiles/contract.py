@@ -1,4 +1,4 @@
-"""The contract of a profile: the schemas and the responses that its bodies have."""
+"""Changes the contract to that of a profile: the schemas and the examples of its responses."""
 
 import json
 import re
@@ -18,25 +18,16 @@ from .markers import CHOICE, NAME, find_project_arrays, parse_whole_marker, repl
 from .profile import LATEST, Form, Profile
 from .schema import Schema, build_schema, describe_statuses, make_origin
 
-# The codes that the server sends by itself, in its own form, at least at times.
-OF_SERVER = (
-    "malformed_request",
-    "host_not_allowed",
-    "headers_too_large",
-    "body_too_large",
-    "internal_error",
-)
-# The responses of no operation; the contract of a profile has its own in `x-elsewhere`.
 ELSEWHERE = {"401": "Unauthorized", "404": "NotFound", "405": "MethodNotAllowed"}
-PROBLEM_TYPE = "application/problem+json"
+"""The responses to requests for no operation. In the contract of a profile: `x-elsewhere`."""
+
 EXAMPLE_NAME = "shop"
-EXAMPLE_BASE = "http://127.0.0.1:8080"
 
 Document = dict[str, Any]
 
 
 def build_contract(openapi: bytes, like: Profile | None) -> bytes:
-    """The contract with the bodies of a profile, and with where each part of it is from."""
+    """Return the contract with the responses of a profile, which have an `x-origin`."""
     if like is None:
         return openapi
     document = json.loads(openapi)
@@ -47,24 +38,27 @@ def build_contract(openapi: bytes, like: Profile | None) -> bytes:
 
 
 def drop_latest(value: Any) -> Any:
-    """Drop what a text of ours says of a member that the service does not have."""
+    """Drop the sentences about `latest_deployment_id`: the service does not have this member."""
     if not isinstance(value, str) or f"`{LATEST}`" not in value:
         return value
     kept = []
     for paragraph in value.split("\n\n"):
         sentences = re.split(r"(?<=[.]) |(?<=[.][*][*]) ", paragraph)
         found = [each for each in sentences if LATEST not in each]
-        if found and not found[-1].endswith("**"):  # nothing follows a title
+        if found and not found[-1].endswith("**"):  # A title needs a text.
             kept.append(" ".join(found))
     return "\n\n".join(kept)
 
 
 class Error(NamedTuple):
-    """An error of the contract, as a profile has it: without a form as the contract has it."""
+    """An error of a response in the contract, such as `Error("name_taken", 409, …)`.
+
+    Without a form the error stays as the contract has it.
+    """
 
     code: str
     status: int
-    response: Document  # of the contract, which has it
+    response: Document
     example: Document
     form: Form | None
 
@@ -81,7 +75,7 @@ class ObservedContract:
         self.headers: Document = components["headers"]
         self.responses: Document = components["responses"]
         self.own_responses = dict(self.responses)
-        self.errors: dict[tuple[str, int], tuple[Schema, Any]] = {}  # by code and status
+        self.errors: dict[tuple[str, int], tuple[Schema, Any]] = {}  # key: code, status
 
     def change(self) -> None:
         info = self.document["info"]
@@ -99,10 +93,10 @@ class ObservedContract:
         self.change_creation(projects["post"])
         self.change_deployment(deployment["get"])
 
-    # What the bodies have that the profile leaves out
+    # The forms that the profile leaves out
 
     def change_own_forms(self) -> None:
-        """Give our own records the statuses and the ids of the profile."""
+        """Write the statuses and the ids of the profile into the schemas of the plain records."""
         like = self.like
         project = self.components["Project"]["properties"]
         deployment = self.components["Deployment"]["properties"]
@@ -138,7 +132,7 @@ class ObservedContract:
         form = like.form("list")
         if form is None:
             return
-        # The contract's own project stays where only the list has another form.
+        # `Project` stays as it is if only the list has another form.
         name = "Project" if "create" in like.document else "ListedProject"
         around, item = extract_item(form.body, [])
         self.components[name] = build_schema(item, like)
@@ -174,7 +168,7 @@ class ObservedContract:
         operation["responses"] = {str(status): response, **responses}
 
     def find_deployment_id(self, body: Any) -> str | None:
-        """The JSON pointer of the deployment's id in the body of a creation, if it is there."""
+        """Return the JSON pointer of the deployment's id in the body of a creation, or None."""
         for path, value in walk(body):
             marker = parse_whole_marker(value)
             if marker and self.like.is_deployment_id(marker) and CHOICE not in path:
@@ -199,7 +193,7 @@ class ObservedContract:
         response["headers"] = self.build_fields(response, form)
 
     def build_fields(self, response: Document, form: Form | None) -> Document:
-        """The fields of a response of the contract, and those of a form, which replace them."""
+        """Return the header fields of a response. Those of a form replace the contract's."""
         own: Document = response["headers"]
         if form is None:
             return own
@@ -234,7 +228,7 @@ class ObservedContract:
     def build_request_schema(
         self, example: dict[str, Any], name: Schema, path: Path = ()
     ) -> Schema:
-        """Return the schema of a request, or of an object in it; `name` is that of the name."""
+        """Return the schema of a request, or of an object in it. `name` is the schema of a name."""
         own = {}
         for member, value in example.items():
             if value == NAME:
@@ -264,9 +258,12 @@ class ObservedContract:
         self.document["x-elsewhere"] = self.build_responses(elsewhere)
 
     def build_responses(self, responses: Document) -> Document:
-        """The errors have the forms of the profile; those from another status come last."""
+        """Return the responses with the errors of the profile.
+
+        In a response, errors that had another status in the contract come last.
+        """
         found: Document = {}
-        kept: dict[int, list[Error]] = defaultdict(list)  # by status
+        kept: dict[int, list[Error]] = defaultdict(list)  # key: status
         moved: dict[int, list[Error]] = defaultdict(list)
         for text, response in responses.items():
             if text < "400":
@@ -281,17 +278,25 @@ class ObservedContract:
         return found
 
     def find_errors(self, status: int, response: Document) -> Iterator[Error]:
-        """The errors that a response of the contract has."""
+        """Yield the errors of a response of the contract."""
+        # The server also sends these errors by itself, in its own form.
+        of_server = (
+            "malformed_request",
+            "host_not_allowed",
+            "headers_too_large",
+            "body_too_large",
+            "internal_error",
+        )
         (content,) = response["content"].values()
         for code, example in content["examples"].items():
             form = self.like.error_form(code)
             if form:
                 yield Error(code, form.status or status, response, example, form)
-            if form is None or code in OF_SERVER:
+            if form is None or code in of_server:
                 yield Error(code, status, response, example, None)
 
     def build_response(self, errors: list[Error]) -> Document:
-        """The response that has these errors, which share a status."""
+        """Return the response with these errors, which have the same status."""
         responses = [error.response for error in errors]
         descriptions = dict.fromkeys(each["description"] for each in responses)
         response = {
@@ -311,12 +316,13 @@ class ObservedContract:
         return response
 
     def build_contents(self, errors: list[Error]) -> Document:
-        """The bodies of errors by their media types: of several forms any."""
+        """Return the bodies of errors by their media types, with `anyOf` if there are several."""
         schemas: dict[str, list[Schema]] = defaultdict(list)
         examples: dict[str, Document] = defaultdict(dict)
         for code, status, _, example, form in errors:
             if form is None:
-                media_type, schema, value = PROBLEM_TYPE, make_ref("Problem"), example["value"]
+                media_type = "application/problem+json"
+                schema, value = make_ref("Problem"), example["value"]
             elif form.body is None:
                 continue
             else:
@@ -332,7 +338,7 @@ class ObservedContract:
         return contents
 
     def join_headers(self, errors: list[Error]) -> Document:
-        """The fields of all errors; required are those that each has."""
+        """Return the header fields of the errors. A field is required if all errors have it."""
         fields = [self.build_fields(error.response, error.form) for error in errors]
         headers: Document = {}
         for each in fields:
@@ -345,8 +351,9 @@ class ObservedContract:
     def add_error_schema(
         self, code: str, status: int, problem: Document, form: Form
     ) -> tuple[Schema, Any]:
-        """The component of the schema of an error, and an example. It is `Error`, or one that is
-        named by the code.
+        """Return the schema of an error and an example.
+
+        The schema is the component `Error`, or if errors differ, a component like `NameTakenError`.
         """
         if (code, status) not in self.errors:
             schema = build_schema(form.body, self.like)
@@ -356,10 +363,11 @@ class ObservedContract:
                 name = f"{words}Error"
                 self.components[name] = schema
             text = Body(self.like, form.body).fill(describe_error(problem, status, EXAMPLE_NAME))
-            example = json.loads(text.replace(BASE, EXAMPLE_BASE))
+            example = json.loads(text.replace(BASE, "http://127.0.0.1:8080"))
             self.errors[code, status] = make_ref(name), example
         return self.errors[code, status]
 
 
 def make_ref(component: str) -> Schema:
+    """Return a reference to a schema: `{"$ref": "#/components/schemas/Project"}`."""
     return {"$ref": f"#/components/schemas/{component}"}

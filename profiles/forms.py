@@ -1,7 +1,7 @@
-"""The forms of a service: they make its responses from records.
+"""Makes the responses of a service from records and forms.
 
-A form says what a response looks like: a body with markers, a status, a content type and header
-fields. The plain forms stand in for those that a profile leaves out.
+A form says how a response looks: a body with markers, a status, a content type and header fields.
+The plain forms replace those that a profile leaves out.
 """
 
 import json
@@ -67,13 +67,13 @@ def find_base(received: Request) -> str:
 
 
 class FillBody(Protocol):
-    """Fills a body."""
+    """A body that fills itself from a subject."""
 
     def fill(self, subject: Subject) -> str: ...
 
 
 class PlainProject:
-    """Fills the plain form of a project, which has all members that the client sent."""
+    """The plain form of a project: it has all members that the client sent."""
 
     def __init__(self, like: Profile) -> None:
         self._members = Body(like, PLAIN_PROJECT)
@@ -85,10 +85,7 @@ class PlainProject:
 
 
 class CompiledForm:
-    """A form that fills responses, compiled once.
-
-    `status` is that of the response if the form has none of its own.
-    """
+    """A compiled form. `status` is the status of the response if the form has no status."""
 
     def __init__(
         self, like: Profile, form: Form, status: int = 200, body: FillBody | None = None
@@ -104,7 +101,7 @@ class CompiledForm:
         self._may_be_empty = form.body is None or is_choice(form.body)
 
     def fill_body(self, subject: Subject) -> bytes:
-        """Fill the body; `BASE` stands in it for the address of the stub."""
+        """Fill the body; `BASE` in it is the address of the stub."""
         return self._body.fill(subject).encode()
 
     def fill(self, subject: Subject) -> Response:
@@ -140,7 +137,7 @@ def insert_base(body: bytes) -> bytes:
 
 
 class FilledList(NamedTuple):
-    """The body of a list of projects; it holds from `since` until a status changes, at `until`."""
+    """The body of a list of projects. It is current from `since` until a status changes."""
 
     body: bytes
     subject: Subject
@@ -155,7 +152,7 @@ class FilledList(NamedTuple):
 
 
 class Forms:
-    """The forms of a profile, and the plain ones for what it leaves out, compiled once."""
+    """The compiled forms of a profile, and the plain forms that it leaves out."""
 
     def __init__(self, like: Profile) -> None:
         self.like = like
@@ -212,7 +209,7 @@ class Forms:
     def respond_deployment(
         self, deployment: Deployment, project: Project | None, now: datetime
     ) -> Response:
-        """Make the response of a deployment; the project is given where the form needs it."""
+        """Make the response of a deployment. The project is needed only by some forms."""
         body, subject = self._fill_deployment(deployment, project, deployment.status(now))
         return self._deployment.respond(body, subject)
 
@@ -234,7 +231,7 @@ class Forms:
         form.set_fields(response, subject)
 
     def _find_subject(self) -> str:
-        """Return what the current request is about: an id in its path, a name, or its path."""
+        """Return the subject of the current request: an id in its path, a name, or its path."""
         if request.view_args:
             return str(next(iter(request.view_args.values())))
         sent = request.get_json(force=True, silent=True) if request.method == "POST" else None
@@ -299,7 +296,7 @@ def names_record(record: str, body: Any) -> bool:
 
 
 def find_next_change(deployments: Iterable[Deployment], now: datetime) -> datetime | None:
-    """Return when the status of one of these deployments changes next; None if none will."""
+    """Return when a deployment changes its status next, or None if no status will change."""
     seconds = []
     for deployment in deployments:
         index, age = deployment.stage(now)

@@ -1,4 +1,7 @@
-"""The ids of a service, which are like an example, or made from the name or the id of a project."""
+"""Makes ids like those of a service.
+
+An id is like an example (`prj_4f9a2c`), or made from a marker (`dpl-{project.name}`).
+"""
 
 import re
 import unicodedata
@@ -10,39 +13,37 @@ from string import ascii_lowercase, ascii_uppercase, digits
 UUID = re.compile(
     r"(?<![0-9a-z])[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}(?![0-9a-z])", re.I
 )
-ULID = re.compile("[0-7][0-9A-HJKMNP-TV-Z]{25}")  # 128 bits in the base32 of Crockford
-LETTERS_OF_ULID = "ABCDEFGHJKMNPQRSTVWXYZ"
-HEXADECIMAL = "0123456789abcdef"
-VERSION = 14  # the place of the version in a UUID (RFC 9562 §4)
-VARIANT = 19
-FIRST_INTEGER = 10_000_000
-LAST_INTEGER = 999_999_999
-TRIES = 20  # ids of one form that are taken, before one has more characters, or a random number
+ULID = re.compile("[0-7][0-9A-HJKMNP-TV-Z]{25}")  # 128 bits in Crockford's base32
+TRIES = 20  # used ids, before an id gets more characters or a random number
 
-# In an id each of these is a marker, or an error; other braces are signs.
+# Braces around a name with a dot, or these words, are a marker. Other braces are characters.
 _MARKER = re.compile(r"\{([^{}]*\.[^{}]*|base|record|count)\}")
 MARKERS = {"projects": ("project.name",), "deployments": ("project.id", "project.name")}
-"""The markers from which the ids of a kind of record may be made."""
+"""The markers that may stand in the ids of a kind of record."""
 
 
 @dataclass(frozen=True)
 class Numbers:
-    """Ids that are integers."""
+    """Ids that are integers, such as 48151623."""
 
     def make(self, source: Random, base: str = "", attempt: int = 0) -> str:
+        """Make a random id."""
         return draw_number(source)
 
 
 @dataclass(frozen=True)
 class Derived:
-    """Ids that are made from a marker, with text around it."""
+    """Ids that are made from a marker with text around it: `dpl-{project.name}`."""
 
     before: str
     marker: str
     after: str
 
     def make(self, source: Random, base: str = "", attempt: int = 0) -> str:
-        """An id that is made from `base`, the value of the marker; `attempt` counts those taken."""
+        """Make an id from `base`, the value of the marker: `dpl-shop`, or `dpl-shop-2`.
+
+        `attempt` is the number of ids that are used already.
+        """
         if self.is_same and attempt and base.isdigit():
             return draw_number(source)
         text = make_slug(base) if self.marker == "project.name" else base
@@ -54,19 +55,19 @@ class Derived:
 
     @property
     def is_same(self) -> bool:
-        """Whether it is the id of the project."""
+        """Whether the id is the same as that of the project."""
         return (self.before, self.marker, self.after) == ("", "project.id", "")
 
 
 @dataclass(frozen=True)
 class Opaque:
-    """Ids that are like an example: a prefix, and a rest that varies."""
+    """Ids that are like an example: the prefix `prj_`, and a rest that varies, `4f9a2c`."""
 
     prefix: str
     rest: str
 
     def make(self, source: Random, base: str = "", attempt: int = 0) -> str:
-        """An id, longer than the example where so many were taken."""
+        """Make a random id. After many used ids it is longer than the example."""
         more = re.findall("[0-9A-Za-z]", self.rest)[-1] * (attempt // TRIES)
         rest = self.rest + more
         made = self.prefix
@@ -79,9 +80,9 @@ class Opaque:
 
     @property
     def pattern(self) -> str | None:
-        """A pattern of such ids, None if the example says nothing of the others.
+        """The pattern of the ids if the example is a UUID, or begins with a prefix like `prj_`.
 
-        It says a prefix of one word, such as `prj_`, and a UUID.
+        It is None for another example: other ids of the service may look different.
         """
         prefix = re.escape(self.prefix)
         if UUID.fullmatch(self.rest):
@@ -90,7 +91,7 @@ class Opaque:
         return f"{prefix}.+" if is_word else None
 
     def make_second(self, own_id: str) -> str:
-        """Another id of the record with this id, always the same."""
+        """Make a second id of a record. The same id always has the same second id."""
         return self.make(Random(f"{self.prefix} {self._shape} {own_id}"))
 
     def _draw(self, text: str, source: Random) -> str:
@@ -98,19 +99,19 @@ class Opaque:
         for char in text:
             alphabet = self._alphabet(char)
             if char in digits[1:] and not made and not self.is_hexadecimal:
-                alphabet = digits[1:]  # a number does not begin with zero
+                alphabet = digits[1:]  # A number does not begin with zero.
             if self.is_ulid and not made:
                 alphabet = digits[:8]
             made += source.choice(alphabet)
         return made
 
     def _alphabet(self, char: str) -> str:
-        """The characters that may stand for one of the example."""
+        """Return the characters that may replace a character of the example."""
         if self.is_hexadecimal and char.isalnum():
             is_upper = char.isupper() or self._varied == self._varied.upper()
-            return HEXADECIMAL.upper() if is_upper else HEXADECIMAL
+            return "0123456789ABCDEF" if is_upper else "0123456789abcdef"
         if self.is_ulid and char in ascii_uppercase:
-            return LETTERS_OF_ULID
+            return "ABCDEFGHJKMNPQRSTVWXYZ"
         if char in digits:
             return digits
         if char in ascii_lowercase:
@@ -134,7 +135,7 @@ class Opaque:
 
     @cached_property
     def _shape(self) -> str:
-        """The rest, in which all examples of one form are the same."""
+        """The rest with the same digit and letter everywhere: `4f9z` and `7b2q` are `0a0a`."""
         if self.is_hexadecimal:
             return re.sub("[0-9A-Fa-f]", "f", self.rest)
         shape = re.sub("[0-9]", "0", self.rest)
@@ -145,7 +146,10 @@ IdForm = Numbers | Derived | Opaque
 
 
 def parse_id_form(example: str | float, kind: str) -> IdForm:
-    """The form of the ids of a kind of record. Raises `ValueError` with what is wrong."""
+    """Parse the example of an id, such as `prj_4f9a2c`, `dpl-{project.name}` or 48151623.
+
+    `kind` is `projects` or `deployments`. Raises `ValueError` with the reason.
+    """
     if not isinstance(example, str):
         return Numbers()
     pieces = _MARKER.split(example)
@@ -163,7 +167,10 @@ def parse_id_form(example: str | float, kind: str) -> IdForm:
 
 
 def parse_opaque_form(example: str) -> Opaque:
-    """What stands before the first digit, and before a UUID, stays, up to its last sign."""
+    """Split an example into a prefix that stays, and a rest that varies: `prj_` and `4f9a2c`.
+
+    The prefix ends at the last sign before the first digit, or before a UUID.
+    """
     found = (re.search("[0-9]", example), UUID.search(example))
     ends = [match.start() for match in found if match]
     start = example[: min(ends, default=len(example))]
@@ -175,29 +182,32 @@ def parse_opaque_form(example: str) -> Opaque:
 
 
 def choose_base(form: IdForm, name: str, project_id: str) -> str:
-    """What an id of this form is made from, if anything: the name or the id of the project."""
+    """Return the value that an id of this form is made from: the project's name, or its id."""
     is_of_name = isinstance(form, Derived) and form.marker == "project.name"
     return name if is_of_name else project_id
 
 
 def draw_number(source: Random) -> str:
-    return str(source.randint(FIRST_INTEGER, LAST_INTEGER))
+    return str(source.randint(10_000_000, 999_999_999))
 
 
 def draw_uuid(example: str, source: Random) -> str:
-    """A UUID of the version of an example, in its case; of an unknown version, a random one."""
+    """Make a UUID with the version and the case of an example; by default it has version 4.
+
+    In `xxxxxxxx-xxxx-4xxx-axxx-xxxxxxxxxxxx`, 4 is the version, and a the variant (RFC 9562 §4).
+    """
     made = list(f"{source.getrandbits(128):032x}")
     for place in (8, 13, 18, 23):
         made.insert(place, "-")
-    version = example[VERSION]
-    made[VERSION] = version if version in "12345678" else "4"
-    made[VARIANT] = source.choice("89ab")
+    version = example[14]
+    made[14] = version if version in "12345678" else "4"
+    made[19] = source.choice("89ab")
     uuid = "".join(made)
     return uuid.upper() if example.upper() == example else uuid
 
 
 def make_slug(text: str) -> str:
-    """The letters and digits of a text in lower case, with `-` between its words."""
+    """Make a slug of a name: of `Été & Shop` it is `ete-shop`."""
     decomposed = unicodedata.normalize("NFKD", text)
     ascii_only = decomposed.encode("ascii", "ignore").decode()
     words = re.findall("[a-z0-9]+", ascii_only.lower())

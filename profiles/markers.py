@@ -1,4 +1,4 @@
-"""Markers: texts such as `{project.id}`, for which a value stands."""
+"""Reads markers, such as `{project.id}` and `{project.created_at:2026-01-05T09:00:00Z}`."""
 
 import re
 from collections.abc import Iterator
@@ -7,19 +7,19 @@ from typing import Any, NamedTuple
 from traffic.json_values import Path, map_leaves, walk
 
 CHOICE = "{deployment.status}"
-"""The only member of an object that is a choice by the status."""
+"""The only member of a choice by the status: `{"{deployment.status}": {"failed": 1, "": 0}}`."""
 
 NAME = "{project.name}"
 RECORD = "{record}"
-DEFAULT_REQUEST = {"name": NAME}  # that creates a project
+DEFAULT_REQUEST = {"name": NAME}
+"""The request that creates a project, unless a profile has another."""
 
 TIMES = {"project.created_at", "deployment.created_at"}
 IDS = {"project.id", "deployment.id"}
-EVERYWHERE = {"base"}
-OF_RECORDS = EVERYWHERE | TIMES | IDS | {"project.name", "deployment.status"}
-OF_LISTS = EVERYWHERE | {"count", "first.id", "last.id"}
-OF_ERRORS = EVERYWHERE | {
-    "error.code", "error.title", "error.detail", "error.subject", "error.status",
+OF_RECORDS = {"base", "project.name", "deployment.status"} | TIMES | IDS
+OF_LISTS = {"base", "count", "first.id", "last.id"}
+OF_ERRORS = {
+    "base", "error.code", "error.title", "error.detail", "error.subject", "error.status",
 }  # fmt: skip
 ALL = OF_RECORDS | OF_LISTS | OF_ERRORS | {"record"}
 
@@ -28,11 +28,11 @@ _MARKER = re.compile(
 )
 
 MISSING = object()
-"""What a choice has for a status without a value: its member is left out."""
+"""The value of a choice for a status that it does not name: the member is left out."""
 
 
 class Marker(NamedTuple):
-    """A marker, which may have an unknown name; `form` is what follows its colon."""
+    """A marker `{name:form}` or `{name}`. Its name may be unknown."""
 
     name: str
     form: str = ""
@@ -42,13 +42,13 @@ class Marker(NamedTuple):
 
 
 def parse_marker(text: str) -> Marker:
-    """The marker of the text between its braces."""
+    """Parse the text between the braces of a marker: `project.created_at:s`."""
     name, _, form = text.partition(":")
     return Marker(name, form)
 
 
 def split_markers(text: str) -> list[str | Marker]:
-    """The markers of a text, and the texts between them."""
+    """Split a text into its markers and the texts between them."""
     pieces: list[str | Marker] = []
     for index, piece in enumerate(_MARKER.split(text)):
         if index % 2:
@@ -63,7 +63,7 @@ def find_markers(text: str) -> list[Marker]:
 
 
 def parse_whole_marker(value: Any) -> Marker | None:
-    """The marker that a value is as a whole, if it is one."""
+    """Parse a value that is a marker from its first to its last character, or return None."""
     match = _MARKER.fullmatch(value) if isinstance(value, str) else None
     return parse_marker(match[1]) if match else None
 
@@ -76,7 +76,10 @@ def is_choice(value: Any) -> bool:
 
 
 def choose_value(value: Any, word: str) -> Any:
-    """The value itself; of a choice what it has for a status, or for `""`, or `MISSING`."""
+    """Return the value of a choice for a status, for `""`, or else `MISSING`.
+
+    A value that is no choice is returned as it is.
+    """
     while is_choice(value):
         words = value[CHOICE]
         value = words.get(word, words.get("", MISSING))
@@ -84,7 +87,7 @@ def choose_value(value: Any, word: str) -> Any:
 
 
 def resolve_choices(value: Any, word: str) -> Any:
-    """A value as it is with a status, without choices."""
+    """Return a copy of a value in which the choices are replaced by their values for a status."""
     value = choose_value(value, word)
     if isinstance(value, list):
         return [resolve_choices(item, word) for item in value]
@@ -94,7 +97,7 @@ def resolve_choices(value: Any, word: str) -> Any:
     return value
 
 
-# What is in a JSON value
+# Parts of JSON values
 
 
 def find_objects(value: Any) -> Iterator[dict[str, Any]]:
@@ -105,7 +108,7 @@ def find_objects(value: Any) -> Iterator[dict[str, Any]]:
 
 
 def walk_markers(value: Any) -> Iterator[Marker]:
-    """Yield the markers in a JSON value; a choice has that of the status."""
+    """Yield the markers in a JSON value, with `{deployment.status}` for a choice."""
     for _, each in walk(value):
         texts = each if isinstance(each, dict) else [each]
         for text in texts:
@@ -119,12 +122,12 @@ def find_marker_names(value: Any) -> set[str]:
 
 
 def replace_text(value: Any, text: str, new: Any) -> Any:
-    """Return a copy of a JSON value with another value in place of each text that is this one."""
+    """Return a copy of a JSON value in which `new` replaces the strings equal to `text`."""
     return map_leaves(value, lambda _, each: new if each == text else each)
 
 
 def find_project_arrays(value: Any) -> Iterator[Path]:
-    """Yield the paths of the outermost arrays, through objects, with a marker of a project."""
+    """Yield the paths of the outermost arrays with a marker of a project: `("data", "items")`."""
     for path, each in walk(value):
         if isinstance(each, list) and is_through_objects(path) and has_project(each):
             yield path
@@ -136,7 +139,10 @@ def has_project(value: Any) -> bool:
 
 
 def find_name_paths(request: Any) -> list[Path]:
-    """Return the paths in a request, through objects alone, at which the name stands."""
+    """Return the paths of `{project.name}` in a request: `[("data", "name")]`.
+
+    Paths through arrays are left out.
+    """
     return [path for path, each in walk(request) if each == NAME and is_through_objects(path)]
 
 

@@ -1,4 +1,4 @@
-"""Reads openapi.json: its operations, found by request, and its parts, found by pointer."""
+"""Reads openapi.json: finds operations by a request, and parts by a JSON pointer."""
 
 import re
 from collections.abc import Sequence
@@ -18,16 +18,20 @@ PROBLEM = {"$ref": "#/components/schemas/Problem"}
 
 @dataclass(frozen=True, eq=False)
 class Operation:
-    """An operation of the contract."""
+    """An operation of the contract, such as `listProjects`.
+
+    `names` are the known members of its requests. `expected` are members that a request may leave
+    out, although the profile does not name them as optional.
+    """
 
     id: str
-    responses: dict[str, dict[str, Any]]  # status to response, without `$ref`
-    names: Names  # in the body of its requests
-    expected: Sequence[Path] = ()  # the members of the example of a profile, but for those it names
+    responses: dict[str, dict[str, Any]]  # key: status
+    names: Names
+    expected: Sequence[Path] = ()
 
 
 class Example(NamedTuple):
-    """An example of a response, such as `name_taken` of 409."""
+    """An example of a response: `Example(409, "name_taken", {…})`."""
 
     status: int
     name: str
@@ -35,10 +39,9 @@ class Example(NamedTuple):
 
 
 class Contract:
-    """The operations of an OpenAPI document, found by request.
+    """The operations of an OpenAPI document.
 
-    `names` are those in the request of a profile, and `expected` the members of it that a request
-    may leave out, although nobody promised it.
+    `names` and `expected` are those of `Operation`, from the example of a request in a profile.
     """
 
     def __init__(
@@ -54,7 +57,7 @@ class Contract:
         challenge = components["headers"]["WWW-Authenticate"]
         self.schemas: dict[str, dict[str, Any]] = components["schemas"]
         self.challenge: str = challenge["example"]
-        self.elsewhere = find_elsewhere(document)  # by status
+        self.elsewhere = find_elsewhere(document)  # key: status
         self._by_route: dict[tuple[str, str], Operation] = {}
         for path, item in document["paths"].items():
             self._read_path(path, item)
@@ -64,10 +67,10 @@ class Contract:
         self.statuses = statuses
         self.running = running
         self.ends = [status for status in statuses if status not in running]
-        self.is_observed = "x-statuses" in document  # whether it is that of a profile
+        self.is_observed = "x-statuses" in document
 
     def operation(self, request: Request) -> Operation | None:
-        """The operation that a request is for, if any; HEAD counts as GET."""
+        """Return the operation of a request, or None; HEAD counts as GET."""
         rule = request.url_rule
         if rule is None:
             return None
@@ -75,10 +78,10 @@ class Contract:
         return self._by_route.get((method, make_route(rule.rule)))
 
     def problem(self, operation: Operation | None, status: int) -> tuple[str, list[dict[str, str]]]:
-        """The code of the problem that is declared for a status, and the errors of its example.
+        """Return the code of the problem for a status, and the errors of its example.
 
-        For a status that is not declared the code is `injected_fault`; also for 503, since the
-        code of the contract is for a store that cannot be used.
+        For an undeclared status the code is `injected_fault`. So it is for 503: the code in the
+        contract is for an unavailable store.
         """
         response = self._declared(operation, str(status))
         is_of_store = status == 503 and not self.is_observed
@@ -94,10 +97,10 @@ class Contract:
     def find_example(
         self, operation: Operation | None, name: str, status: int | None = None
     ) -> Example | None:
-        """Find an example of the responses of an operation, or of none, by its name.
+        """Find an example by its name in the responses of an operation, or of no operation.
 
-        With a status it is one of the response with this status. An error of a profile has its code
-        as its name, and no value.
+        A status restricts the search to the response with it. The name of an error of a profile is
+        its code, and its value is None.
         """
         responses = operation.responses if operation else self.elsewhere
         for text, response in responses.items():
@@ -113,11 +116,11 @@ class Contract:
         return None
 
     def _declared(self, operation: Operation | None, status: str) -> dict[str, Any] | None:
-        """The response of an operation, or of none, with this status."""
+        """Return the response with this status, or None."""
         response = self.elsewhere.get(status)
         if operation is None:
             return response
-        # Any operation may have the status of a method that its path does not have.
+        # All operations may have the status of a method that is not allowed.
         may_be_any = response is not None and rejects_method(response)
         return operation.responses.get(status, response if may_be_any else None)
 
@@ -140,7 +143,7 @@ class Contract:
         return Operation(operation["operationId"], responses, names, expected)
 
     def resolve(self, part: dict[str, Any]) -> dict[str, Any]:
-        """The part itself, or what its `$ref` names."""
+        """Return the part that `$ref` names, or the part itself if it has no `$ref`."""
         if "$ref" in part:
             _, part = self.find(part["$ref"])
         return part
@@ -150,14 +153,17 @@ class Contract:
         return find_part(self.document, pointer)
 
     def name(self, part: dict[str, Any], place: str) -> str:
-        """The name of what a `$ref` names; of another part, its place."""
+        """Return the name in a `$ref`, or `place` if the part has no `$ref`."""
         if "$ref" in part:
             *_, place = parse_pointer(part["$ref"])
         return place
 
 
 def find_part(document: Any, pointer: str) -> tuple[str, Any]:
-    """Return the JSON pointer after each `$ref` was followed, and what is there."""
+    """Find a part by its JSON pointer, through every `$ref`: return its own pointer, and the part.
+
+    `/paths/~1v1~1projects/get/responses/401` leads to `/components/responses/Unauthorized`.
+    """
     node = document
     for name in parse_pointer(pointer):
         node = node[int(name)] if isinstance(node, list) else node[name]
@@ -168,13 +174,13 @@ def find_part(document: Any, pointer: str) -> tuple[str, Any]:
 
 @cache
 def make_route(path: str) -> str:
-    """A path with `{}` for each parameter, which OpenAPI and Flask write differently."""
+    """Replace the parameters of a path by `{}`: OpenAPI writes `{id}`, and Flask `<id>`."""
     return re.sub(r"\{[^}]*\}|<[^>]*>", "{}", path)
 
 
 def list_codes(response: dict[str, Any]) -> list[str]:
-    """The codes of the errors that a response of a contract has."""
-    if "x-codes" in response:  # of a profile, whose errors may have no body
+    """Return the codes of the errors in a response: `["token_missing", "token_invalid"]`."""
+    if "x-codes" in response:  # The errors of a profile may have no body.
         own: list[str] = response["x-codes"]
         return own
     (content,) = response["content"].values()
@@ -186,7 +192,7 @@ def rejects_method(response: dict[str, Any]) -> bool:
 
 
 def find_elsewhere(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """The responses of no operation, by status."""
+    """Return the responses to requests for no operation, by status."""
     if "x-elsewhere" in document:
         own: dict[str, dict[str, Any]] = document["x-elsewhere"]
         return own
@@ -195,7 +201,7 @@ def find_elsewhere(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def read_statuses(document: dict[str, Any]) -> tuple[list[str], list[str]]:
-    """The known statuses of a contract, and those of a deployment that still runs."""
+    """Return the known statuses of a contract, and the statuses of a running deployment."""
     if "x-statuses" in document:
         statuses = document["x-statuses"]
         return statuses["known"], statuses["running"]

@@ -1,6 +1,6 @@
-"""A profile: the responses of a service as it writes them, with markers for what varies.
+"""Reads a profile: a JSON document with the responses of a service.
 
-It is a JSON document; profile.json beside this file is its schema.
+Its schema is profile.json in this folder.
 """
 
 import re
@@ -33,28 +33,25 @@ from .markers import (
 )
 from .statuses import find_statuses
 
-DEPTH = MAX_DEPTH + 4  # a body may be as deep as that of a request, inside of its form
+DEPTH = (
+    MAX_DEPTH + 4
+)  # levels: a body may be as deep as that of a request, and has a form around it
 DROPPED = {
     "strict-transport-security", "alt-svc", "expect-ct", "nel", "report-to", "set-cookie",
 }  # fmt: skip
-"""Header fields that outlive a response: behind HTTPS one of these would lock `localhost`."""
+"""Header fields that clients store: behind HTTPS, some of them would lock `localhost`."""
 
-LIKE_MARKER = re.compile(r"\{[A-Za-z]+\.[A-Za-z_]+(?::[^{}]*)?\}")
-MAX_TYPOS = 20  # that are told
-
-LATEST = "latest_deployment_id"  # a member of the plain project
+LATEST = "latest_deployment_id"
 DEFAULT_CREATION: dict[str, Any] = {
     "request": DEFAULT_REQUEST, "unique": True, "required": [], "optional": [],
-}  # fmt: skip
-# The errors that only the stub, its server or `--strict` makes: no service shows them.
-ERRORS_OF_STUB = {
-    "default", "body_too_large", "headers_too_large", "host_not_allowed", "internal_error",
-    "malformed_request", "store_full", "store_unavailable", "unknown_query",
 }  # fmt: skip
 
 
 class Form(NamedTuple):
-    """What a response looks like; without a status it has that of the contract."""
+    """A form of a response: `Form({"id": "{project.id}"}, status=202)`.
+
+    Without a status, the response has the status of the contract.
+    """
 
     body: Any
     content_type: str = MEDIA_TYPE
@@ -68,19 +65,18 @@ class Form(NamedTuple):
 
 
 class Profile:
-    """A profile without errors; `file` is the name of the one that it was read from."""
+    """A valid profile; `file` is the name of its file."""
 
     def __init__(self, document: dict[str, Any], file: str = "") -> None:
         self.document = document
         self.file = file
         self.observed_at: str = document["observed_at"]
-        self.warnings: list[str] = []  # of a person who writes a profile
+        self.warnings: list[str] = []
         parts: dict[str, Any] = defaultdict(dict, document)
-        self.ids: dict[str, IdForm] = {}  # by the kind of record
+        self.ids: dict[str, IdForm] = {}  # key: kind of record
         for kind, example in parts["ids"].items():
             self.ids[kind] = parse_id_form(example, kind)
         self.is_newest_first: bool = parts["list"].get("order") == "newest first"
-        # The statuses of a new deployment, those that do not end it, and all.
         statuses = find_statuses(document)
         self.run = statuses.run
         self.running = list(statuses.run[:-1])
@@ -88,7 +84,7 @@ class Profile:
         self._read_forms(parts)
         self._read_request(parts["create"])
         self.warnings += self._find_missing()
-        self.warnings += islice(self._find_typos(), MAX_TYPOS)
+        self.warnings += islice(self._find_typos(), 20)
 
     def _read_forms(self, parts: dict[str, Any]) -> None:
         self._forms: dict[str, Form] = {}
@@ -117,7 +113,7 @@ class Profile:
         return Form(body, content_type, headers, None if status is None else int(status))
 
     def _read_request(self, part: dict[str, Any]) -> None:
-        """Read the example of the request that creates a project, and where in it the name is."""
+        """Read the example of the request that creates a project, and find the name in it."""
         creation = DEFAULT_CREATION | part
         self.has_own_request = "request" in part
         self.request: dict[str, Any] = creation["request"]
@@ -126,20 +122,20 @@ class Profile:
         self.path_of_name = [str(name) for name in place]
         optional = [tuple(parse_pointer(each)) for each in creation["optional"]]
         self.has_optional_name = place in optional
-        # The members beside the name that a request must have.
+        # These members are required, besides the name.
         self.required: list[Path] = [tuple(parse_pointer(each)) for each in creation["required"]]
         needed = self.required if self.has_optional_name else [*self.required, place]
-        # The objects in which these members stand, and the members.
+        # These are the required members, and the objects around them.
         self.needed = {path[:end] for path in needed for end in range(1, len(path) + 1)}
-        # The members of the example of which nothing is said.
+        # The profile does not say whether these members are required.
         known = {*optional, *self.needed, place}
         self.expected = [path for path in find_members(self.request) if path not in known]
         *path, last = self.path_of_name
-        # The names in the objects on the way to the name.
+        # These are the known members of the objects around the name.
         self.names_of_request: Names = {}
         for end in range(len(place)):
             self.names_of_request[place[:end]] = get_value(self.request, place[:end]).keys()
-        # The members beside the name that a client may set in the bodies.
+        # A client may set these members in the bodies.
         self.replaceable = {*get_value(self.request, path)} - {last, "name"}
         self.request_type = MEDIA_TYPE
         form = self.form("create")
@@ -148,7 +144,7 @@ class Profile:
         self.has_any_type = "unsupported_media_type" not in self.document.get("errors", {})
 
     def _find_missing(self) -> Iterator[str]:
-        """What a client may need, and the bodies do not show."""
+        """Yield warnings for parts that clients need, and that no body has."""
         deployment = self.form("deployment")
         if deployment and "deployment.status" not in find_marker_names(deployment.body):
             yield "/deployment/body has no {deployment.status}"
@@ -157,7 +153,7 @@ class Profile:
             yield "/create shows no way to the deployment: no {deployment.id} in body or headers"
 
     def _shows_deployment(self, value: Any) -> bool:
-        """Whether a value has the id of the deployment with each status."""
+        """Return whether a value has the id of the deployment with all statuses."""
         if isinstance(value, str):
             return any(map(self.is_deployment_id, find_markers(value)))
         if isinstance(value, list):
@@ -171,23 +167,23 @@ class Profile:
         return False
 
     def is_deployment_id(self, marker: Marker) -> bool:
-        """Whether a marker stands for the id by which a deployment is read."""
+        """Return whether a marker is the id by which a client reads a deployment."""
         own = self.ids.get("deployments")
         is_same = isinstance(own, Derived) and own.is_same
         names = {"deployment.id", "project.id"} if is_same else {"deployment.id"}
         return marker.name in names and marker.form in ("", "text")
 
     def _find_typos(self) -> Iterator[str]:
-        """Texts that look like markers, and are none."""
+        """Yield warnings for texts that look like markers: `{project.title}`."""
         for path, value in walk(self.document):
             if isinstance(value, str) and "{" in value:
-                for text in LIKE_MARKER.findall(value):
+                for text in re.findall(r"\{[A-Za-z]+\.[A-Za-z_]+(?::[^{}]*)?\}", value):
                     if not find_markers(text):
                         place = format_pointer(*path)
                         yield f"{place}: {shorten(text)} is no marker, and stays as it is"
 
     def form(self, name: str) -> Form | None:
-        """The form of `list`, `create` or `deployment`; None for the contract's own."""
+        """Return the form of `list`, `create` or `deployment`, or None for the plain form."""
         return self._forms.get(name)
 
     @cached_property
@@ -197,18 +193,18 @@ class Profile:
         return any(form is None or has_member(form.body, LATEST) for form in forms)
 
     def error_form(self, code: str) -> Form | None:
-        """The form of the errors of a code; None for the contract's own."""
+        """Return the form of an error such as `not_found`, or None for the plain form."""
         return self.error_forms.get(code) or self.error_forms.get("default")
 
     def has_integers(self, kind: str) -> bool:
-        """Whether the ids of this kind are numbers; those of deployments may be the projects'."""
+        """Return whether the ids of `projects` or `deployments` are numbers."""
         form = self.ids.get(kind)
         if isinstance(form, Derived) and form.is_same:
             return self.has_integers("projects")
         return isinstance(form, Numbers)
 
     def has_opaque_ids(self, kind: str) -> bool:
-        """Whether nothing can be read from the ids of this kind."""
+        """Return whether the ids of this kind are like an example, or plain."""
         return isinstance(self.ids.get(kind), Opaque | None)
 
 
@@ -217,7 +213,7 @@ def has_member(body: Any, name: str) -> bool:
 
 
 def list_missing_parts(like: Profile) -> list[str]:
-    """The parts that a profile lacks, which are as the contract says."""
+    """Return the parts that a profile lacks, such as `["errors", "ids"]`."""
     parts = ("list", "create", "deployment", "errors", "ids")
     lacks = [name for name in parts if name not in like.document]
     return lacks if like.words else ["statuses", *lacks]
@@ -225,23 +221,28 @@ def list_missing_parts(like: Profile) -> list[str]:
 
 def find_unobserved_errors(like: Profile) -> list[str]:
     """Return the codes of the errors whose status and body the profile does not show."""
-    known = {*ERRORS_OF_STUB, *like.error_forms}
+    # Only the stub, its server or `--strict` makes these errors.
+    of_stub = {
+        "default", "body_too_large", "headers_too_large", "host_not_allowed", "internal_error",
+        "malformed_request", "store_full", "store_unavailable", "unknown_query",
+    }  # fmt: skip
+    known = {*of_stub, *like.error_forms}
     if like.has_unique_names is False:
         known.add("name_taken")
-    if like.has_any_type:  # which is so because the profile does not have the error
+    if like.has_any_type:  # Without this error, a profile accepts all types.
         known.add("unsupported_media_type")
     codes = load_schemas()["profile"]["properties"]["errors"]["properties"]
     return [code for code in codes if code not in known]
 
 
 def make_profile(document: Any, file: str = "") -> Profile:
-    """The profile of a JSON value, or `InvalidBody` with its first errors."""
+    """Make the profile of a JSON value. Raises `InvalidBody` with its first errors."""
     require_valid(check_profile(document))
     return Profile(document, file)
 
 
 def read_profile(path: FilePath) -> Profile:
-    """The profile of a file. Raises `ValueError` with all errors and their places."""
+    """Read the profile in a file. Raises `ValueError` with the errors and their pointers."""
     with explain_errors(path):
         data = read_user_file(path)
         if len(data) > MAX_BYTES:

@@ -1,4 +1,4 @@
-"""Reads the request that creates a project, in the form of a profile."""
+"""Reads a request that creates a project, as a profile describes it."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -16,11 +16,10 @@ from .profile import Profile
 
 
 def read_project(like: Profile, new_name: Callable[[], str], *, strict: bool) -> tuple[str, str]:
-    """The name of the project that a client sent, and the JSON of what stands beside it.
+    """Read the project that a client sent: return its name, and a JSON object with all members.
 
-    `new_name` makes a name, where the service does for an object without one. What stands
-    beside is returned by the bodies of the profile, and in our own form below `/_stub`, so that it
-    cannot have the name of a member of ours.
+    If the profile has an optional name, `new_name` makes a missing name. The plain form of a
+    project below `/_stub` has these members, too, so `id` and the like are left out.
     """
     if not like.has_any_type and request.mimetype != like.request_type:
         detail = f"Send `Content-Type: {like.request_type}`."
@@ -46,9 +45,9 @@ def read_project(like: Profile, new_name: Callable[[], str], *, strict: bool) ->
 
 
 def find_name_errors(like: Profile, document: dict[str, Any]) -> Iterator[FieldError]:
-    """What is wrong in the name, or on the way to it: the first object that is missing.
+    """Yield the errors of the name, or of the first missing object around it.
 
-    In the contract's own form, also what is wrong in the members of the service.
+    With the plain form, the members that the service sets are errors, too.
     """
     if not like.has_own_request:
         yield from check_project(document, strict=False)
@@ -69,7 +68,7 @@ def find_name_errors(like: Profile, document: dict[str, Any]) -> Iterator[FieldE
 
 
 def find_member_errors(document: Any, path: Path, example: Any) -> Iterator[FieldError]:
-    """Yield what is wrong with a required member: it is missing, or of another type."""
+    """Yield the error of a required member that is missing, or has not the type of its example."""
     found = document
     for end, name in enumerate(path):
         if not isinstance(found, dict):
@@ -91,6 +90,6 @@ def find_strict_errors(like: Profile, document: dict[str, Any]) -> Iterator[Fiel
 
 
 def find_type_name(value: Any) -> str:
-    """Return the type of a value as JSON Schema names it; each number is a `number`."""
+    """Return the type of a value in JSON Schema, such as `string`; numbers are a `number`."""
     (found,) = [name for name in TYPES if name != "integer" and has_type(value, name)]
     return found

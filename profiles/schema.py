@@ -1,4 +1,4 @@
-"""The JSON schema of a body with markers."""
+"""Builds the JSON Schema of a body with markers."""
 
 from collections import defaultdict
 from dataclasses import dataclass
@@ -12,7 +12,6 @@ from .times import OURS, TimeForm, parse_time_form
 
 Schema = dict[str, Any]
 
-MAX_MEMBERS = 10_000  # of a body, which are described: more are data
 NULL = {"type": "null"}
 INTEGER = {"type": "integer"}
 NUMBER = {"type": "number"}
@@ -28,7 +27,7 @@ SECONDS = {
     "s": {"x-form": r"\d{9,10}", "examples": [1767603600]},
     "ms": {"x-form": r"\d{12,13}", "examples": [1767603600000]},
 }
-"""Of a time since 1970, from 1973 to 2286."""
+"""The schemas of times since 1970, in seconds or milliseconds; `x-form` is for 1973 to 2286."""
 PROSE = {"type": "string", "x-grease": ["error-text"]}
 TIME = {"type": "string", "format": "date-time", "x-grease": ["times"]}
 OF_MARKERS: dict[str, Schema] = {
@@ -37,34 +36,39 @@ OF_MARKERS: dict[str, Schema] = {
     "error.title": PROSE,
     "error.detail": PROSE,
 }
-"""Of what a marker stands for; what is not here is a string."""
+"""The schemas of markers that are not plain strings."""
 
 
 def build_schema(value: Any, like: Profile, *, is_deployment: bool = False) -> Schema:
-    """The schema of a body of a profile: in that of a deployment, its project may be missing."""
+    """Build the schema of a body of a profile.
+
+    In the body of a deployment, the markers of a project may be null.
+    """
     return Schemas(like, is_deployment, make_origin(like)).build([value])
 
 
 def make_origin(like: Profile) -> Schema:
-    """The origin in the schema of what was observed."""
+    """Return the origin of an observed part: `{"x-origin": {"observed": "2026-01-05"}}`."""
     return {"x-origin": {"observed": like.observed_at}}
 
 
 @dataclass
 class Schemas:
-    """Makes the schemas of the values in a body.
+    """Builds the schemas of the values in a body.
 
-    `x-origin` says that they were observed; `x-grease` says how a part may vary, and `x-part` whose
-    ids a part has. `x-form` is a pattern of the values there, which generators do not read.
+    `x-origin` says that a part was observed, `x-grease` how it may vary, and `x-part` the kind of
+    its ids. `x-form` is a pattern of its values. Generators would use the keyword `pattern`.
+
+    Only `room` members are described; a larger body is data.
     """
 
     like: Profile
     is_deployment: bool
     origin: Schema
-    room: int = MAX_MEMBERS
+    room: int = 10_000
 
     def build(self, values: list[Any]) -> Schema:
-        """The schema of a value that is one of these."""
+        """Build the schema that allows these values."""
         objects: list[dict[str, Any]] = []
         arrays: list[list[Any]] = []
         texts: set[str] = set()
@@ -89,18 +93,18 @@ class Schemas:
             found.append(self.build_array(arrays))
         if len(found) > 1:
             return self.add_origin({"anyOf": [self.add_origin(each) for each in found]})
-        # Generators cannot read a type for null alone.
+        # Generators cannot read a schema with only the type null.
         return self.add_origin({} if found == [NULL] else found[0])
 
     def build_text(self, text: str) -> list[Schema]:
-        """The schemas of what a text stands for."""
+        """Build the schemas of a text, with a second schema for null if it may be null."""
         marker = parse_whole_marker(text)
         if marker is None:
             form = parse_time_form(text)
             return [STRING | describe_times(form) if form else STRING]
         record, _, _ = marker.name.partition(".")
         is_of_deployment = record == "project" and self.is_deployment
-        if record in ("first", "last") or is_of_deployment:  # there may be none
+        if record in ("first", "last") or is_of_deployment:  # The project may not exist.
             return [self.build_marker(marker), NULL]
         return [self.build_marker(marker)]
 
@@ -112,7 +116,7 @@ class Schemas:
         return {"type": "array", "items": self.build(items) if items else {}}
 
     def build_object(self, values: list[dict[str, Any]]) -> Schema:
-        """An object that has the members of one of these."""
+        """Build the schema of objects that have the members of these objects."""
         self.room -= sum(map(len, values))
         if self.room < 0:
             return {"type": "object", "additionalProperties": True}
@@ -138,7 +142,7 @@ class Schemas:
         }
 
     def may_be_missing(self, value: Any) -> bool:
-        """Whether a member with this value is left out with some statuses."""
+        """Return whether a choice leaves a member out for some statuses."""
         if not is_choice(value):
             return False
         words = value[CHOICE]
@@ -146,7 +150,7 @@ class Schemas:
         return not has_all or any(map(self.may_be_missing, words.values()))
 
     def build_marker(self, marker: Marker) -> Schema:
-        """The schema of what a marker stands for."""
+        """Build the schema of the values of a marker."""
         name, form = marker
         if name in TIMES:
             return build_time_schema(form)
@@ -161,7 +165,7 @@ class Schemas:
 
     def build_id(self, kind: str, form: str) -> Schema:
         if form not in ("", "text"):
-            return STRING  # a second id, which does not vary by itself
+            return STRING  # A second id does not vary by itself.
         if self.like.has_integers(kind):
             return STRING if form else INTEGER
         if self.like.has_opaque_ids(kind):
@@ -177,7 +181,7 @@ class Schemas:
 
 
 def expand_choices(values: list[Any]) -> list[Any]:
-    """The values, with those of the choices among them in their place."""
+    """Replace the choices among the values by their own values."""
     if not any(isinstance(value, dict) and CHOICE in value for value in values):
         return values
     found = []
@@ -195,11 +199,11 @@ def build_time_schema(form: str) -> Schema:
 
 
 def describe_times(form: TimeForm) -> Schema:
-    return {"x-form": form.pattern, "examples": [form.spell(EXAMPLE)]}
+    return {"x-form": form.pattern, "examples": [form.format_time(EXAMPLE)]}
 
 
 def describe_ids(like: Profile, kind: str) -> Schema:
-    """What an example of an id says of the others: `prj_…` begins with `prj_`."""
+    """Return the form and the example of ids: those like `prj_4f9a2c` begin with `prj_`."""
     form = like.ids.get(kind)
     pattern = form.pattern if isinstance(form, Opaque) else None
     if pattern is None:
@@ -208,7 +212,7 @@ def describe_ids(like: Profile, kind: str) -> Schema:
 
 
 def describe_statuses(like: Profile) -> Schema:
-    """The words of a profile in the schema of a status. The set may grow."""
+    """Return the known statuses of a profile for a schema. The set may grow."""
     known = ", ".join(f"`{word}`" for word in like.words)
     return {
         "description": f"Known are {known}. The set may grow.",

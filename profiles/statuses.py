@@ -1,4 +1,4 @@
-"""The statuses of a profile: those that it names, or those of the first choice in its bodies."""
+"""Finds the statuses of a profile: its `statuses`, or those of the first choice in its bodies."""
 
 from typing import Any, NamedTuple
 
@@ -10,7 +10,7 @@ MAX_STATUSES = 100
 
 
 class Statuses(NamedTuple):
-    """The statuses of a new deployment, of which the last one stays, and the others."""
+    """The statuses of a new deployment (`run`), of which the last stays, and further statuses."""
 
     run: tuple[str, ...] = ()
     others: tuple[str, ...] = ()
@@ -21,7 +21,7 @@ class Statuses(NamedTuple):
 
 
 def find_statuses(profile: dict[str, Any]) -> Statuses:
-    """The statuses of a profile; none if no part of it has any."""
+    """Return the statuses of a profile: `Statuses(("queued", "live"), ("failed",))`."""
     if "statuses" in profile:
         part = profile["statuses"]
         return Statuses(tuple(part["run"]), tuple(part.get("others", ())))
@@ -30,7 +30,10 @@ def find_statuses(profile: dict[str, Any]) -> Statuses:
 
 
 def find_first_choice(profile: dict[str, Any]) -> tuple[Path, tuple[str, ...]]:
-    """The words of the first choice: of the deployment, the creation, or the list; and which."""
+    """Return the path of the first body with a choice, and the statuses of this choice.
+
+    The bodies of the deployment, the creation and the list are searched in this order.
+    """
     for name in ("deployment", "create", "list"):
         body = profile.get(name, {}).get("body")
         found = find_words(body)
@@ -44,7 +47,7 @@ def find_first_choice(profile: dict[str, Any]) -> tuple[Path, tuple[str, ...]]:
 
 
 def find_words(value: Any) -> tuple[str, ...]:
-    """The statuses that the first choice in a value names."""
+    """Return the statuses that the first choice in a value names."""
     for each in find_objects(value):
         words = each.get(CHOICE)
         if isinstance(words, dict) and any(words):

@@ -1,29 +1,25 @@
-"""The times of a service, which are written like an example."""
+"""Formats times like an example, such as `2026-01-05 09:00:00+0000`."""
 
 import re
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import NamedTuple
 
 from web.times import format_time, parse_time
 
-EPOCH = datetime.fromisoformat("1970-01-01T00:00:00+00:00")
-MILLISECOND = timedelta(milliseconds=1)
-
-_EXAMPLE = re.compile(
-    r"(\d{4}-\d\d-\d\d)([Tt ])(\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?([Zz]|[+-]\d\d:?\d\d)?", re.ASCII
-)
-
 
 class TimeForm(NamedTuple):
-    """How a service writes times, of a precision of milliseconds."""
+    """A form of times: `TimeForm("T", 3, "Z")` writes `2026-01-05T09:00:00.000Z`.
+
+    `digits` are those of a second. `offset` is as in the example, or "" for no offset.
+    """
 
     separator: str = "T"
     digits: int = 3
-    offset: str = "Z"  # as it is written, "" for none
+    offset: str = "Z"
 
-    @lru_cache(maxsize=1024)  # noqa: B019  # a few forms, which are not freed
-    def spell(self, moment: datetime) -> str:
+    @lru_cache(maxsize=1024)  # noqa: B019  # The few forms are never freed.
+    def format_time(self, moment: datetime) -> str:
         if self.offset:
             return format_time(moment, self.digits, self.offset, self.separator)
         return format_time(moment, self.digits, "Z", self.separator).removesuffix("Z")
@@ -35,7 +31,7 @@ class TimeForm(NamedTuple):
 
     @property
     def pattern(self) -> str:
-        """A pattern of such times. Zeros at the end may be left out; an offset may be another."""
+        """The pattern of the times. They may lack zeros at the end, or have another offset."""
         fraction = rf"\.\d{{1,{self.digits}}}" if self.digits else ""
         colon = ":" if ":" in self.offset else ""
         offset = {"": "", "Z": "[Zz]", "z": "[Zz]"}.get(self.offset, rf"[+-]\d\d{colon}\d\d")
@@ -46,8 +42,9 @@ OURS = TimeForm()
 
 
 def parse_time_form(example: str) -> TimeForm | None:
-    """The form of a time, None for a text that is none."""
-    match = _EXAMPLE.fullmatch(example)
+    """Parse the example of a time; return None for another text."""
+    pattern = r"(\d{4}-\d\d-\d\d)([Tt ])(\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?([Zz]|[+-]\d\d:?\d\d)?"
+    match = re.fullmatch(pattern, example, re.ASCII)
     if match is None:
         return None
     date, separator, time, fraction, offset = match.groups(default="")
@@ -60,5 +57,6 @@ def parse_time_form(example: str) -> TimeForm | None:
 
 
 def count_milliseconds(moment: datetime) -> int:
-    """Since 1970."""
-    return (moment - EPOCH) // MILLISECOND
+    """Return the milliseconds since 1970."""
+    epoch = datetime(1970, 1, 1, tzinfo=UTC)
+    return (moment - epoch) // timedelta(milliseconds=1)
