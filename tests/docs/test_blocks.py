@@ -123,7 +123,7 @@ def test_every_command_that_starts_the_program_does_so(
 
     def use(url: str) -> None:
         assert call(url, "/_stub/health").status_code == 200
-        if "--like " in start:
+        if "--like service.json" in start:
             assert_curls(LIKE, url)
 
     assert run(*start.split()[2:], "--port", "0", during=use).status == 0
