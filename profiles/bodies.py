@@ -30,12 +30,10 @@ from .markers import (
 )
 from .profile import Profile
 from .schema import build_schema
-from .times import OURS, count_milliseconds, parse_time_form
+from .times import TimeForm, count_milliseconds, parse_time_form
 
 ITEMS = object()  # It replaces the array of projects in the body of a list.
-ENCODER = json.JSONEncoder(
-    default=lambda items: NAME
-)  # `json.dumps` would make an encoder per call.
+ENCODER = json.JSONEncoder(default=lambda items: NAME)  # `json.dumps` would make it per call.
 BASE = "\0"
 """Replaces `{base}` in a filled text: JSON and header fields cannot have this character."""
 
@@ -213,7 +211,7 @@ def choose_time_format(form: str) -> Callable[[Any], Any]:
         return lambda moment: count_milliseconds(moment) // 1000
     if form == "ms":
         return count_milliseconds
-    found = parse_time_form(form) or OURS
+    found = parse_time_form(form) or TimeForm()
     return found.format_time
 
 

@@ -15,18 +15,9 @@ from web.problems import FieldError, shorten
 from web.schemas import UNKNOWN_MEMBER, Schema, find_errors, is_valid, resolve_refs
 from web.validation import format_pointer, make_error
 
+from . import markers
 from .ids import parse_id_form, parse_opaque_form
 from .markers import (
-    ALL,
-    CHOICE,
-    DEFAULT_REQUEST,
-    IDS,
-    NAME,
-    OF_ERRORS,
-    OF_LISTS,
-    OF_RECORDS,
-    RECORD,
-    TIMES,
     Marker,
     find_markers,
     find_name_paths,
@@ -34,7 +25,7 @@ from .markers import (
     is_choice,
     walk_markers,
 )
-from .statuses import MAX_STATUSES, Statuses, find_first_choice, find_statuses
+from .statuses import Statuses, find_first_choice, find_statuses
 from .times import parse_time_form
 
 MAX_BYTES = 1024 * 1024  # bytes of a profile
@@ -100,18 +91,20 @@ def check_parts(profile: dict[str, Any], max_error: int = 64 * 1024) -> Iterator
     yield from check_statuses(profile, statuses)
     bodies = Bodies(statuses, has_record="record" in profile)
     if "record" in profile:
-        yield from bodies.check(profile["record"], ("record",), OF_RECORDS)
+        yield from bodies.check(profile["record"], ("record",), markers.OF_RECORDS)
     if "list" in profile:
         yield from bodies.check_list(profile["list"])
     creation = parts["create"]
-    yield from bodies.check_form(creation, ("create",), OF_RECORDS | {"record"})
-    request = creation.get("request", DEFAULT_REQUEST)
+    yield from bodies.check_form(creation, ("create",), markers.OF_RECORDS | {"record"})
+    request = creation.get("request", markers.DEFAULT_REQUEST)
     yield from check_request(request)
     yield from check_pointers(creation, request)
-    yield from bodies.check_form(parts["deployment"], ("deployment",), OF_RECORDS | {"record"})
+    yield from bodies.check_form(
+        parts["deployment"], ("deployment",), markers.OF_RECORDS | {"record"}
+    )
     errors = parts["errors"]
     for code, form in errors.items():
-        yield from bodies.check_form(form, ("errors", code), OF_ERRORS)
+        yield from bodies.check_form(form, ("errors", code), markers.OF_ERRORS)
         if len(json.dumps(form.get("body"))) > max_error:
             yield make_error(f"must have at most {max_error} bytes", "errors", code, "body")
         if "body" not in form and "default" not in errors:
@@ -127,7 +120,9 @@ def check_id(kind: str, example: str | int) -> Iterator[FieldError]:
         yield make_error(str(error), "ids", kind)
 
 
-def check_statuses(profile: dict[str, Any], statuses: Statuses) -> Iterator[FieldError]:
+def check_statuses(
+    profile: dict[str, Any], statuses: Statuses, max_statuses: int = 100
+) -> Iterator[FieldError]:
     """Yield the errors of the statuses of a profile, or of its first choice."""
     place: Path = ("statuses",)
     if "statuses" in profile:
@@ -139,8 +134,8 @@ def check_statuses(profile: dict[str, Any], statuses: Statuses) -> Iterator[Fiel
         for word in statuses.run:
             for error in find_errors(word, load_schemas()["word"]):
                 yield make_error(f"{shorten(word)}, a status of a choice, {error.detail}", *place)
-    if len(statuses.words) > MAX_STATUSES:
-        yield make_error(f"must have at most {MAX_STATUSES} statuses", *place)
+    if len(statuses.words) > max_statuses:
+        yield make_error(f"must have at most {max_statuses} statuses", *place)
 
 
 class Bodies:
@@ -172,7 +167,7 @@ class Bodies:
             yield make_error("is a second array of projects: there is one beside it", *other)
         self.projects = arrays[0]
         self.skipped = set(arrays[1:])
-        yield from self.check_form(form, ("list",), OF_LISTS)
+        yield from self.check_form(form, ("list",), markers.OF_LISTS)
 
     def check(
         self, value: Any, path: Path, allowed: set[str], *, is_member: bool = False
@@ -196,7 +191,7 @@ class Bodies:
         if path in self.skipped:
             return
         if path == self.projects:
-            allowed = OF_RECORDS | OF_LISTS | {"record"}
+            allowed = markers.OF_RECORDS | markers.OF_LISTS | {"record"}
             if len(items) != 1:
                 yield make_error("must have one item, the form of each project", *path)
         for index, item in enumerate(items):
@@ -206,8 +201,8 @@ class Bodies:
     def check_choice(
         self, value: dict[str, Any], path: Path, allowed: set[str], *, is_member: bool
     ) -> Iterator[FieldError]:
-        words = value[CHOICE]
-        place = (*path, CHOICE)
+        words = value[markers.CHOICE]
+        place = (*path, markers.CHOICE)
         if "deployment.status" not in allowed:
             yield make_error("no choice by the status can stand here", *place)
         elif len(value) > 1:
@@ -236,11 +231,11 @@ class Bodies:
 
     def describe_error(self, marker: Marker, text: str, allowed: set[str]) -> str | None:
         """Return the error of a marker in a text, or None."""
-        if marker.name not in ALL:
+        if marker.name not in markers.ALL:
             return f"{shorten(marker)} is no marker: {list_markers(allowed)}"
         if marker.name not in allowed:
             return f"{shorten(marker)} cannot stand here: {list_markers(allowed)}"
-        if marker.name == "record" and text != RECORD:
+        if marker.name == "record" and text != markers.RECORD:
             return "{record} stands alone, for a value"
         if marker.name == "record" and not self.has_record:
             return "{record} needs the member `record` of the profile"
@@ -253,14 +248,14 @@ class Bodies:
 def describe_form_error(marker: Marker) -> str | None:
     """Return the error of the text after the colon of a marker, or None."""
     name, form = marker
-    if name in TIMES:
+    if name in markers.TIMES:
         if form in ("", "s", "ms") or parse_time_form(form):
             return None
         example = "2026-01-05T09:00:00.000Z"
         return f"{shorten(marker)}: write s, ms, or an example of a time, such as {example}"
     if form in ("", "text"):
         return None
-    if name not in IDS:
+    if name not in markers.IDS:
         return f"{shorten(marker)}: only text can follow this colon"
     if not is_valid(form, load_schemas()["id"]):
         return f"{shorten(marker)}: an example of an id has 1 to 200 visible ASCII characters"
@@ -285,9 +280,9 @@ def check_request(request: dict[str, Any]) -> Iterator[FieldError]:
     path = ("create", "request")
     places = find_name_paths(request)
     if not places:
-        yield make_error(f"must have the text {NAME} once, inside of objects alone", *path)
+        yield make_error(f"must have the text {markers.NAME} once, inside of objects alone", *path)
     for place in places[1:]:
-        yield make_error(f"{NAME} stands there already", *path, *place)
+        yield make_error(f"{markers.NAME} stands there already", *path, *place)
     if len([*walk_markers(request)]) == len(places):
         return
     for place, value in walk(request):
@@ -295,7 +290,9 @@ def check_request(request: dict[str, Any]) -> Iterator[FieldError]:
         for text in texts:
             if isinstance(text, str) and find_markers(text) and place not in places:
                 at = (*place, text) if isinstance(value, dict) else place
-                detail = f"must have no marker: only {NAME} stands in a request, once and alone"
+                detail = (
+                    f"must have no marker: only {markers.NAME} stands in a request, once and alone"
+                )
                 yield make_error(detail, *path, *at)
 
 

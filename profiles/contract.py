@@ -21,7 +21,6 @@ from .schema import Schema, build_schema, describe_statuses, make_origin
 ELSEWHERE = {"401": "Unauthorized", "404": "NotFound", "405": "MethodNotAllowed"}
 """The responses to requests for no operation. In the contract of a profile: `x-elsewhere`."""
 
-EXAMPLE_NAME = "shop"
 
 Document = dict[str, Any]
 
@@ -220,7 +219,7 @@ class ObservedContract:
         elif like.has_optional_name:
             own.update(self.seen)
             own["required"] = []
-        value = replace_text(example, NAME, EXAMPLE_NAME)
+        value = replace_text(example, NAME, "shop")
         content = body["content"][MEDIA_TYPE]
         content["examples"] = {"observed": {"value": value}}
         body["content"] = {like.request_type: content}
@@ -362,7 +361,7 @@ class ObservedContract:
             if self.components.setdefault(name, schema) != schema:
                 name = f"{words}Error"
                 self.components[name] = schema
-            text = Body(self.like, form.body).fill(describe_error(problem, status, EXAMPLE_NAME))
+            text = Body(self.like, form.body).fill(describe_error(problem, status, "shop"))
             example = json.loads(text.replace(BASE, "http://127.0.0.1:8080"))
             self.errors[code, status] = make_ref(name), example
         return self.errors[code, status]

@@ -42,7 +42,6 @@ PLAIN_PROJECT = {
     "latest_deployment_id": "{deployment.id}",
 }
 PLAIN_LIST = Form({"projects": [PLAIN_PROJECT]})
-PLAIN_CREATION = Form(PLAIN_PROJECT)
 PLAIN_DEPLOYMENT = Form(
     {
         "id": "{deployment.id}",
@@ -169,7 +168,7 @@ class Forms:
         )
         own_body = None if created else PlainProject(like)
         self._list = CompiledForm(like, listed, body=Body(like, around))
-        self._creation = CompiledForm(like, created or PLAIN_CREATION, CREATED, own_body)
+        self._creation = CompiledForm(like, created or Form(PLAIN_PROJECT), CREATED, own_body)
         self._deployment = CompiledForm(like, deployment)
         self._errors = {code: CompiledForm(like, form) for code, form in like.error_forms.items()}
         # A client polls a deployment: saves 15 % of the processor time of a GET.

@@ -13,13 +13,7 @@ from string import ascii_lowercase, ascii_uppercase, digits
 UUID = re.compile(
     r"(?<![0-9a-z])[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}(?![0-9a-z])", re.I
 )
-ULID = re.compile("[0-7][0-9A-HJKMNP-TV-Z]{25}")  # 128 bits in Crockford's base32
 TRIES = 20  # used ids, before an id gets more characters or a random number
-
-# Braces around a name with a dot, or these words, are a marker. Other braces are characters.
-_MARKER = re.compile(r"\{([^{}]*\.[^{}]*|base|record|count)\}")
-MARKERS = {"projects": ("project.name",), "deployments": ("project.id", "project.name")}
-"""The markers that may stand in the ids of a kind of record."""
 
 
 @dataclass(frozen=True)
@@ -120,7 +114,8 @@ class Opaque:
 
     @cached_property
     def is_ulid(self) -> bool:
-        return ULID.fullmatch(self.rest) is not None
+        # A ULID is 128 bits in Crockford's base32.
+        return re.fullmatch("[0-7][0-9A-HJKMNP-TV-Z]{25}", self.rest) is not None
 
     @cached_property
     def is_hexadecimal(self) -> bool:
@@ -152,13 +147,15 @@ def parse_id_form(example: str | float, kind: str) -> IdForm:
     """
     if not isinstance(example, str):
         return Numbers()
-    pieces = _MARKER.split(example)
+    # Braces around a name with a dot, or these words, are a marker. Other braces are characters.
+    pieces = re.split(r"\{([^{}]*\.[^{}]*|base|record|count)\}", example)
     before, *markers = pieces
     if not markers:
         return parse_opaque_form(example)
+    allowed = ["project.name"] if kind == "projects" else ["project.id", "project.name"]
     for marker in markers[::2]:
-        if marker not in MARKERS[kind]:
-            known = " or ".join(f"{{{each}}}" for each in MARKERS[kind])
+        if marker not in allowed:
+            known = " or ".join(f"{{{each}}}" for each in allowed)
             raise ValueError(f"{{{marker}}} cannot stand here, but {known}")
     if len(markers) > 2:
         raise ValueError("must have one marker at the most")

@@ -11,9 +11,7 @@ from flask import Request
 from traffic.json_values import Names, Path
 from web.documents import parse_pointer
 
-from .contract import ELSEWHERE
-
-PROBLEM = {"$ref": "#/components/schemas/Problem"}
+from .contract import ELSEWHERE, make_ref
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +87,7 @@ class Contract:
             return "injected_fault", []
         code = list_codes(response)[0]
         for content in response.get("content", {}).values():
-            if content["schema"] == PROBLEM and code in content["examples"]:
+            if content["schema"] == make_ref("Problem") and code in content["examples"]:
                 problem = content["examples"][code]["value"]
                 return code, problem.get("errors", [])
         return code, []
@@ -108,7 +106,7 @@ class Contract:
                 continue
             for content in response.get("content", {}).values():
                 examples = content.get("examples", {})
-                is_plain = content["schema"] == PROBLEM or text < "400"
+                is_plain = content["schema"] == make_ref("Problem") or text < "400"
                 if name in examples and is_plain:
                     return Example(int(text), name, examples[name]["value"])
             if text >= "400" and name in list_codes(response):

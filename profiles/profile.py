@@ -33,18 +33,10 @@ from .markers import (
 )
 from .statuses import find_statuses
 
-DEPTH = (
-    MAX_DEPTH + 4
-)  # levels: a body may be as deep as that of a request, and has a form around it
-DROPPED = {
-    "strict-transport-security", "alt-svc", "expect-ct", "nel", "report-to", "set-cookie",
-}  # fmt: skip
-"""Header fields that clients store: behind HTTPS, some of them would lock `localhost`."""
+DEPTH = MAX_DEPTH + 4
+"""The maximum levels of a profile: a body is as deep as in a request, and has a form around it."""
 
 LATEST = "latest_deployment_id"
-DEFAULT_CREATION: dict[str, Any] = {
-    "request": DEFAULT_REQUEST, "unique": True, "required": [], "optional": [],
-}  # fmt: skip
 
 
 class Form(NamedTuple):
@@ -101,9 +93,13 @@ class Profile:
         body = part["body"]
         if "record" in self.document and not place.startswith("errors/"):
             body = replace_text(body, RECORD, self.document["record"])
+        # Clients store these fields. Behind HTTPS, some of them would lock `localhost`.
+        dropped = {
+            "strict-transport-security", "alt-svc", "expect-ct", "nel", "report-to", "set-cookie",
+        }  # fmt: skip
         headers = {}
         for name, value in part.get("headers", {}).items():
-            if name.lower() in DROPPED:
+            if name.lower() in dropped:
                 at = f"/{place}{format_pointer('headers', name)}"
                 self.warnings.append(f"{at} is left out: clients would keep it for this host")
             else:
@@ -114,7 +110,10 @@ class Profile:
 
     def _read_request(self, part: dict[str, Any]) -> None:
         """Read the example of the request that creates a project, and find the name in it."""
-        creation = DEFAULT_CREATION | part
+        creation: dict[str, Any] = {
+            "request": DEFAULT_REQUEST, "unique": True, "required": [], "optional": [],
+        }  # fmt: skip
+        creation |= part
         self.has_own_request = "request" in part
         self.request: dict[str, Any] = creation["request"]
         self.has_unique_names: bool = creation["unique"]

@@ -8,7 +8,7 @@ from typing import Any
 from .ids import Opaque
 from .markers import CHOICE, IDS, TIMES, Marker, is_choice, parse_whole_marker
 from .profile import Profile
-from .times import OURS, TimeForm, parse_time_form
+from .times import TimeForm, parse_time_form
 
 Schema = dict[str, Any]
 
@@ -22,19 +22,16 @@ TYPES: dict[type, Schema] = {
     int: INTEGER,
     float: NUMBER,
 }
-EXAMPLE = datetime(2026, 1, 5, 9, tzinfo=UTC)
 SECONDS = {
     "s": {"x-form": r"\d{9,10}", "examples": [1767603600]},
     "ms": {"x-form": r"\d{12,13}", "examples": [1767603600000]},
 }
 """The schemas of times since 1970, in seconds or milliseconds; `x-form` is for 1973 to 2286."""
-PROSE = {"type": "string", "x-grease": ["error-text"]}
-TIME = {"type": "string", "format": "date-time", "x-grease": ["times"]}
 OF_MARKERS: dict[str, Schema] = {
     "count": INTEGER,
     "error.status": INTEGER,
-    "error.title": PROSE,
-    "error.detail": PROSE,
+    "error.title": {"type": "string", "x-grease": ["error-text"]},
+    "error.detail": {"type": "string", "x-grease": ["error-text"]},
 }
 """The schemas of markers that are not plain strings."""
 
@@ -193,13 +190,16 @@ def expand_choices(values: list[Any]) -> list[Any]:
 def build_time_schema(form: str) -> Schema:
     if form in SECONDS:
         return INTEGER | SECONDS[form]
-    found = parse_time_form(form) or OURS
-    own: Schema = TIME if found.is_of_rfc3339 else STRING
+    found = parse_time_form(form) or TimeForm()
+    own: Schema = STRING
+    if found.is_of_rfc3339:
+        own = {"type": "string", "format": "date-time", "x-grease": ["times"]}
     return own | describe_times(found)
 
 
 def describe_times(form: TimeForm) -> Schema:
-    return {"x-form": form.pattern, "examples": [form.format_time(EXAMPLE)]}
+    example = datetime(2026, 1, 5, 9, tzinfo=UTC)
+    return {"x-form": form.pattern, "examples": [form.format_time(example)]}
 
 
 def describe_ids(like: Profile, kind: str) -> Schema:

@@ -6,8 +6,6 @@ from traffic.json_values import Path
 
 from .markers import CHOICE, find_marker_names, find_objects
 
-MAX_STATUSES = 100
-
 
 class Statuses(NamedTuple):
     """The statuses of a new deployment (`run`), of which the last stays, and further statuses."""

@@ -38,9 +38,6 @@ class TimeForm(NamedTuple):
         return rf"\d{{4}}-\d\d-\d\d{self.separator}\d\d:\d\d:\d\d{fraction}{offset}"
 
 
-OURS = TimeForm()
-
-
 def parse_time_form(example: str) -> TimeForm | None:
     """Parse the example of a time; return None for another text."""
     pattern = r"(\d{4}-\d\d-\d\d)([Tt ])(\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?([Zz]|[+-]\d\d:?\d\d)?"

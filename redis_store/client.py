@@ -16,13 +16,6 @@ from store import StoreUnavailable
 KEYS = "project-stub:"
 """The prefix of keys: the key of the world `a` is `project-stub:a`."""
 
-# In a password, `/`, `?`, `#`, `@` and `%` must be percent-encoded. Only the options `db` and
-# `ssl_…` are allowed: the others would change the timeouts or the replies.
-USER = r"(?:(?:[^\s/?#@%]|%[0-9A-Fa-f]{2})*@)?"
-URL = re.compile(
-    rf"(?:rediss?://{USER}[^\s/?#@%]*(?:/[0-9]*)?|unix://{USER}/[^\s?#@]*)"
-    r"(?:\?(?:(?:db|ssl_\w+)=[^\s#@&]*&?)*)?"
-)
 INVALID_URL = (
     "the URL is invalid: give redis://HOST:PORT/DATABASE; its only options begin with ssl_; in a"
     " user or a password, percent-encode all but letters and digits, such as # as %23"
@@ -49,7 +42,12 @@ class RedisClient:
         sleep: Callable[[float], None] = time.sleep,
         timeout: float = 1.0,
     ) -> None:
-        if not URL.fullmatch(url):
+        # In a password, `/`, `?`, `#`, `@` and `%` must be percent-encoded. Only the options `db`
+        # and `ssl_…` are allowed: the others would change the timeouts or the replies.
+        user = r"(?:(?:[^\s/?#@%]|%[0-9A-Fa-f]{2})*@)?"
+        server = rf"(?:rediss?://{user}[^\s/?#@%]*(?:/[0-9]*)?|unix://{user}/[^\s?#@]*)"
+        options = r"(?:\?(?:(?:db|ssl_\w+)=[^\s#@&]*&?)*)?"
+        if not re.fullmatch(server + options, url):
             raise ValueError(INVALID_URL)
         self._masked_url = re.sub(r"(?<=://)[^/]*@|\?.*", "", url)
         self.patience = patience

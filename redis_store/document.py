@@ -19,8 +19,6 @@ from records import Deployment, Project, Stage
 from stub.world.clock import Setting
 from stub.world.store import Records
 
-MICROSECOND = timedelta(microseconds=1)
-
 parse_time: Callable[[str], datetime] = datetime.fromisoformat
 
 
@@ -65,12 +63,12 @@ def format_time(value: datetime | timedelta) -> str | int:
     """Format a time as `2026-01-05T09:00:00+00:00`, and a duration in whole microseconds."""
     if isinstance(value, datetime):
         return value.isoformat()
-    return value // MICROSECOND
+    return value // timedelta(microseconds=1)
 
 
 def parse_setting(frozen_at: str | None, ahead: int, *rest: float) -> Setting:
     time = parse_time(frozen_at) if frozen_at else None
-    return Setting(time, ahead * MICROSECOND, *rest)
+    return Setting(time, timedelta(microseconds=ahead), *rest)
 
 
 def parse_project(project_id: str, name: str, created_at: str, *rest: str) -> Project:

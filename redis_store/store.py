@@ -21,7 +21,6 @@ from .client import RedisClient, log_failure
 from .document import Document, format_fields, parse_document
 
 DAY = 24 * 60 * 60  # seconds
-MINUTE = 60
 PAUSE = 0.02  # maximum seconds before a change is repeated
 
 
@@ -111,7 +110,7 @@ class RedisStore:
             if version != self._known.version:
                 with self._turn():
                     self._load(redis)
-            if 0 <= left < DAY - MINUTE:
+            if 0 <= left < DAY - 60:  # At most once in a minute.
                 with suppress(ResponseError):  # The server may be read-only.
                     redis.expire(self._key, DAY)
             known = self._known

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from profiles.markers import CHOICE
-from profiles.times import OURS, parse_time_form
+from profiles.times import TimeForm, parse_time_form
 from traffic.json_values import Path
 
 from .exchange import NOTHING
@@ -236,4 +236,4 @@ def time_in_each(readings: list[Reading], path: Path) -> str | None:
     most = max((form for form in forms if form), key=lambda form: form.digits, default=None)
     if most is None or len({form._replace(digits=0) for form in forms if form}) > 1:
         return None
-    return f"{{{name}}}" if most == OURS else f"{{{name}:{time_like(most)}}}"
+    return f"{{{name}}}" if most == TimeForm() else f"{{{name}:{time_like(most)}}}"

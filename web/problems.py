@@ -7,8 +7,6 @@ from typing import Any, NamedTuple
 from flask import Flask, Response
 from werkzeug.exceptions import HTTPException
 
-PROBLEM_JSON = {"Content-Type": "application/problem+json", "Cache-Control": "no-store"}
-
 WERKZEUG_ERRORS = {
     400: ("malformed_request", "Send a well-formed HTTP request."),
     404: (
@@ -21,7 +19,6 @@ WERKZEUG_ERRORS = {
 """The code and the detail of the errors that Werkzeug raises by itself, by their status."""
 
 MAX_REASONS = 20  # reasons that a message shows
-INTERNAL_ERROR = ("internal_error", "The stub failed: see its log on stderr.")
 
 
 class FieldError(NamedTuple):
@@ -89,7 +86,7 @@ def respond(error: HTTPException) -> ProblemResponse:
     # These lead to the request, which keeps an error of its routing: that would be a cycle.
     error.__traceback__ = error.__context__ = None
     status = error.code or 500
-    headers = dict(PROBLEM_JSON)
+    headers = {"Content-Type": "application/problem+json", "Cache-Control": "no-store"}
     errors: Sequence[FieldError] = ()
     if isinstance(error, Problem):
         code = error.problem_code
@@ -97,7 +94,8 @@ def respond(error: HTTPException) -> ProblemResponse:
         errors = error.errors
         headers |= error.headers
     else:
-        code, detail = WERKZEUG_ERRORS.get(status, INTERNAL_ERROR)
+        failed = ("internal_error", "The stub failed: see its log on stderr.")
+        code, detail = WERKZEUG_ERRORS.get(status, failed)
         if allowed := getattr(error, "valid_methods", None):
             headers["Allow"] = ", ".join(sorted(allowed))
     document: dict[str, Any] = {

@@ -16,8 +16,6 @@ from werkzeug.routing import MapAdapter
 
 from .strict_json import JSON, JSONRequest
 
-MAX_ROUTES = 256  # remembered routes
-
 
 class FastRequest(JSONRequest):
     """Reads its body at once. The server limits its size."""
@@ -82,7 +80,9 @@ def speed_up(app: Flask) -> Flask:
     return app
 
 
-def remember_adapters(app: Flask) -> Callable[[Request | None], MapAdapter | None]:
+def remember_adapters(
+    app: Flask, max_routes: int = 256
+) -> Callable[[Request | None], MapAdapter | None]:
     """Return a `create_url_adapter` that looks for the route of a path once."""
     find_adapter = app.create_url_adapter
     found: dict[tuple[str, str, str | None], MapAdapter] = {}
@@ -97,7 +97,7 @@ def remember_adapters(app: Flask) -> Callable[[Request | None], MapAdapter | Non
             adapter = find_adapter(request)  # It raises an exception for an invalid Host.
             assert adapter
             adapter.match = cache(adapter.match)  # type: ignore[method-assign]
-            if len(found) >= MAX_ROUTES:
+            if len(found) >= max_routes:
                 found.clear()
             found[key] = adapter
         return adapter
