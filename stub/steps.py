@@ -205,8 +205,8 @@ class Steps:
             code=problem["code"] if problem else None,
             reason=list_reasons(problem)[0] if problem and is_rejected else "",
             status_read=visit.status_read if exchange.method == "GET" else None,
-            unpromised=mask_sentences(unpromised, redactor),
-            violations=mask_sentences(violations, redactor),
+            unpromised=mask_sentences(unpromised, redactor) if unpromised else (),
+            violations=mask_sentences(violations, redactor) if violations else (),
         )
 
     def _wait(self, received: Request, applied: Applied) -> None:

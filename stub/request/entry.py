@@ -81,7 +81,7 @@ class Entry(NamedTuple):
 
     def shorten(self) -> "Entry":
         """Return the entry as it is kept, with the first sentences of each kind."""
-        if max(len(self.unpromised), len(self.violations)) <= MAX_SENTENCES:
+        if len(self.unpromised) <= MAX_SENTENCES and len(self.violations) <= MAX_SENTENCES:
             return self
         return self._replace(
             unpromised=self.unpromised[:MAX_SENTENCES], violations=self.violations[:MAX_SENTENCES]
@@ -90,7 +90,9 @@ class Entry(NamedTuple):
     def list_counted(self) -> list[tuple[str, str]]:
         """List what the coverage counts, each with its kind: `("createProject", "201")`."""
         applied = self.applied
-        found = [("grease", axis) for axis in applied.axes]
+        found = []
+        if applied.axes:
+            found += [("grease", axis) for axis in applied.axes]
         operation = self.operation
         if operation:
             status = str(applied.status)
@@ -99,8 +101,10 @@ class Entry(NamedTuple):
                 found.append(("rejected", f"{operation.id} {status}"))
         if self.status_read:
             found.append(("deployment_statuses", self.status_read))
-        found += [("unpromised", each) for each in self.unpromised]
-        found += [("violations", each) for each in self.violations]
+        if self.unpromised:
+            found += [("unpromised", each) for each in self.unpromised]
+        if self.violations:
+            found += [("violations", each) for each in self.violations]
         return found
 
     def document(self, number: int) -> dict[str, Any]:

@@ -43,7 +43,10 @@ def decide(
     """
     operation = contract.operation(request)
     fault = faults.take(operation.id if operation else None, request)
-    status = fault.status if fault else preferred_status(request)
+    prefers = "HTTP_PREFER" in request.environ and not fault
+    status = preferred_status(request) if prefers else None
+    if fault:
+        status = fault.status
     if failures and operation and not fault and status is None:
         sent = identify(request, world)
         fault = failures.replace(operation.id, sent)
@@ -51,7 +54,7 @@ def decide(
     response: ResponseReturnValue | None = None
     if fault and fault.drop and not fault.performed:
         response = "", 503  # of which nothing is sent
-    elif not fault and (example := find_example(request, operation, status, contract)):
+    elif prefers and (example := find_example(request, operation, status, contract)):
         response = example_response(request, example, contract)
     elif status is not None:
         response = requested_response(request, operation, status, fault, contract)

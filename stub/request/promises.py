@@ -28,7 +28,7 @@ def find_unpromised(
         sent = object_in(body) if document is None else document
         unknown = find_unknown(sent, operation.names)
         found += [f"{operation.id}: body member {'/'.join(map(str, path))}" for path in unknown]
-        if sent or document is not None:  # It is an object.
+        if operation.expected and (sent or document is not None):  # It is an object.
             for path in find_missing(sent, operation.expected):
                 place = format_pointer(*path)
                 found.append(f"{operation.id}: sent without {place}, which the example has")
