@@ -110,7 +110,7 @@ class Body:
 
 
 class Compiler:
-    """Compiles a value of a profile. Members that a client sent replace constants in `beside`."""
+    """A compiler of values. Members that a client sent replace constants in `beside`."""
 
     def __init__(self, like: Profile, beside: Any = None) -> None:
         self._like = like

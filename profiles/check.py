@@ -139,7 +139,7 @@ def check_statuses(
 
 
 class Bodies:
-    """Checks bodies whose choices have these statuses."""
+    """A check of bodies whose choices have these statuses."""
 
     def __init__(self, statuses: Statuses, *, has_record: bool) -> None:
         self.statuses = statuses

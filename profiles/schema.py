@@ -51,7 +51,7 @@ def make_origin(like: Profile) -> Schema:
 
 @dataclass
 class Schemas:
-    """Builds the schemas of the values in a body.
+    """A builder of the schemas of the values in a body.
 
     `x-origin` says that a part was observed, `x-grease` how it may vary, and `x-part` the kind of
     its ids. `x-form` is a pattern of its values. Generators would use the keyword `pattern`.

@@ -51,7 +51,7 @@ USER = re.compile(r"(?<=://)[^/\s@\"'<>]+(?=@)")  # It matches `user:password` i
 
 
 class Redactor:
-    """Masks tokens in any spelling, and other texts as they are or percent-encoded.
+    """A mask for tokens in any spelling, and for texts as they are or percent-encoded.
 
     `Redactor(["t0ken"]).mask("Bearer t0ken")` is `Bearer ***`. Some methods also mask secrets by
     their place, such as the value of `access_token` in a query.
@@ -149,7 +149,7 @@ def join_by_first(texts: Iterable[list[str]]) -> str:
 
 
 class Secrets:
-    """Finds and masks the secrets of a recording, or of a session with a service.
+    """The secrets of a recording, or of a session with a service.
 
     Bearer tokens (`tokens`) are also found in base64, hex and HTML, and without the `=` at their
     end. Further secrets (`others`) are cookies, keys and codes. Texts that look like secrets, such

@@ -18,7 +18,7 @@ from .strict_json import JSON, JSONRequest
 
 
 class FastRequest(JSONRequest):
-    """Reads its body at once. The server limits its size."""
+    """A request that reads its body at once. The server limits its size."""
 
     max_content_length = None
     body: bytes | None = None
@@ -46,7 +46,7 @@ class CompleteResponse(Response):
 
 
 class OneSession(SessionInterface):
-    """Gives each request the same session, and does not change it."""
+    """A session that all requests share. It does not change."""
 
     def __init__(self) -> None:
         self.session = NullSession()
