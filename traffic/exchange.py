@@ -1,6 +1,6 @@
 """An exchange: a request and its response, as the client and the server sent them."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -49,14 +49,15 @@ def find_field(fields: Fields, name: str) -> str:
 
 def read_fields(environ: dict[str, Any]) -> Fields:
     """Return the header fields of a request from its WSGI environment."""
-    found = []
-    for key, value in environ.items():
-        if key.startswith("HTTP_") or key in ("CONTENT_TYPE", "CONTENT_LENGTH"):
-            found.append((format_name(key), value))
-    return found
+    return [(name, environ[key]) for key, name in find_names(tuple(environ))]
 
 
 @lru_cache(maxsize=256)
-def format_name(key: str) -> str:
-    """Return the name of a header field from its WSGI key: `HTTP_IF_MATCH` is `If-Match`."""
-    return key.removeprefix("HTTP_").replace("_", "-").title()
+def find_names(keys: Sequence[str]) -> Sequence[tuple[str, str]]:
+    """Return the WSGI keys of header fields and their names: `HTTP_IF_MATCH` and `If-Match`.
+
+    Most requests of a client have the same keys.
+    """
+    others = ("CONTENT_TYPE", "CONTENT_LENGTH")
+    found = [key for key in keys if key.startswith("HTTP_") or key in others]
+    return [(key, key.removeprefix("HTTP_").replace("_", "-").title()) for key in found]

@@ -3,7 +3,7 @@
 import json
 import math
 import re
-from typing import Any, cast
+from typing import Any
 
 from flask import Request, Response, request
 from werkzeug.http import parse_options_header
@@ -46,7 +46,8 @@ def read_json(
     The object is also in `request.document`. With `any_type` the media type is not checked. Raises
     a `Problem`: 415, 413, 400 or 422, checked in this order.
     """
-    environ = request.environ
+    received: JSONRequest = request._get_current_object()  # type: ignore[attr-defined]
+    environ = received.environ
     media_type, parameters = parse_options_header(environ.get("CONTENT_TYPE"))
     charset = parameters.get("charset", "utf-8").lower()
     is_json = any_type or (media_type.lower() == MEDIA_TYPE and charset == "utf-8")
@@ -54,7 +55,7 @@ def read_json(
     if not is_json or encoding.lower() != "identity":
         detail = "Send `Content-Type: application/json`, in UTF-8, without a Content-Encoding."
         raise Problem(415, "unsupported_media_type", detail)
-    data = request.get_data()  # The server limits its size.
+    data = received.get_data()  # The server limits its size.
     if len(data) > max_bytes:
         raise Problem(413, "body_too_large", f"Send a body of at most {max_bytes} bytes.")
     try:
@@ -64,7 +65,7 @@ def read_json(
         raise Problem(400, "malformed_json", f"{rule} At {error}.") from None
     if not isinstance(document, dict):
         raise InvalidBody([FieldError("", "must be a JSON object")])
-    cast(JSONRequest, request).document = document
+    received.document = document
     return text, document
 
 
