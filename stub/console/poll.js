@@ -7,12 +7,11 @@ import { errorOf, send } from "./wire.js";
 
 const SECOND = 1000;
 const TIMEOUT = 10 * SECOND;
-const QUIET = 5 * SECOND; // between two announcements of new requests
+const QUIET = 5 * SECOND; // after an announcement, before that of new requests
 const TYPE_A_TOKEN = "Type one that the server was started with, or leave the field empty for the default one, and press Connect.";
 
 let timer = 0;
 let controller = null;
-let announcedAt = 0;
 let unannounced = 0; // requests
 let takenAt = ""; // the time of what is shown
 
@@ -56,9 +55,8 @@ function take(view) {
   else if (previous) Object.assign(state, nothing(), { selected: selected?.deployment ? selected : null });
   set({ view, connection: { kind: "connected" }, epoch: epoch + (connection.kind !== "connected") });
   if (state.loaded.last !== last) follow();
-  if (unannounced && Date.now() - announcedAt > QUIET) {
+  if (unannounced && Date.now() - state.announcedAt > QUIET) {
     announce(`${unannounced} new request${unannounced === 1 ? "" : "s"}`);
-    announcedAt = Date.now();
     unannounced = 0;
   }
 }

@@ -17,6 +17,7 @@ export const state = {
   part: "Response", // of the inspector
   dialog: null, // "reset" or "help"
   announced: "",
+  announcedAt: 0,
 };
 
 let draw = () => {};
@@ -38,4 +39,4 @@ export function set(changes) {
 }
 
 /** Tell those who cannot see what has changed. A text that is said again has a space more. */
-export const announce = (text) => set({ announced: text === state.announced ? `${text}\u00a0` : text });
+export const announce = (text) => set({ announced: text === state.announced ? `${text}\u00a0` : text, announcedAt: Date.now() });
