@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from io import FileIO
 from pathlib import Path
-from shutil import copymode
-from tempfile import mkstemp
 from typing import NamedTuple
 
 from .stderr import say, say_error
@@ -178,6 +176,9 @@ def write_over(file: FileIO, data: bytes) -> None:
 
 
 def replace_by_rename(target: Path, text: str) -> None:
+    from shutil import copymode  # most starts need none of these
+    from tempfile import mkstemp
+
     descriptor, beside = mkstemp(dir=target.parent, prefix=f".{target.name}.")
     try:
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:

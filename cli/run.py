@@ -6,8 +6,7 @@ from contextlib import closing, nullcontext, suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import partial
-from tempfile import TemporaryFile
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from flask import Flask
@@ -27,10 +26,11 @@ from .files import with_files
 from .keep import Keeper
 from .log import RunLog
 from .options import Settings, Start
-from .probe import Ended, Probe
-from .probe_report import document_of, findings_of, summary
 from .reports import Case, Failure, annotate, is_xml, junit_xml, try_to_write, write_file
 from .stderr import say
+
+if TYPE_CHECKING:
+    from .probe import Ended, Probe
 
 
 @dataclass(frozen=True)
@@ -57,6 +57,8 @@ def run(start: Start, given: Settings) -> int:
         command = Command(start.words, start.environ) if start.words else None
         probe = None
         if command and settings.probe:
+            from .probe import Probe  # most starts need none
+
             parts = RunParts(settings, log, command)
             probe = Probe(settings, partial(run_once, parts, command, new_app))
             with command.forwarding_signals():
@@ -79,11 +81,15 @@ def run_once(
     name: str,
     limit: float | None = None,
     **options: Any,
-) -> Ended:
+) -> "Ended":
     """Make a run of --probe: serve an app of its own for the command, and end what it leaves.
 
     Without a limit the command has the terminal; with one, its output is kept.
     """
+    from tempfile import TemporaryFile
+
+    from .probe import Ended
+
     journal = RunJournal(parts.log.add)
     app = new_app(log=journal.add, **options)
     with TemporaryFile() if limit else nullcontext() as file:
@@ -211,7 +217,7 @@ def find_near_statuses(options: stub.Options) -> Iterator[str]:
 
 
 def conclude(
-    parts: RunParts, worlds: stub.Worlds, probe: Probe | None, environ: Mapping[str, str]
+    parts: RunParts, worlds: stub.Worlds, probe: "Probe | None", environ: Mapping[str, str]
 ) -> int:
     """Judge a run that has ended; return the exit status: that of the command if it is not 0.
 
@@ -220,7 +226,13 @@ def conclude(
     """
     settings = parts.settings
     is_kept = not parts.keeper or try_to_write(parts.keeper.save)
-    depends = list(findings_of(probe)) if probe else []
+    depends: list[stub.Finding] = []
+    probed = ""
+    if probe:
+        from .probe_report import findings_of, summary
+
+        depends = list(findings_of(probe))
+        probed = "".join(summary(probe))
     verdict = stub.Verdict(worlds, settings.fail_on, settings.allow, depends)
     status = parts.command.status if parts.command else 0
     others = [finding for finding in verdict.findings if finding not in depends]
@@ -228,8 +240,7 @@ def conclude(
         say(parts.log.held())
     if parts.command and not verdict.is_called and not parts.log.has_served_documents:
         warn_of_no_request(parts.command, "STUB_URL, or --env NAME={url}")
-    if probe:
-        say("".join(summary(probe)))
+    say(probed)
     print_verdict(verdict, environ)
     status = status or int(bool(verdict.findings))
     if not is_kept or (probe and probe.not_run):
@@ -270,16 +281,20 @@ def print_verdict(verdict: stub.Verdict, environ: Mapping[str, str]) -> None:
     annotate(environ, "warning", unused)
 
 
-def text_of_report(parts: RunParts, verdict: stub.Verdict, probe: Probe | None, status: int) -> str:
+def text_of_report(
+    parts: RunParts, verdict: stub.Verdict, probe: "Probe | None", status: int
+) -> str:
     if is_xml(parts.settings.report):
         return junit_xml("deployment-stub", list(cases_of(parts, verdict, probe)))
     document = verdict.document(status)
     if probe:
+        from .probe_report import document_of
+
         document["probe"] = document_of(probe)
     return json.dumps(document, indent=2) + "\n"
 
 
-def cases_of(parts: RunParts, verdict: stub.Verdict, probe: Probe | None) -> Iterator[Case]:
+def cases_of(parts: RunParts, verdict: stub.Verdict, probe: "Probe | None") -> Iterator[Case]:
     """A test case for each kind of finding, for the command, and for the runs of --probe."""
     found: dict[str, list[Failure]] = {kind: [] for kind in stub.CHOICES}
     for finding in verdict.findings:
