@@ -1,15 +1,18 @@
 """The files and the store that the settings name: read at the start."""
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import click
 
-from profiles.profile import Profile, read_profile
 from stub import Seed, check, read_seed, read_states, sample_of
 
 from .apps import connect_store
 from .keep import has_records
 from .options import MAX_STORED, Settings, invalid
+
+if TYPE_CHECKING:
+    from profiles.profile import Profile
 
 
 def with_files(settings: Settings) -> Settings:
@@ -18,7 +21,11 @@ def with_files(settings: Settings) -> Settings:
     Raises `click.UsageError` for a file or a store that cannot be used.
     """
     try:
-        like = read_profile(settings.like) if settings.like else None
+        like = None
+        if settings.like:
+            from profiles.profile import read_profile  # most starts need none
+
+            like = read_profile(settings.like)
         seed = seed_of(settings, like)
         states = read_states(settings.states, like) if settings.states else {}
     except ValueError as error:
@@ -35,7 +42,7 @@ def with_files(settings: Settings) -> Settings:
     return replace(settings, options=options)
 
 
-def seed_of(settings: Settings, like: Profile | None) -> Seed:
+def seed_of(settings: Settings, like: "Profile | None") -> Seed:
     if settings.keep and has_records(settings.keep):
         return read_seed(settings.keep, like)
     if settings.empty:
@@ -45,7 +52,7 @@ def seed_of(settings: Settings, like: Profile | None) -> Seed:
     return sample_of(like)
 
 
-def check_outcomes(settings: Settings, like: Profile | None) -> None:
+def check_outcomes(settings: Settings, like: "Profile | None") -> None:
     statuses = like.words if like else ()
     for _, word in settings.options.outcomes:
         for wrong in check(word, "Status", statuses):

@@ -14,8 +14,8 @@ from .stderr import say, say_error
 PRIVATE = 0o600  # the mode of a new file, which may hold a token
 # Why a file is not renamed: it is mounted by itself, or its folder takes no other file.
 NO_RENAME = (errno.EBUSY, errno.EACCES, errno.EPERM, errno.EROFS, errno.EXDEV)
-# What XML 1.0 cannot have, not even escaped (§2.2).
-INVALID = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+# What XML 1.0 cannot have, not even escaped (§2.2). To compile it takes a while.
+INVALID = "[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 
 
 class Failure(NamedTuple):
@@ -71,7 +71,7 @@ def junit_xml(suite: str, cases: Sequence[Case]) -> str:
 
 def valid(text: str) -> str:
     """The text with `?` for each character that XML cannot have."""
-    return INVALID.sub("?", text)
+    return re.sub(INVALID, "?", text)
 
 
 def annotate(environ: Mapping[str, str], kind: str, messages: Sequence[str]) -> None:

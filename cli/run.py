@@ -15,7 +15,6 @@ import server
 import stub
 from auth import DEFAULT_TOKEN
 from profiles.openapi import read_statuses
-from profiles.profile import find_unobserved_errors, list_missing_parts
 from stub import RunJournal
 from traffic.masking import SHORT
 from web.files import read_file
@@ -187,6 +186,8 @@ def notes(settings: Settings) -> Iterator[str]:
         yield f'responses vary on purpose: --grease "{axes}" --grease-seed {seed}'
     yield from find_near_statuses(options)
     if options.like:
+        from profiles.profile import find_unobserved_errors, list_missing_parts
+
         for warning in options.like.warnings:
             yield f"warning: {settings.like}: {warning}"
         line = f"responses are like {settings.like}"

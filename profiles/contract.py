@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from traffic.json_values import Path, map_leaves, walk
-from web.documents import follow_ref
+from web.documents import follow_ref, make_ref
 from web.routing import CREATED
 from web.strict_json import MEDIA_TYPE
 from web.validation import format_pointer
@@ -15,20 +15,15 @@ from web.validation import format_pointer
 from .bodies import BASE, Body, extract_item
 from .forms import describe_error
 from .markers import CHOICE, NAME, find_project_arrays, parse_whole_marker, replace_text
+from .openapi import ELSEWHERE
 from .profile import LATEST, Form, Profile
 from .schema import Schema, build_schema, describe_statuses, make_origin
-
-ELSEWHERE = {"401": "Unauthorized", "404": "NotFound", "405": "MethodNotAllowed"}
-"""The responses to requests for no operation. In the contract of a profile: `x-elsewhere`."""
-
 
 Document = dict[str, Any]
 
 
-def build_contract(openapi: bytes, like: Profile | None) -> bytes:
+def build_contract(openapi: bytes, like: Profile) -> bytes:
     """Return the contract with the responses of a profile, which have an `x-origin`."""
-    if like is None:
-        return openapi
     document = json.loads(openapi)
     if not like.shows_latest:
         document = map_leaves(document, lambda _, value: drop_latest(value))
@@ -365,8 +360,3 @@ class ObservedContract:
             example = json.loads(text.replace(BASE, "http://127.0.0.1:8080"))
             self.errors[code, status] = make_ref(name), example
         return self.errors[code, status]
-
-
-def make_ref(component: str) -> Schema:
-    """Return a reference to a schema: `{"$ref": "#/components/schemas/Project"}`."""
-    return {"$ref": f"#/components/schemas/{component}"}

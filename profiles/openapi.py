@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 from flask import Request
 
 from traffic.json_values import Names, Path
-from web.documents import parse_pointer
+from web.documents import make_ref, parse_pointer
 
-from .contract import ELSEWHERE, make_ref
+ELSEWHERE = {"401": "Unauthorized", "404": "NotFound", "405": "MethodNotAllowed"}
+"""The responses to requests for no operation. In the contract of a profile: `x-elsewhere`."""
 
 
 @dataclass(frozen=True, eq=False)

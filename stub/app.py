@@ -12,7 +12,6 @@ from flask.typing import ResponseReturnValue
 
 from app import create_app
 from auth import Unauthorized
-from profiles.contract import build_contract
 from store import Clock, NewId, random_id, utc_now
 from web.files import read_file
 from web.problems import respond
@@ -21,7 +20,6 @@ from web.strict_json import JSON
 from . import console
 from .control.routes import VIEWS, not_found, unknown_project
 from .cors import Cors, explain_preflight
-from .like import replace_views
 from .steps import Steps, with_start
 from .world.options import Options
 from .world.rules import add_routes
@@ -56,7 +54,11 @@ def create_stub(
     `clock` returns the time in UTC, `new_id` makes an id (`store.NewId`), and `sleep` waits for
     delayed responses.
     """
-    contract = build_contract(read_file("openapi.json"), options.like)
+    contract = read_file("openapi.json")
+    if options.like:
+        from profiles.contract import build_contract  # most starts need none
+
+        contract = build_contract(contract, options.like)
     worlds = Worlds(Common(options, contract, clock, new_id))
     cors = Cors(options.cors_origins)
 
@@ -74,6 +76,8 @@ def create_stub(
     app.register_error_handler(UnknownProject, unknown_project)
     common = worlds.common
     if common.forms:
+        from .like import replace_views
+
         replace_views(app, common.forms, common.timeline_for, strict=options.strict)
     app.register_error_handler(Unauthorized, partial(explain_rejection, worlds))
     app.log_exception = partial(log_masked, worlds)  # type: ignore[method-assign]

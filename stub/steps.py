@@ -15,7 +15,6 @@ from web.problems import find_problem, list_reasons
 from web.routing import PREFIX
 from web.strict_json import JSONRequest
 
-from .grease.responses import vary
 from .request.connection import ClientConnection
 from .request.entry import (
     MAX_SENTENCE,
@@ -158,6 +157,8 @@ class Steps:
             return ()
         if fault and (fault.has_own_body or fault.drop):
             return ()
+        from .grease.responses import vary  # most programs need none of this
+
         axes = vary(response, grease, ids, self.common.parts, outcome.operation, received)
         if axes and self.options.announces_grease:
             response.headers["Stub-Grease"] = f"seed={grease.seed}; axes={','.join(axes)}"

@@ -24,6 +24,11 @@ def follow_ref(part: dict[str, Any], named: dict[str, Any]) -> dict[str, Any]:
     return part
 
 
+def make_ref(component: str) -> dict[str, Any]:
+    """Return a reference to a schema: `{"$ref": "#/components/schemas/Project"}`."""
+    return {"$ref": f"#/components/schemas/{component}"}
+
+
 @contextmanager
 def explain_errors(path: Path) -> Iterator[None]:
     """Raise `ValueError` with the reasons if the file cannot be read inside the `with`.

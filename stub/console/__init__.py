@@ -4,13 +4,11 @@ import json
 from datetime import datetime
 from importlib.resources import files
 from pathlib import PurePath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from flask.typing import ResponseReturnValue
 from werkzeug.exceptions import NotFound
 
-from profiles.markers import DEFAULT_REQUEST
-from profiles.profile import Profile
 from records import Deployment, Project, timestamp
 from web.strict_json import JSON, MEDIA_TYPE
 
@@ -18,6 +16,9 @@ from ..control.routes import common, open_world
 from ..grease.axes import TIER_1, Grease
 from ..world.rules import View
 from ..world.world import Common, World
+
+if TYPE_CHECKING:
+    from profiles.profile import Profile
 
 POLL_PATH = "/_stub/console"
 MEDIA_TYPES = {".html": "text/html", ".js": "text/javascript", ".css": "text/css"}
@@ -80,6 +81,8 @@ def view(world: World, common: Common) -> dict[str, Any]:
         if deployment:
             newest.append((project, deployment))
     now, is_frozen = world.clock.reading()
+    from profiles.markers import DEFAULT_REQUEST
+
     like = common.options.like
     statuses = dict.fromkeys(common.options.words or coverage["deployment_statuses"])
     outcomes = common.options.outcomes
@@ -119,7 +122,7 @@ def view(world: World, common: Common) -> dict[str, Any]:
     }
 
 
-def describe_profile(like: Profile) -> dict[str, Any]:
+def describe_profile(like: "Profile") -> dict[str, Any]:
     """The file of a profile, its day, and which statuses go on and which one has ended."""
     ended = like.run[-1] if like.run else None
     return {

@@ -7,7 +7,6 @@ from flask import Response, current_app, g, request
 from flask.typing import ResponseReturnValue
 from werkzeug.exceptions import HTTPException
 
-from profiles.profile import find_unobserved_errors, list_missing_parts
 from records import timestamp
 from store import StoreFull
 from web.problems import FieldError, InvalidBody, Problem, respond
@@ -27,7 +26,6 @@ from ..world.store import UnknownProject
 from ..world.tokens import MAIN
 from ..world.world import Common, World
 from ..world.worlds import Visit, Worlds
-from .pact import find_state, read_change
 from .verdict import judge_world
 
 
@@ -143,6 +141,8 @@ def clear_requests() -> Response:
 
 
 def change_state() -> ResponseReturnValue:
+    from .pact import find_state, read_change  # few programs need this
+
     state, params, is_teardown = read_change()
     if not state or is_teardown:
         return json_response({})
@@ -189,6 +189,8 @@ def show_profile() -> ResponseReturnValue:
     like = common().options.like
     if like is None:
         return json_response({"profile": None, "lacks": [], "unobserved_errors": []})
+    from profiles.profile import find_unobserved_errors, list_missing_parts
+
     document = {
         "profile": like.document,
         "lacks": list_missing_parts(like),

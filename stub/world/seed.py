@@ -6,10 +6,9 @@ from datetime import datetime
 from itertools import cycle
 from pathlib import Path
 from random import Random
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from profiles.ids import choose_base
-from profiles.profile import Profile
 from records import (
     Deployment,
     Project,
@@ -30,6 +29,9 @@ from . import rules
 from .ids import MakeId, make_unused_id
 from .store import AT_START, Records
 from .timelines import TimelineFor, rest_of_timeline
+
+if TYPE_CHECKING:
+    from profiles.profile import Profile
 
 # A project may be as deep here as `/v1` lets it be, under a document and an array.
 SEED_DEPTH = MAX_DEPTH + 2
@@ -83,7 +85,7 @@ EMPTY = Seed()
 # Reading
 
 
-def make_seed(document: Any, like: Profile | None = None) -> Seed:
+def make_seed(document: Any, like: "Profile | None" = None) -> Seed:
     """Return the seed of a JSON value. Raises `InvalidBody` with all its errors.
 
     With a profile it may have the statuses and the ids of the service.
@@ -99,14 +101,14 @@ def read_sample() -> Seed:
     return make_seed(document)
 
 
-def read_seed(path: Path, like: Profile | None = None) -> Seed:
+def read_seed(path: Path, like: "Profile | None" = None) -> Seed:
     """The seed of a file, or `ValueError`: a line for each reason, with the file and the place."""
     with explain_errors(path):
         _, document = parse_json(read_user_file(path), SEED_DEPTH)
         return make_seed(document, like)
 
 
-def read_states(path: Path, like: Profile | None = None) -> dict[str, Seed]:
+def read_states(path: Path, like: "Profile | None" = None) -> dict[str, Seed]:
     """The provider states of a file, a seed document for each name; `ValueError` as for a seed."""
     with explain_errors(path):
         _, documents = parse_json(read_user_file(path), SEED_DEPTH + 1)
@@ -142,13 +144,13 @@ def read_deployment(document: dict[str, Any]) -> Deployment:
 # Checking
 
 
-def check_states(documents: dict[str, Any], like: Profile | None) -> Iterator[FieldError]:
+def check_states(documents: dict[str, Any], like: "Profile | None") -> Iterator[FieldError]:
     for name, document in documents.items():
         ids_to_texts(document, like)
         yield from prefix_errors([name], check_seed(document, like))
 
 
-def check_seed(document: Any, like: Profile | None = None) -> Iterator[FieldError]:
+def check_seed(document: Any, like: "Profile | None" = None) -> Iterator[FieldError]:
     """All errors of a seed document, whose ids are texts."""
     words = like.words if like else ()
     yield from rules.check(document, "Seed", words)
@@ -176,7 +178,7 @@ def check_unique(document: Any, array: str, member: str) -> Iterator[FieldError]
         seen.add(value)
 
 
-def ids_to_texts(document: Any, like: Profile | None) -> None:
+def ids_to_texts(document: Any, like: "Profile | None") -> None:
     """Replace the numbers that are ids, where those of the service are numbers."""
     for project in items(document, "projects"):
         id_to_text(project, "id", "projects", like)
@@ -185,7 +187,7 @@ def ids_to_texts(document: Any, like: Profile | None) -> None:
         id_to_text(deployment, "project_id", "projects", like)
 
 
-def id_to_text(document: dict[str, Any], member: str, kind: str, like: Profile | None) -> None:
+def id_to_text(document: dict[str, Any], member: str, kind: str, like: "Profile | None") -> None:
     """Replace a number that is the id of a kind of record, where the service has numbers."""
     value = document.get(member)
     if type(value) is int and like and like.has_integers(kind):
@@ -210,7 +212,7 @@ def items(document: Any, array: str) -> list[dict[str, Any]]:
 # The sample
 
 
-def sample_of(like: Profile | None) -> Seed:
+def sample_of(like: "Profile | None") -> Seed:
     """The sample: of a profile it has ids of the profile's forms, the same in every run, and a
     deployment in each status of its run.
     """
@@ -235,7 +237,7 @@ def sample_of(like: Profile | None) -> Seed:
     return Seed(tuple(projects), tuple(deployments.values()))
 
 
-def pinned_deployments(like: Profile, sample: Seed) -> list[Deployment]:
+def pinned_deployments(like: "Profile", sample: Seed) -> list[Deployment]:
     """A deployment in each status of a profile's run, at least one of each project; those of the
     plain sample, if the profile has no run.
     """
@@ -253,7 +255,7 @@ def pinned_deployments(like: Profile, sample: Seed) -> list[Deployment]:
 
 
 def sample_id(
-    like: Profile,
+    like: "Profile",
     source: Random,
     kind: str,
     name: str,

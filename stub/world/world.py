@@ -3,10 +3,9 @@
 import json
 from functools import partial
 from threading import Lock
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from profiles.forms import FilledList, Forms
 from profiles.openapi import Contract
 from records import STATUSES
 from store import MAX_PROJECTS, Clock, NewId
@@ -24,6 +23,10 @@ from .seed import Seed
 from .store import NewStore, Records, StubStore, WorldStore
 from .timelines import timelines_of
 
+if TYPE_CHECKING:
+    from profiles.forms import FilledList, Forms
+    from profiles.profile import Profile
+
 
 class Common:
     """What all worlds of a stub share: the options, the contract, the forms, and their start.
@@ -37,7 +40,7 @@ class Common:
         self.options = options
         names = like.names_of_request if like else None
         self.contract = Contract(json.loads(contract), names, like.expected if like else ())
-        self.forms = Forms(like) if like else None
+        self.forms = make_forms(like) if like else None
         self.redactor = Redactor(options.tokens)
         self.clock = clock
         # All worlds count here, also those that have ended.
@@ -65,6 +68,13 @@ class Common:
         if options.stores:
             return options.stores.open(world, clock, ids, self.records, new_store)
         return new_store(clock, ids, records=self.records), clock
+
+
+def make_forms(like: "Profile") -> "Forms":
+    """Return the forms of a profile. Most starts need none, nor what this imports."""
+    from profiles.forms import Forms
+
+    return Forms(like)
 
 
 class World:
