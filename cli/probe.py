@@ -5,7 +5,15 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import stub
-from stub import FAILURES, STALL, STALLED, Attempt, Failures, Reaction, read_reactions
+from stub.request.failures import (
+    FAILURES,
+    STALL,
+    STALLED,
+    Attempt,
+    Failures,
+    Reaction,
+    read_reactions,
+)
 from traffic.masking import make_printable
 
 from .options import Settings

@@ -15,7 +15,6 @@ import server
 import stub
 from auth import DEFAULT_TOKEN
 from profiles.openapi import read_statuses
-from stub import RunJournal
 from traffic.masking import SHORT
 from web.files import read_file
 
@@ -86,6 +85,8 @@ def run_once(
     Without a limit the command has the terminal; with one, its output is kept.
     """
     from tempfile import TemporaryFile
+
+    from stub.request.failures import RunJournal
 
     from .probe import Ended
 

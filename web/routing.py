@@ -7,7 +7,7 @@ from urllib.parse import unquote
 from wsgiref.util import request_uri
 
 from flask import Flask
-from werkzeug.routing import UnicodeConverter
+from werkzeug.routing import Rule, UnicodeConverter
 
 PREFIX = "/v1/"
 """The prefix of the paths of the interface."""
@@ -23,12 +23,24 @@ class Segment(UnicodeConverter):
         return unquote(value)
 
 
+class ReadRule(Rule):
+    """A rule that no URL is built from. To prepare that takes 4 % of the time of a start."""
+
+    def _compile_builder(self, append_unknown: bool = True) -> Any:
+        return ReadRule.reject
+
+    def reject(self, *args: Any) -> Any:
+        """Build no URL."""
+        raise NotImplementedError("no URL is built")
+
+
 def route_raw_path(app: Flask) -> None:
     """Route requests by the path as the client sent it. Call this before rules are added.
 
     An encoded slash does not end a segment (RFC 3986 §2.2), `%2F` is distinct from `%252F`, and
     `//v1/projects` is distinct from `/v1/projects`.
     """
+    app.url_rule_class = ReadRule
     app.url_map.merge_slashes = False
     app.url_map.converters["default"] = Segment
     app.wsgi_app = keep_raw_path(app.wsgi_app)  # type: ignore[method-assign]

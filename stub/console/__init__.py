@@ -2,8 +2,7 @@
 
 import json
 from datetime import datetime
-from importlib.resources import files
-from pathlib import PurePath
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from flask.typing import ResponseReturnValue
@@ -22,11 +21,7 @@ if TYPE_CHECKING:
 
 POLL_PATH = "/_stub/console"
 MEDIA_TYPES = {".html": "text/html", ".js": "text/javascript", ".css": "text/css"}
-FILES = {
-    each.name: each
-    for each in files(__package__).iterdir()
-    if PurePath(each.name).suffix in MEDIA_TYPES
-}
+FILES = {each.name: each for each in Path(__file__).parent.iterdir() if each.suffix in MEDIA_TYPES}
 CONSOLE_PATHS = ("/", *[f"{POLL_PATH}/{name}" for name in FILES])
 
 # The limits of a view.
@@ -51,7 +46,7 @@ def static_file(file: str = "index.html") -> ResponseReturnValue:
     """A file of the page. It has no data; the page asks for these with the token."""
     if file not in FILES:
         raise NotFound
-    suffix = PurePath(file).suffix
+    suffix = Path(file).suffix
     content_type = f"{MEDIA_TYPES[suffix]}; charset=utf-8"
     return FILES[file].read_bytes(), 200, {**SAFE, "Content-Type": content_type}
 

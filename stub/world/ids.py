@@ -6,12 +6,14 @@ from dataclasses import dataclass, replace
 from hashlib import blake2b
 from random import Random
 from threading import Lock
+from typing import TYPE_CHECKING
 
-from profiles.ids import IdForm, choose_base
 from store import NewId, unused_id
 
 from ..grease.axes import Switch
-from ..grease.variants import draw_id, source_of
+
+if TYPE_CHECKING:
+    from profiles.ids import IdForm
 
 MakeId = Callable[[str, str, int], str]
 """Makes an id: of a prefix, `prj` or `dpl`; of what an id may be made from, the name of the project
@@ -38,7 +40,7 @@ class Ids:
 
     new_id: NewId
     seed: int | None
-    forms: Mapping[str, IdForm]
+    forms: "Mapping[str, IdForm]"
     grease: Switch
     world: str = ""
     start: "Ids | None" = None
@@ -63,6 +65,8 @@ class Ids:
             made = self._plain_id(prefix, part, base, attempt)
             grease = self.grease.current
             if grease.varies("ids", part):
+                from ..grease.variants import draw_id, source_of  # most programs need neither
+
                 made = draw_id(source_of(grease.seed, "ids", key_of(self.count)))
                 self._varied.setdefault(made, part)
                 self.are_varied = True
@@ -77,6 +81,8 @@ class Ids:
             source = f"{self.seed} {self.world} {self.count}"
         form = self.forms.get(part)
         if form is not None:
+            from profiles.ids import choose_base
+
             base = choose_base(form, self._name_of(base), base)
             return form.make(Random(source), base, attempt)
         if source is None:

@@ -8,7 +8,6 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from profiles.ids import choose_base
 from records import (
     Deployment,
     Project,
@@ -98,7 +97,7 @@ def make_seed(document: Any, like: "Profile | None" = None) -> Seed:
 def read_sample() -> Seed:
     """A few projects, and one deployment pinned in each status under a fixed id."""
     _, document = parse_json(read_file("stub/sample.json"), SEED_DEPTH)
-    return make_seed(document)
+    return read_valid(document)
 
 
 def read_seed(path: Path, like: "Profile | None" = None) -> Seed:
@@ -267,6 +266,8 @@ def sample_id(
 
     `name` is that of the project, and `owner` the id of the project of a deployment.
     """
+    from profiles.ids import choose_base  # most starts need none
+
     form = like.ids.get(kind)
     if form is None:
         return own or f"dpl_{source.getrandbits(64):016x}"
