@@ -3,10 +3,9 @@
 import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, nullcontext, suppress
-from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 from flask import Flask
@@ -31,8 +30,7 @@ if TYPE_CHECKING:
     from .probe import Ended, Probe
 
 
-@dataclass(frozen=True)
-class RunParts:
+class RunParts(NamedTuple):
     """What a run is made of."""
 
     settings: Settings  # with what is in the files

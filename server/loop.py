@@ -4,10 +4,9 @@ import socket
 import time
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from threading import RLock
-from typing import Any
+from typing import Any, NamedTuple
 
 from waitress import wasyncore
 from waitress.channel import HTTPChannel
@@ -23,8 +22,7 @@ MAX_CONNECTIONS = 1000  # waitress counts its listeners, too; its own limit is 1
 HALF_CLOSED = 0.1  # seconds after its request in which a client that sends its end waits on
 
 
-@dataclass(frozen=True)
-class ServerOptions:
+class ServerOptions(NamedTuple):
     """How to serve. `on_wrong_host` is called with a host in the thread of its request."""
 
     threads: int = 64

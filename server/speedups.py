@@ -6,9 +6,8 @@ The program applies this file; without it the server is right, only slower.
 
 import sys
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from waitress.buffers import OverflowableBuffer
 from waitress.receiver import FixedStreamReceiver
@@ -20,18 +19,18 @@ MAX_HEADS = 256  # of requests, and of responses, that are remembered
 MAX_BYTES = 4096  # of such a head
 
 
-@dataclass(slots=True)
 class Head:
     """What reading the head of a request has set."""
 
-    attributes: dict[str, Any]
-    headers: dict[str, str]
     environ: dict[str, Any] | None = None
     """The WSGI environment of the first request with this head, without what is its own."""
 
+    def __init__(self, attributes: dict[str, Any], headers: dict[str, str]) -> None:
+        self.attributes = attributes
+        self.headers = headers
 
-@dataclass(frozen=True, slots=True)
-class ResponseHead:
+
+class ResponseHead(NamedTuple):
     """The head of a response, and what making it has set."""
 
     data: bytes

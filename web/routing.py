@@ -4,7 +4,6 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any
 from urllib.parse import unquote
-from wsgiref.util import request_uri
 
 from flask import Flask
 from werkzeug.routing import Rule, UnicodeConverter
@@ -92,7 +91,11 @@ def read_raw_target(environ: dict[str, Any]) -> str:
     Servers name it `REQUEST_URI` (this server, mod_wsgi, uWSGI) or `RAW_URI` (gunicorn). PEP 3333
     has only the decoded path: there `%2F` is a slash.
     """
-    target = environ.get("REQUEST_URI") or environ.get("RAW_URI") or request_uri(environ)
+    target: str | None = environ.get("REQUEST_URI") or environ.get("RAW_URI")
+    if not target:
+        from wsgiref.util import request_uri  # most servers need it not
+
+        target = request_uri(environ)
     if target[0] == "/":
         return target
     sent = re.sub("^https?://[^/?]*", "", target, flags=re.IGNORECASE)
