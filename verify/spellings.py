@@ -5,14 +5,10 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import parse_qsl
 
-from traffic import masking
-from traffic.masking import (
-    SECRET_FIELD,
-    is_distinctive,
-    is_placeholder,
-    parse_cookies,
-)
-from traffic.masking import is_secret_name as is_secret_name
+from traffic import secrets
+from traffic.masking import SECRET_FIELD
+from traffic.secrets import is_distinctive, is_placeholder, parse_cookies
+from traffic.secrets import is_secret_name as is_secret_name
 
 from .exchange import NOTHING, Exchange, Log
 
@@ -20,7 +16,7 @@ SENT_SECRET = re.compile("code|otp|pin|assertion", re.IGNORECASE)  # whole names
 SENT_DIGITS = re.compile("[0-9 -]{4,}")  # of such a code
 
 
-class Secrets(masking.Secrets):
+class Secrets(secrets.Secrets):
     def leak_in(self, exchange: Exchange) -> bool:
         """Return whether a response has a token, in its body or in its header fields."""
         fields = [f"{name}: {value}" for name, value in exchange.headers.items()]

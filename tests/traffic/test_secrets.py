@@ -6,7 +6,7 @@ import time
 from urllib.parse import quote
 
 from tests.verify.conftest import TOKEN
-from traffic.masking import Secrets, is_secret_name
+from traffic.secrets import Secrets, is_secret_name
 
 SECRETS = Secrets([TOKEN], ["cookie-7f3a9"])
 DATA = TOKEN.encode()
