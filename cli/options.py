@@ -184,10 +184,8 @@ def parse_freeze(text: str) -> datetime:
 
 
 def parse_probe(text: str) -> tuple[str, ...]:
-    from stub.request.failures import FAILURES  # most starts need none
-
-    names = (*stub.AXES, *FAILURES)
-    known = {"tier1": stub.TIER_1, "all": stub.AXES, "failures": FAILURES}
+    names = (*stub.AXES, *stub.FAILURES)
+    known = {"tier1": stub.TIER_1, "all": stub.AXES, "failures": stub.FAILURES}
     known |= {name: (name,) for name in names}
     chosen: set[str] = set()
     for word in stub.parse_kinds([text], known):

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import stub
-from stub.request.failures import (
+from stub import (
     FAILURES,
     STALL,
     STALLED,

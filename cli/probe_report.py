@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import stub
-from stub.request.failures import STALL, Reaction, find_wrong_reactions
+from stub import STALL, Reaction, find_wrong_reactions
 
 from .probe import NOT_MET, PASSES, Probe, ProbeRun
 

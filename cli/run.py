@@ -84,11 +84,9 @@ def run_once(
     """
     from tempfile import TemporaryFile
 
-    from stub.request.failures import RunJournal
-
     from .probe import Ended
 
-    journal = RunJournal(parts.log.add)
+    journal = stub.RunJournal(parts.log.add)
     app = new_app(log=journal.add, **options)
     with TemporaryFile() if limit else nullcontext() as file:
 

@@ -1,6 +1,6 @@
 """What makes the service a good stub, nearly all of it under `/_stub`: the service runs without it.
 
-What the program needs of it, it finds here; what only --probe needs is in `request.failures`.
+What the program needs of it, it finds here.
 """
 
 from web.times import parse_time
@@ -11,6 +11,17 @@ from .console import POLL_PATH
 from .control.verdict import Verdict
 from .cors import check_origins
 from .grease.axes import AXES, MAX_SEED, TIER_1, parse_axes
+from .request.failures import (
+    FAILURES,
+    STALL,
+    STALLED,
+    Attempt,
+    Failures,
+    Reaction,
+    RunJournal,
+    find_wrong_reactions,
+    read_reactions,
+)
 from .request.findings import CHOICES, Finding, finding_of, parse_kinds
 from .request.paths import is_control_path
 from .world.clock import MAX_ADVANCE

@@ -2,7 +2,7 @@
 
 import json
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from flask import Request, current_app
 from flask.typing import ResponseReturnValue
@@ -11,10 +11,8 @@ from profiles.openapi import Contract, Example, Operation
 from web.problems import FieldError, Problem, respond
 from web.strict_json import JSON
 
+from .failures import Failures, identify
 from .faults import Fault, Faults
-
-if TYPE_CHECKING:
-    from .failures import Failures
 
 REQUESTED = "This response was requested with `Prefer` or `/_stub/faults`."
 # `code=` and `example=` among the preferences of RFC 7240 §2, and the quoted values of others.
@@ -36,7 +34,7 @@ class Outcome(NamedTuple):
 
 
 def decide(
-    request: Request, faults: Faults, world: str, contract: Contract, failures: "Failures | None"
+    request: Request, faults: Faults, world: str, contract: Contract, failures: Failures | None
 ) -> Outcome:
     """Decide the outcome of a request to `/v1`. A fault that matches it is used up.
 
@@ -50,8 +48,6 @@ def decide(
     if fault:
         status = fault.status
     if failures and operation and not fault and status is None:
-        from .failures import identify  # only --probe has failures
-
         sent = identify(request, world)
         fault = failures.replace(operation.id, sent)
         status = fault.status if fault else None

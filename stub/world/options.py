@@ -10,14 +10,13 @@ from flask import Response
 from auth import DEFAULT_TOKEN
 from store import PACE
 
+from ..request.failures import Failures
 from ..request.journal import MAX_ENTRIES
 from .seed import EMPTY, Seed
 from .store import SharedStores
 
 if TYPE_CHECKING:
     from profiles.profile import Profile
-
-    from ..request.failures import Failures
 
 
 @dataclass(frozen=True)
@@ -50,7 +49,7 @@ class Options:
     max_seed_bytes: int = 64 * 1024 * 1024
     like: "Profile | None" = None  # of a service
     announces_grease: bool = True  # whether a varied response has the header `Stub-Grease`
-    failures: "Failures | None" = None  # of a run of `--probe failures`
+    failures: Failures | None = None  # of a run of `--probe failures`
     stores: SharedStores | None = None
     log: Callable[[Response], Response] | None = None  # the last step of a request
 
