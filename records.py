@@ -59,7 +59,8 @@ def with_members(sent: str, members: Mapping[str, Any]) -> str:
     object must have at least one member, and must not have the inserted names.
     """
     rest = sent.strip()[1:].lstrip()
-    return f"{quoted(members)[:-1]}, {rest}"
+    added = ", ".join([f"{quoted(name)}: {quoted(value)}" for name, value in members.items()])
+    return f"{{{added}, {rest}"
 
 
 class ProjectMembers(NamedTuple):

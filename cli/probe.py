@@ -5,15 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import stub
-from stub import (
-    FAILURES,
-    STALL,
-    STALLED,
-    Attempt,
-    Failures,
-    Reaction,
-    read_reactions,
-)
+from stub import FAILURES, STALL, STALLED, Attempt, Failures, Reaction, read_reactions
 from traffic.masking import make_printable
 
 from .options import Settings

@@ -48,9 +48,8 @@ def read_json(
     """
     received: JSONRequest = request._get_current_object()  # type: ignore[attr-defined]
     environ = received.environ
-    media_type, parameters = parse_options_header(environ.get("CONTENT_TYPE"))
-    charset = parameters.get("charset", "utf-8").lower()
-    is_json = any_type or (media_type.lower() == MEDIA_TYPE and charset == "utf-8")
+    content_type = environ.get("CONTENT_TYPE", "")
+    is_json = any_type or content_type == MEDIA_TYPE or is_json_type(content_type)
     encoding = environ.get("HTTP_CONTENT_ENCODING") or "identity"
     if not is_json or encoding.lower() != "identity":
         detail = "Send `Content-Type: application/json`, in UTF-8, without a Content-Encoding."
@@ -67,6 +66,13 @@ def read_json(
         raise InvalidBody([FieldError("", "must be a JSON object")])
     received.document = document
     return text, document
+
+
+def is_json_type(content_type: str) -> bool:
+    """Return whether a Content-Type is JSON in UTF-8, as `application/json; charset=utf-8` is."""
+    media_type, parameters = parse_options_header(content_type)
+    charset = parameters.get("charset", "utf-8").lower()
+    return media_type.lower() == MEDIA_TYPE and charset == "utf-8"
 
 
 def parse_json(data: bytes, max_depth: int = MAX_DEPTH) -> tuple[str, Any]:

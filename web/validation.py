@@ -39,12 +39,12 @@ def check_name(document: dict[str, Any], max_length: int = 100) -> Iterator[Fiel
     elif not isinstance(name, str):
         yield FieldError("/name", "must be a string")
     else:
-        # Patterns in a JSON Schema have the white space of ECMA-262: `\s` of Python, and U+FEFF.
-        if re.fullmatch(r"[\s\ufeff]*", name):
+        # Patterns in a JSON Schema have the white space of ECMA-262: that of Python, and U+FEFF.
+        if not name.replace("\ufeff", "").strip():
             yield FieldError("/name", "must not be blank")
         if len(name) > max_length:
             yield FieldError("/name", f"must have at most {max_length} characters")
-        if re.search(r"[\x00-\x1f\x7f-\x9f]", name):
+        if not name.isprintable() and re.search(r"[\x00-\x1f\x7f-\x9f]", name):
             yield FieldError("/name", "must not have control characters")
 
 
