@@ -11,7 +11,14 @@ from traffic.masking import SECRET_FIELD
 
 from .exchange import Exchange
 from .guesses import MAX_ID
-from .values import at, is_id, is_of_deployment, last_name, scalars, seconds_of
+from .values import (
+    find_value,
+    get_key,
+    is_id,
+    list_leaves,
+    mentions_deployment,
+    parse_seconds,
+)
 
 IN_A_URL = re.compile(r"(?:^|/)deployments/([^/?#>\s]+)")
 LAST_SEGMENT = re.compile("([^/?#]+)/?(?:[?#].*)?$")
@@ -34,7 +41,7 @@ def find_in_bodies(
     The others follow, and `own_id`, the id of the project, which some services have for both.
     """
     bodies = [*bodies]
-    values = [at(body, path) for body in bodies for path in hinted]
+    values = [find_value(body, path) for body in bodies for path in hinted]
     found = [Candidate(str(value), is_named=True) for value in values if is_id(value)]
     named = [each for exchange in exchanges for each in find_in_fields(exchange)]
     others: list[Candidate] = []
@@ -61,8 +68,8 @@ def find_in_fields(exchange: Exchange) -> Iterator[Candidate]:
 
 def find_in_body(body: Any, own_id: str) -> Iterator[Candidate]:
     """Find ids in a body: in a URL of a deployment, under its name, or anywhere."""
-    for path, value in scalars(body):
-        name = last_name(path)
+    for path, value in list_leaves(body):
+        name = get_key(path)
         text = str(value)
         is_secret = SECRET_FIELD.search(name) or name.lower().endswith("key")
         if not is_id(value) or is_secret:
@@ -71,19 +78,19 @@ def find_in_body(body: Any, own_id: str) -> Iterator[Candidate]:
         if match:
             yield Candidate(unquote(match[1]), is_named=True)
         elif may_be_id(value) and text != own_id:
-            is_named = is_of_deployment(path) and name.lower().endswith(("id", "deployment"))
+            is_named = mentions_deployment(path) and name.lower().endswith(("id", "deployment"))
             yield Candidate(text, is_named=is_named)
 
 
 def may_be_id(value: Any) -> bool:
     text = str(value)
     is_plain = len(text) <= MAX_ID and " " not in text and "://" not in text
-    return is_plain and seconds_of(value) is None
+    return is_plain and parse_seconds(value) is None
 
 
 def names_deployment(body: Any, deployment_id: str) -> bool:
     """Whether a body has the id of a deployment, by itself or in its URL."""
-    for _, value in scalars(body):
+    for _, value in list_leaves(body):
         match = IN_A_URL.search(str(value))
         if deployment_id in (str(value), unquote(match[1]) if match else ""):
             return True

@@ -16,7 +16,7 @@ from web.times import parse_time
 from web.validation import format_pointer
 
 from .exchange import Exchange
-from .values import time_like, type_of
+from .values import find_type, make_example_time
 
 PRESENT, MISSING = "present", "missing"
 MAX_SHOWN = 200  # characters of a value
@@ -94,7 +94,7 @@ class Walk:
         if expected == "any":
             yield Check(name, PRESENT, PRESENT)
             return
-        observed = name_type({"type": type_of(value)})
+        observed = name_type({"type": find_type(value)})
         yield Check(name, expected, observed)
         if expected != observed:
             return
@@ -114,7 +114,7 @@ class Walk:
         allowed = " or ".join(dict.fromkeys(map(name_type, found)))
         fitting = [at for at, schema in zip(places, found, strict=True) if fits(schema, value)]
         if not fitting:
-            yield Check(self._name(part), allowed, name_type({"type": type_of(value)}))
+            yield Check(self._name(part), allowed, name_type({"type": find_type(value)}))
             return
         yield Check(self._name(part), allowed, allowed)
         yield from self._check_relation(self._name(part), value)
@@ -164,7 +164,7 @@ def name_type(schema: Mapping[str, Any]) -> str:
 
 def fits(schema: Mapping[str, Any], value: Any) -> bool:
     """Whether a value is of the type of a schema."""
-    return name_type(schema) in ("any", name_type({"type": type_of(value)}))
+    return name_type(schema) in ("any", name_type({"type": find_type(value)}))
 
 
 def name_in_profile(part: str) -> str:
@@ -187,7 +187,7 @@ def describe_form(value: Any) -> str:
     """Describe the form of a time or an id, the same for all of one form."""
     form = parse_time_form(value) if isinstance(value, str) else None
     if form:
-        return f"a time like {time_like(form)}"
+        return f"a time like {make_example_time(form)}"
     if not isinstance(value, str):
         return f"a number of {len(str(int(value)))} digits"
     prefix = PREFIX.match(value)

@@ -26,11 +26,11 @@ from .checks import (
 )
 from .errors import is_code
 from .exchange import Exchange, Log
-from .kinds import DEPLOYMENT, LIST, NAMELESS, OPERATIONS, explain_nothing, kinds_of
+from .kinds import DEPLOYMENT, LIST, NAMELESS, OPERATIONS, explain_nothing, find_kinds
 from .order import find_order
 from .parts import select_distinct
 from .places import Places
-from .values import preferred
+from .values import prefer
 
 VALUES = {
     "project.id": "the id of the project",
@@ -44,7 +44,7 @@ def find_drift(like: Profile, log: Log, places: Places) -> list[Check]:
     """Find what contradicts a profile, each once; what may vary at any time is among it."""
     judge = DriftJudge(like, places)
     by_kind: dict[str, list[Exchange]] = defaultdict(list)
-    for exchange, kind in kinds_of(log).items():
+    for exchange, kind in find_kinds(log).items():
         by_kind[kind].append(exchange)
     checks = [check for kind, found in by_kind.items() for check in judge.check_kind(kind, found)]
     checks += judge.check_list()
@@ -73,7 +73,7 @@ def is_note(check: Check, places: Places) -> bool:
 def has_own(exchange: Exchange, places: Places) -> bool:
     """Whether a response has the created project, or the followed deployment."""
     is_followed = exchange in places.followed and places.is_own
-    is_listed = places.created_item(exchange) is not None
+    is_listed = places.get_created_item(exchange) is not None
     return is_followed or is_listed or exchange.is_creation
 
 
@@ -93,7 +93,7 @@ class DriftJudge:
         is_own_form = not is_error or code in self._like.error_forms
         is_deployment = kind == DEPLOYMENT
         schema = build_schema(form.body, self._like, is_deployment=is_deployment)
-        own = preferred(exchanges, lambda exchange: has_own(exchange, self._places))
+        own = prefer(exchanges, lambda exchange: has_own(exchange, self._places))
         for exchange in select_distinct(own):
             is_optional = exchange.purpose == NAMELESS and self._like.has_optional_name
             if explain_nothing(exchange, kind) or (is_optional and exchange.is_success):
@@ -205,7 +205,7 @@ def check_content_type(kind: str, form: Form, exchange: Exchange) -> Iterator[Ch
 
 def list_lacking(like: Profile, log: Log) -> list[str]:
     """List the kinds of response that the profile has, and nothing has shown."""
-    seen = {*kinds_of(log).values()}
+    seen = {*find_kinds(log).values()}
     known = [kind for kind in OPERATIONS if like.form(kind)]
     known += [f"errors/{code}" for code in like.error_forms if code != "default"]
     return [kind for kind in known if kind not in seen]

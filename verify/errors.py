@@ -6,11 +6,11 @@ from typing import Any
 from werkzeug.http import HTTP_STATUS_CODES
 
 from profiles.markers import find_markers, split_markers
-from traffic.json_values import Path
+from traffic.json_values import Path, replace_value
 
 from .guesses import PROSE_NAMES
 from .kinds import NAME_PREFIX
-from .values import are_same, at, is_number, last_name, scalars, with_value, words_of
+from .values import are_same, find_value, get_key, is_number, list_leaves, split_words
 
 DETAIL = "{error.detail}"
 CODE = re.compile("[A-Za-z_.:/-]{1,64}|[A-Z]{0,8}[-_]?[0-9]{1,6}")
@@ -44,7 +44,7 @@ def is_prose(path: Path, text: str) -> bool:
     """Whether a text is for people: it has spaces, or stands in a member for such."""
     if re.search(r"\s", text):
         return True
-    is_for_people = bool(PROSE_NAMES.intersection(words_of(last_name(path))))
+    is_for_people = bool(PROSE_NAMES.intersection(split_words(get_key(path))))
     return is_for_people and not IDENTIFIER.fullmatch(text)
 
 
@@ -65,8 +65,8 @@ def common_form(forms: list[dict[str, Any]]) -> dict[str, Any] | None:
         return None
     common = bodies[shapes.index(shape)]
     for path in shape:
-        values = [at(body, path) for body in bodies]
-        common = with_value(common, path, common_value(values, statuses))
+        values = [find_value(body, path) for body in bodies]
+        common = replace_value(common, path, common_value(values, statuses))
     found = {"body": common}
     content_types = [form.get("content_type") for form in forms]
     if content_types[0] and are_same(content_types):
@@ -75,7 +75,7 @@ def common_form(forms: list[dict[str, Any]]) -> dict[str, Any] | None:
 
 
 def types_in(body: Any) -> dict[Path, type]:
-    return {path: type(value) for path, value in scalars(body)}
+    return {path: type(value) for path, value in list_leaves(body)}
 
 
 def common_value(values: list[Any], statuses: list[int]) -> Any:

@@ -16,7 +16,7 @@ from web.files import read_user_file
 from .client import MAX_BODY, TOO_LARGE
 from .exchange import Exchange, Log, message_of, unpack
 from .shorten import shorten
-from .values import seconds_of
+from .values import parse_seconds
 
 OPERATION = re.compile("(.*)/v1/(?:projects|deployments/[^/]+)")
 ENDS = "/v1/projects or /v1/deployments/{id}"
@@ -118,7 +118,7 @@ def read_entry(entry: dict[str, Any], attached: Attached) -> Entry:
         target=(url.path or "/") + query,
         sent=(*read_fields(request, request.get("postData")), *cookies),
         body=read_sent_body(request, attached),
-        sent_at=seconds_of(entry.get("startedDateTime")) or 0.0,
+        sent_at=parse_seconds(entry.get("startedDateTime")) or 0.0,
         status=status,
         headers=message_of(read_fields(response, response.get("content"))),
         content=content,

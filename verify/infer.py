@@ -6,9 +6,16 @@ from datetime import UTC, datetime
 from typing import Any
 
 from profiles.check import check_profile, load_schemas
-from profiles.markers import CHOICE, DEFAULT_REQUEST, NAME, find_markers, find_name_paths
+from profiles.markers import (
+    CHOICE,
+    DEFAULT_REQUEST,
+    NAME,
+    find_markers,
+    find_name_paths,
+    is_through_objects,
+)
 from profiles.profile import DEPTH, Profile
-from traffic.json_values import Path, walk
+from traffic.json_values import Path, map_leaves, replace_value, walk
 from web.schemas import is_valid
 from web.strict_json import MalformedJSON, parse_json
 from web.validation import format_pointer
@@ -17,28 +24,25 @@ from .errors import common_form
 from .exchange import NOTHING, Log, clock_of
 from .guesses import COMPUTED, NEXT_WORDS, NO_COUNT_WORDS, PAGE_WORDS, SIZE_WORDS
 from .join import join_profiles, pack_profile, unpack_profile
-from .kinds import CREATE, DEPLOYMENT, INVALID_BODY, LIST, kinds_of
-from .observe import Observation, Template, find_second_numbers, observe, without_data
+from .kinds import CREATE, DEPLOYMENT, INVALID_BODY, LIST, find_kinds
+from .observe import Observation, Template, find_second_numbers, observe, remove_data
 from .order import NEWEST, OLDEST
 from .places import Places
 from .privacy import TEXT, Privacy, lower_texts
 from .spellings import Secrets
 from .values import (
-    at,
+    find_texts,
+    find_value,
+    get_key,
     is_number,
     is_same,
-    is_through_objects,
-    last_name,
-    scalars,
-    texts_in,
-    with_scalars,
-    with_value,
-    words_of,
+    list_leaves,
+    split_words,
 )
 
 Part = dict[str, Any]
 STATUSES_OF_CREATION = (200, 201, 202)
-OF_TOKENS = ("token_missing", "token_invalid")  # one is as the other, if that was not seen
+TOKEN_ERRORS = ("token_missing", "token_invalid")  # one is as the other, if that was not seen
 
 
 @dataclass(frozen=True)
@@ -72,9 +76,9 @@ class Inference:
         self._templates = observation.templates
         places = observation.places
         self._places = places
-        own = [places.created_item(each) for each in places.lists]
+        own = [places.get_created_item(each) for each in places.lists]
         own += [places.created, places.request]
-        others = [item for each in places.lists for item in places.others_in(each)]
+        others = [item for each in places.lists for item in places.list_others(each)]
         if places.items_path is None:
             others += [each.seen for each in places.lists]
         for exchange in log.exchanges:
@@ -136,9 +140,9 @@ class Inference:
         if not self._is_usable(template):
             return None
         path = self._places.items_path or ()
-        items = at(template.body, path)
-        around = self._on_one_page(with_value(template.body, path, []))
-        body = self._clean(with_value(around, path, items), path, "/list/body")
+        items = find_value(template.body, path)
+        around = self._on_one_page(replace_value(template.body, path, []))
+        body = self._clean(replace_value(around, path, items), path, "/list/body")
         form = self._form(template, body)
         for inner in find_second_numbers(self._places):
             place = f"/list/body{format_pointer(*path, 0, *inner)}"
@@ -151,10 +155,10 @@ class Inference:
         """A body of the created record, which is the only item of a list at the path, if any."""
         if path is None:
             return self._privacy.clean_record(body, place)
-        (item,) = at(body, path)
-        around = self._privacy.clean_around(with_value(body, path, []), place)
+        (item,) = find_value(body, path)
+        around = self._privacy.clean_around(replace_value(body, path, []), place)
         item = self._privacy.clean_record(item, place + format_pointer(*path, 0))
-        return with_value(around, path, [item])
+        return replace_value(around, path, [item])
 
     def _create(self) -> Part | None:
         template = self._templates.get(CREATE)
@@ -170,7 +174,7 @@ class Inference:
             form["status"] = status
         request: Any = DEFAULT_REQUEST
         if self._places.request is not None:
-            found = without_data(self._places.request, set())
+            found = remove_data(self._places.request, set())
             request = self._with_one_name(self._privacy.clean_record(found, "/create/request"))
             form = {"request": request, **form}
         return form | find_needed(self._log, request)
@@ -185,7 +189,7 @@ class Inference:
             is_other = has_name or (is_text and bool(find_markers(value)))
             return TEXT if is_other else value
 
-        return with_scalars(request, change)
+        return map_leaves(request, change)
 
     def _deployment(self) -> Part | None:
         template = self._templates.get(DEPLOYMENT)
@@ -207,7 +211,7 @@ class Inference:
             if self._is_usable(template):
                 body = self._privacy.clean_error(template.body, f"/{kind}/body")
             found[code] = {"status": template.status, **self._form(template, body)}
-        for code, other in (OF_TOKENS, OF_TOKENS[::-1]):
+        for code, other in (TOKEN_ERRORS, TOKEN_ERRORS[::-1]):
             if code in found:
                 found.setdefault(other, found[code])
         default = common_form([form for form in found.values() if form["body"] is not None])
@@ -245,7 +249,7 @@ class Inference:
         """The form of a response: its body, its content type and its header fields."""
         place = f"/{template.kind}"
         for path in sorted(template.varying, key=str):
-            if at(body, path) is not NOTHING:
+            if find_value(body, path) is not NOTHING:
                 self._notes.append(
                     f"{place}/body{format_pointer(*path)}: another value in each reading; "
                     "the profile has the first one"
@@ -289,7 +293,7 @@ class Inference:
                 self._notes.append(f"{place}: as on the only page, not {value!r}"[:200])
             return new
 
-        return with_scalars(body, change)
+        return map_leaves(body, change)
 
     def _remove_invalid(self, document: Part) -> None:
         """Leave out the parts that a profile cannot have."""
@@ -310,7 +314,7 @@ def find_needed(log: Log, request: Any) -> Part:
     example = {path for path, _ in walk(request) if path and is_through_objects(path)}
     optional: dict[str, None] = {}
     required: dict[str, None] = {}
-    for exchange, kind in kinds_of(log).items():
+    for exchange, kind in find_kinds(log).items():
         if not exchange.is_creation or not isinstance(exchange.sent_json, dict):
             continue
         sent = {path for path, _ in walk(exchange.sent_json)}
@@ -340,18 +344,22 @@ def find_day(log: Log) -> str:
 def values_of_strangers(places: Places) -> list[Any]:
     """The ids, names and mail addresses of other projects, and the ids of their deployments."""
     own_id = str(places.deployment_id)
-    paths = [path for path, value in scalars(places.latest_item) if str(value) == own_id]
+    paths = [path for path, value in list_leaves(places.latest_item) if str(value) == own_id]
     found = []
     for exchange in places.lists:
-        for item in places.others_in(exchange):
-            found += [places.id_of(item), places.name_of(item), *(at(item, path) for path in paths)]
-            found += [text for text in texts_in(item).values() if "@" in text]
+        for item in places.list_others(exchange):
+            found += [
+                places.find_id(item),
+                places.find_name(item),
+                *(find_value(item, path) for path in paths),
+            ]
+            found += [text for text in find_texts(item).values() if "@" in text]
     return found
 
 
 def without_status(value: Any) -> Any:
     """A profile without statuses, in which a plain text stands for each."""
-    return with_scalars(value, lambda _, each: TEXT if each == CHOICE else each)
+    return map_leaves(value, lambda _, each: TEXT if each == CHOICE else each)
 
 
 # Pages
@@ -361,14 +369,14 @@ def says_next_page(name: str, value: str) -> bool:
     """Whether a header field says that there is another page."""
     if name.lower() == "link":
         return re.search(r'rel="?[^",;]*next', value) is not None
-    words = words_of(name)
+    words = split_words(name)
     return bool(NEXT_WORDS.intersection(words)) and value.lower() not in ("", "0", "false")
 
 
 def on_one_page(path: Path, value: Any) -> Any:
     """A value around the list, as it is where there is one page."""
-    words = {word for name in path if isinstance(name, str) for word in words_of(name)}
-    own_words = words_of(last_name(path))
+    words = {word for name in path if isinstance(name, str) for word in split_words(name)}
+    own_words = split_words(get_key(path))
     is_of_page = bool(PAGE_WORDS.intersection(own_words))
     if is_of_page and is_number(value) and SIZE_WORDS.isdisjoint(own_words):
         return 1 if value > 1 else value

@@ -6,11 +6,11 @@ from typing import Any
 
 from profiles.markers import CHOICE, NAME, RECORD, replace_text
 from profiles.statuses import find_statuses
-from traffic.json_values import walk
+from traffic.json_values import replace_value, walk
 from web.strict_json import MEDIA_TYPE
 
 from .kinds import CREATE, OPERATIONS
-from .values import is_same, with_value
+from .values import is_same
 
 Part = dict[str, Any]
 NOT_TOLD = ("errors", "observed_at", "$schema")  # parts that change by themselves, or by their own
@@ -101,7 +101,7 @@ def pack_record(profile: Part) -> Part:
         for name in names:
             for path, value in walk(profile[name]["body"]):
                 if is_same(value, record):
-                    changed[name]["body"] = with_value(changed[name]["body"], path, RECORD)
+                    changed[name]["body"] = replace_value(changed[name]["body"], path, RECORD)
                     count += 1
         if count > 1:
             return {"observed_at": profile["observed_at"], "record": record, **changed}

@@ -11,7 +11,7 @@ TOKEN_INVALID = "errors/token_invalid"
 UNKNOWN_DEPLOYMENT = "errors/deployment_not_found"
 UNKNOWN_PATH = "errors/not_found"
 INVALID_BODY = "errors/invalid_body"
-OF_TOKENS = (TOKEN_MISSING, TOKEN_INVALID)
+TOKEN_ERRORS = (TOKEN_MISSING, TOKEN_INVALID)
 NO_TOKEN = (401, 403)
 
 # The purposes of requests, which may end with what was in the Authorization field.
@@ -46,7 +46,7 @@ OF_PURPOSES = {
 }
 
 
-def kinds_of(log: Log) -> dict[Exchange, str]:
+def find_kinds(log: Log) -> dict[Exchange, str]:
     """The kind of each exchange that says something; in a recording it follows from the request.
 
     A token is a valid one if any response has accepted it, and a deployment is there if it was.
@@ -58,15 +58,15 @@ def kinds_of(log: Log) -> dict[Exchange, str]:
         if exchange.status == 304 or exchange.method in OTHER_METHODS:
             continue
         if exchange.purpose:
-            kind = kind_of_purpose(exchange)
+            kind = find_asked_kind(exchange)
         else:
-            kind = kind_recorded(exchange, accepted, is_known=exchange.target in existing)
+            kind = find_recorded_kind(exchange, accepted, is_known=exchange.target in existing)
         if kind:
             found[exchange] = kind
     return found
 
 
-def kind_of_purpose(exchange: Exchange) -> str:
+def find_asked_kind(exchange: Exchange) -> str:
     """The kind of what a script asked for, "" of what it sought in vain."""
     purpose = exchange.purpose
     if purpose.endswith(WITHOUT):
@@ -84,7 +84,7 @@ def kind_of_purpose(exchange: Exchange) -> str:
     return DEPLOYMENT
 
 
-def kind_recorded(exchange: Exchange, accepted: set[str], *, is_known: bool) -> str:
+def find_recorded_kind(exchange: Exchange, accepted: set[str], *, is_known: bool) -> str:
     status = exchange.status
     if status in NO_TOKEN and exchange.token not in accepted:
         return TOKEN_INVALID if exchange.token else TOKEN_MISSING

@@ -18,7 +18,7 @@ from .places import Places, find_places
 from .rules import BEARER, check_rules, name_operation
 from .spellings import Secrets, secrets_of
 from .unseen import NAMES, list_unseen
-from .values import scalars
+from .values import list_leaves
 
 DRIFT, LEAKS, UNSEEN = "drift", "leaks", "unseen"
 LEAK = "the response contains the token"
@@ -165,5 +165,5 @@ def left_behind(exchanges: Sequence[Exchange]) -> list[dict[str, Any]]:
 
 def find_own_name(post: Exchange) -> str | None:
     """Find the name of our own in the body of a creation."""
-    texts = [value for _, value in scalars(post.sent_json) if isinstance(value, str)]
+    texts = [value for _, value in list_leaves(post.sent_json) if isinstance(value, str)]
     return next((text for text in texts if text.startswith(NAME_PREFIX)), None)

@@ -10,12 +10,13 @@ from random import Random
 from typing import Any, TypeVar
 
 from profiles.ids import make_slug, parse_opaque_form
-from traffic.json_values import Path
+from profiles.markers import is_through_objects
+from traffic.json_values import Path, map_leaves, replace_value
 
 from .errors import DETAIL, mark_error
 from .exchange import NOTHING, Exchange, Log, clock_of
 from .guesses import COUNT_WORDS, LEAST_NAME, MAX_READINGS, MINUTE
-from .kinds import CREATE, DEPLOYMENT, LIST, NAME_PREFIX, kinds_of
+from .kinds import CREATE, DEPLOYMENT, LIST, NAME_PREFIX, find_kinds
 from .order import find_order
 from .places import Places
 from .status import word_of
@@ -23,20 +24,17 @@ from .template import Reading, Unified, unify
 from .values import (
     MIN_SECONDS,
     Known,
-    at,
-    first_of,
+    find_texts,
+    find_value,
+    get_first,
+    get_key,
     is_id,
-    is_through_objects,
-    last_name,
-    pattern_of_base,
-    preferred,
-    scalars,
-    seconds_of,
-    texts_in,
-    with_scalars,
-    with_value,
-    without_markers,
-    words_of,
+    list_leaves,
+    make_base_pattern,
+    parse_seconds,
+    prefer,
+    split_words,
+    strip_markers,
 )
 
 T = TypeVar("T")
@@ -91,11 +89,13 @@ def observe(log: Log, places: Places) -> Observation:
     """Observe a service in a log."""
     observer = Observer(log, places)
     by_kind: dict[str, list[Exchange]] = defaultdict(list)
-    for exchange, kind in kinds_of(log).items():
+    for exchange, kind in find_kinds(log).items():
         if not exchange.failure:
             by_kind[kind].append(exchange)
     templates = {kind: observer.template(kind, found) for kind, found in by_kind.items()}
-    return Observation(places, templates, observer.run, find_order(places), ids_of(places))
+    return Observation(
+        places, templates, observer.run, find_order(places), make_id_examples(places)
+    )
 
 
 class Observer:
@@ -104,7 +104,7 @@ class Observer:
     def __init__(self, log: Log, places: Places) -> None:
         self._log = log
         self._places = places
-        self._base = pattern_of_base(log.base)
+        self._base = make_base_pattern(log.base)
         self.words = places.words
         self._second_ids = [*find_second_ids(places)]
 
@@ -123,37 +123,40 @@ class Observer:
     def _list(self, exchanges: list[Exchange]) -> Template:
         places = self._places
         path = places.items_path
-        lists = [each for each in places.lists if isinstance(at(each.json, path), list)]
-        lists = first_and_last(preferred(lists, lambda each: bool(places.items_of(each))))
+        lists = [each for each in places.lists if isinstance(find_value(each.json, path), list)]
+        lists = first_and_last(prefer(lists, lambda each: bool(places.list_items(each))))
         if path is None or not lists:
             return replace(self._plain(LIST, exchanges), is_own=False)
         known = [self._known_of_list(each) for each in lists]
-        bodies = [with_value(each.seen, path, []) for each in lists]
+        bodies = [replace_value(each.seen, path, []) for each in lists]
         around = unify([Reading(body, each) for body, each in zip(bodies, known, strict=True)])
         own = self._readings_of_items()
         readings = own or self._readings_of_others(lists)
         item = unify(readings) if readings else Unified(NOTHING, frozenset())
-        body = with_value(around.body, path, [item.body] if readings else [])
+        body = replace_value(around.body, path, [item.body] if readings else [])
         varying = around.varying | {(*path, 0, *inner) for inner in item.varying}
         headers = common_headers(lists, known)
         return Template(LIST, tuple(lists), body, varying, headers, is_own=bool(own))
 
     def _known_of_list(self, exchange: Exchange) -> Known:
         places = self._places
-        items = places.items_of(exchange)
-        named: list[tuple[str, Any]] = [("count", places.size_of(exchange))]
+        items = places.list_items(exchange)
+        named: list[tuple[str, Any]] = [("count", places.count_items(exchange))]
         if items:
-            named += [("first.id", places.id_of(items[0])), ("last.id", places.id_of(items[-1]))]
+            named += [
+                ("first.id", places.find_id(items[0])),
+                ("last.id", places.find_id(items[-1])),
+            ]
         return Known(tuple(each for each in named if is_id(each[1])), self._base)
 
     def _readings_of_others(self, lists: list[Exchange]) -> list[Reading]:
         """The projects of others, as they are listed."""
         places = self._places
-        items = first_and_last([item for each in lists for item in places.items_of(each)])
+        items = first_and_last([item for each in lists for item in places.list_items(each)])
         found = []
         for item in items:
             known = self._known(
-                "project", places.id_of(item), places.name_of(item), None, is_new=False
+                "project", places.find_id(item), places.find_name(item), None, is_new=False
             )
             found.append(self._reading(item, known))
         return found
@@ -177,8 +180,8 @@ class Observer:
     @cached_property
     def _word_of_creation(self) -> str:
         """The status that the response to the creation shows, else the first one that was read."""
-        shown = word_of(at(self._places.created, self._status_path))
-        return shown or first_of(self.words) or ""
+        shown = word_of(find_value(self._places.created, self._status_path))
+        return shown or get_first(self.words) or ""
 
     def _readings_of_items(self) -> list[Reading]:
         """The created project as it was listed, each time with the status of its deployment.
@@ -188,9 +191,9 @@ class Observer:
         known = self._known_of_own("project")
         readings = []
         for body, word in self._timed:
-            shown = word_of(at(body, self._status_path))
+            shown = word_of(find_value(body, self._status_path))
             readings.append(replace(self._reading(body, known), word=shown or word))
-        previous = first_of(readings)
+        previous = get_first(readings)
         for word in self.run:
             listed = [each for each in readings if each.word == word]
             if previous and not listed and self._status_path is None:
@@ -203,10 +206,10 @@ class Observer:
     def _status_path(self) -> Path | None:
         """Where a listed project has the status of its deployment, each time that it was read."""
         last = self._timed[-1][0] if self._timed else None
-        for path, _ in scalars(last):
-            words = [word_of(at(body, path)) for body, _ in self._timed]
+        for path, _ in list_leaves(last):
+            words = [word_of(find_value(body, path)) for body, _ in self._timed]
             is_known = bool({*words} & {*self.words})
-            if is_known and "" not in words and (len({*words}) > 1 or last_name(path) == "status"):
+            if is_known and "" not in words and (len({*words}) > 1 or get_key(path) == "status"):
                 return path
         return None
 
@@ -215,12 +218,12 @@ class Observer:
         """The created project as it was listed, each time with the status that was read before."""
         places = self._places
         left = [*self.words]
-        word = first_of(left) or ""
+        word = get_first(left) or ""
         found: list[tuple[Any, str]] = []
         for exchange in self._log.exchanges:
             if left and exchange in places.followed:
                 word = left.pop(0)
-            item = places.created_item(exchange)
+            item = places.get_created_item(exchange)
             if item is not None:
                 found.append((item, word))
         return few_of_each(found, lambda timed: timed[1])
@@ -239,9 +242,9 @@ class Observer:
         places = self._places
         known = self._known_of_deployment()
         readings = [
-            self._reading(each.seen, known, places.status_of(each)) for each in places.followed
+            self._reading(each.seen, known, places.read_status(each)) for each in places.followed
         ]
-        readings = preferred(readings, lambda each: each.word != "")
+        readings = prefer(readings, lambda each: each.word != "")
         readings = few_of_each(readings, lambda each: each.word)
         if not readings:
             return self._plain(DEPLOYMENT, exchanges)
@@ -280,7 +283,7 @@ class Observer:
         if is_new:
             known += tuple(self._second_ids)
         paths = (self._places.status_path, self._status_path)
-        names = {last_name(path) for path in paths if path}
+        names = {get_key(path) for path in paths if path}
         return Known(known, self._base, window, f"{kind}.created_at", frozenset({"status", *names}))
 
     @cached_property
@@ -309,8 +312,8 @@ class Observer:
             is_same = path not in template.varying and len(same) > 1
             return mark_error(path, value, template.status, is_same=is_same)
 
-        body = with_scalars(template.body, mark)
-        varying = frozenset(path for path in template.varying if at(body, path) != DETAIL)
+        body = map_leaves(template.body, mark)
+        varying = frozenset(path for path in template.varying if find_value(body, path) != DETAIL)
         return replace(template, body=body, varying=varying)
 
     def _plain(self, kind: str, exchanges: list[Exchange]) -> Template:
@@ -330,7 +333,7 @@ class Observer:
 
     def _reading(self, body: Any, known: Known, word: str = "") -> Reading:
         values = {str(value) for _, value in known.named if len(str(value)) >= LEAST_NAME}
-        return Reading(without_data(body, values), known, word)
+        return Reading(remove_data(body, values), known, word)
 
 
 def first_and_last(found: Sequence[T]) -> list[T]:
@@ -352,8 +355,8 @@ def find_subject(exchange: Exchange) -> tuple[tuple[str, str], ...]:
     """Find what a request is about, which its error may repeat: an id, a name, or the path."""
     found = exchange.deployment_id
     if exchange.is_creation:
-        texts = texts_in(exchange.sent_json)
-        names = [text for path, text in texts.items() if last_name(path) == "name"]
+        texts = find_texts(exchange.sent_json)
+        names = [text for path, text in texts.items() if get_key(path) == "name"]
         own = [text for text in texts.values() if text.startswith(NAME_PREFIX)]
         found = next(iter(own or names), "")
     elif not found and not exchange.is_list:
@@ -361,17 +364,17 @@ def find_subject(exchange: Exchange) -> tuple[tuple[str, str], ...]:
     return (("error.subject", found),) if found else ()
 
 
-def without_data(value: Any, values: set[str]) -> Any:
+def remove_data(value: Any, values: set[str]) -> Any:
     """A body without the members whose names are data: ids, times, and what verify has sent."""
     if isinstance(value, list):
-        return [without_data(each, values) for each in value]
+        return [remove_data(each, values) for each in value]
     if not isinstance(value, dict):
         return value
     found = {}
     for name, each in value.items():
-        is_data = seconds_of(name) is not None
+        is_data = parse_seconds(name) is not None
         if not is_data and not any(known in name for known in values):
-            found[name] = without_data(each, values)
+            found[name] = remove_data(each, values)
     return found
 
 
@@ -390,7 +393,7 @@ def common_headers(exchanges: Sequence[Exchange], known: Sequence[Known]) -> dic
 
 def marked_field(name: str, value: str, known: Known) -> str:
     counts = [str(each) for marker, each in known.named if marker == "count"]
-    if value in counts and COUNT_WORDS.intersection(words_of(name)):
+    if value in counts and COUNT_WORDS.intersection(split_words(name)):
         return "{count}"
     return known.mark(value)
 
@@ -404,13 +407,13 @@ def find_second_ids(places: Places) -> Iterator[tuple[str, str]]:
     Yields the name of a marker, such as `project.id:415104041262`, and the text.
     """
     mine = places.latest_item
-    others = [item for each in places.lists[-1:] for item in places.others_in(each)]
+    others = [item for each in places.lists[-1:] for item in places.list_others(each)]
     known = {str(places.created_id), places.created_name, str(places.deployment_id)}
-    for path, value in scalars(mine):
+    for path, value in list_leaves(mine):
         is_plain = isinstance(value, str) and SECOND_ID.fullmatch(value) is not None
-        if not others or not is_plain or value in known or seconds_of(value) is not None:
+        if not others or not is_plain or value in known or parse_seconds(value) is not None:
             continue
-        values = [at(other, path) for other in others]
+        values = [find_value(other, path) for other in others]
         is_own = len({*values, value}) == len(values) + 1
         if is_own and all(is_like(value, each) for each in values) and is_through_objects(path):
             yield f"project.id:{parse_opaque_form(value).make(Random(0))}", value
@@ -418,9 +421,9 @@ def find_second_ids(places: Places) -> Iterator[tuple[str, str]]:
 
 def find_second_numbers(places: Places) -> Iterator[Path]:
     """Find numbers of the listed project of which each other project has another one."""
-    others = [item for each in places.lists[-1:] for item in places.others_in(each)]
-    for path, value in scalars(places.latest_item):
-        values = [at(other, path) for other in others]
+    others = [item for each in places.lists[-1:] for item in places.list_others(each)]
+    for path, value in list_leaves(places.latest_item):
+        values = [find_value(other, path) for other in others]
         is_plain = type(value) is int and value != places.created_id and value < MIN_SECONDS
         is_own = all(type(each) is int for each in values) and len({*values, value}) > len(values)
         if is_plain and is_own and len(values) > 1 and is_through_objects(path):
@@ -436,19 +439,19 @@ def is_like(text: str, other: Any) -> bool:
     return forms[0].prefix == forms[1].prefix and is_as_long
 
 
-def ids_of(places: Places) -> dict[str, str | int]:
+def make_id_examples(places: Places) -> dict[str, str | int]:
     """An example of the ids of each kind of record, or the marker from which they are made."""
     examples = {}
     if places.creation and places.created_id is not None:
         bases = [("project.name", make_slug(places.created_name))]
-        examples["projects"] = example_of(places.created_id, bases)
+        examples["projects"] = make_id_example(places.created_id, bases)
     if places.creation and places.followed and places.is_own:
         bases = [("project.id", places.owner_id), ("project.name", make_slug(places.owner_name))]
-        examples["deployments"] = example_of(places.deployment_id, bases)
+        examples["deployments"] = make_id_example(places.deployment_id, bases)
     return examples
 
 
-def example_of(own_id: Any, bases: list[tuple[str, Any]]) -> str | int:
+def make_id_example(own_id: Any, bases: list[tuple[str, Any]]) -> str | int:
     """An example of ids like one, or the text with a marker from which it is made."""
     text = str(own_id)
     for marker, base in bases:
@@ -459,6 +462,6 @@ def example_of(own_id: Any, bases: list[tuple[str, Any]]) -> str | int:
     if not isinstance(own_id, str):
         return 7040
     try:
-        return parse_opaque_form(without_markers(text)).make(Random(0))
+        return parse_opaque_form(strip_markers(text)).make(Random(0))
     except ValueError:
         return text

@@ -1,7 +1,15 @@
 """The order of a list."""
 
 from .places import Places
-from .values import at, first_of, is_number, last_name, scalars, seconds_of, words_of
+from .values import (
+    find_value,
+    get_first,
+    get_key,
+    is_number,
+    list_leaves,
+    parse_seconds,
+    split_words,
+)
 
 OLDEST, NEWEST, ANOTHER = ("oldest first", "newest first", "another order")
 
@@ -12,8 +20,8 @@ def find_order(places: Places) -> str:
     if order:
         return order
     for exchange in reversed(places.lists):
-        items = places.items_of(exchange)
-        mine = places.created_item(exchange)
+        items = places.list_items(exchange)
+        mine = places.get_created_item(exchange)
         if mine is None or len(items) < 2:
             continue
         if mine == items[0]:
@@ -25,12 +33,12 @@ def find_order(places: Places) -> str:
 
 def find_order_of_times(places: Places) -> str:
     """Find the order of the list by the first member that is the time of a creation."""
-    items = places.items_of(places.lists[-1]) if places.lists else []
-    for path, value in scalars(first_of(items)):
-        is_created = "created" in words_of(last_name(path))
-        if not is_created or (seconds_of(value) is None and not is_number(value)):
+    items = places.list_items(places.lists[-1]) if places.lists else []
+    for path, value in list_leaves(get_first(items)):
+        is_created = "created" in split_words(get_key(path))
+        if not is_created or (parse_seconds(value) is None and not is_number(value)):
             continue
-        times = [seconds_of(at(item, path)) or at(item, path) for item in items]
+        times = [parse_seconds(find_value(item, path)) or find_value(item, path) for item in items]
         if not all(is_number(time) for time in times) or len(set(times)) < 2:
             continue
         if times == sorted(times):

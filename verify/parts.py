@@ -21,18 +21,18 @@ from .kinds import (
     CREATE,
     DEPLOYMENT,
     LIST,
-    OF_TOKENS,
     OPERATIONS,
     REJECTED,
     REJECTIONS,
+    TOKEN_ERRORS,
     TOKEN_INVALID,
     TOKEN_MISSING,
     UNKNOWN_DEPLOYMENT,
     UNKNOWN_PATH,
     explain_failure,
     explain_nothing,
-    kind_of_purpose,
-    kinds_of,
+    find_asked_kind,
+    find_kinds,
 )
 from .order import find_order
 from .places import Places
@@ -44,7 +44,7 @@ from .rules import (
     READ_PART,
     name_operation,
 )
-from .values import at
+from .values import find_value
 
 KEPT, BROKEN, CONFIRMED, DIFFERS = "kept", "broken", "confirmed", "differs"
 NOT_SEEN, COULD_NOT_CHECK = "not seen", "could not check"
@@ -153,7 +153,7 @@ def give_reason(check: Check) -> str:
     exchange = check.exchange
     if check.observed or exchange is None:
         return ""
-    is_of_token = bool(exchange.purpose) and kind_of_purpose(exchange) in OF_TOKENS
+    is_of_token = bool(exchange.purpose) and find_asked_kind(exchange) in TOKEN_ERRORS
     return explain_failure(exchange, "" if is_of_token else name_operation(exchange))
 
 
@@ -173,7 +173,7 @@ class PartsJudge:
         self._rules = rules
         self._document = own_contract().document
         self._by_kind: dict[str, list[Exchange]] = defaultdict(list)
-        for exchange, kind in kinds_of(log).items():
+        for exchange, kind in find_kinds(log).items():
             self._by_kind[kind].append(exchange)
 
     def check_all(self) -> Iterator[Check]:
@@ -204,7 +204,9 @@ class PartsJudge:
             if kind == DEPLOYMENT and status == 404 and not is_broken:
                 yield Check(LATEST, "200", "404", exchange)
             return
-        if kind in OF_TOKENS and (exchange.is_success or not (exchange.is_list or status == 401)):
+        if kind in TOKEN_ERRORS and (
+            exchange.is_success or not (exchange.is_list or status == 401)
+        ):
             return  # the rule of the token says it
         if kind in (LIST, DEPLOYMENT) and explain_nothing(exchange, kind):
             return
@@ -237,7 +239,7 @@ class PartsJudge:
         """What values have to be in a response with the created project, or its deployment."""
         places = self._places
         found = {}
-        is_of_project = exchange == places.creation or places.created_item(exchange) is not None
+        is_of_project = exchange == places.creation or places.get_created_item(exchange) is not None
         if is_of_project:
             found[NAME] = relate("the name as it was sent", places.created_name)
         if is_of_project and places.followed and places.is_own:
@@ -270,10 +272,10 @@ class PartsJudge:
             yield Check(ITEMS, "oldest first", order, places.lists[-1])
         creation = places.creation
         later = [each for each in places.lists if creation and each.sent_at > creation.sent_at]
-        if later and isinstance(at(later[-1].seen, places.items_path), list):
+        if later and isinstance(find_value(later[-1].seen, places.items_path), list):
             what = "a created project is listed"
             is_listed = places.latest_item is not None
-            if is_listed or all(isinstance(each, dict) for each in places.items_of(later[-1])):
+            if is_listed or all(isinstance(each, dict) for each in places.list_items(later[-1])):
                 yield Check(PROJECT_LIST, what, what if is_listed else "it is not", later[-1])
 
 

@@ -18,32 +18,31 @@ from profiles.markers import (
     find_name_paths,
     find_project_arrays,
     is_choice,
+    is_through_objects,
     parse_whole_marker,
 )
 from profiles.profile import Profile
-from traffic.json_values import Path, walk
+from traffic.json_values import Path, replace_value, walk
 from web.validation import format_pointer
 
 from .candidates import Candidate as Candidate
 from .candidates import find_in_bodies, names_deployment
 from .exchange import NOTHING, Exchange, Log
 from .guesses import MAX_ID
-from .kinds import CREATE, DEPLOYMENT, LIST, NAME_PREFIX, kinds_of
+from .kinds import CREATE, DEPLOYMENT, LIST, NAME_PREFIX, find_kinds
 from .status import find_status, word_of, words_at
 from .values import (
-    arrays_in,
-    at,
-    first_of,
+    find_texts,
+    find_type,
+    find_value,
+    get_first,
+    get_key,
     is_id,
-    is_of_deployment,
-    is_through_objects,
-    last_name,
-    preferred,
-    scalars,
-    seconds_of,
-    texts_in,
-    type_of,
-    with_value,
+    list_arrays,
+    list_leaves,
+    mentions_deployment,
+    parse_seconds,
+    prefer,
 )
 
 MAX_SHOWN = 5  # candidates in a doubt
@@ -86,26 +85,26 @@ class Places:
 
     # The list
 
-    def items_of(self, exchange: Exchange) -> list[Any]:
+    def list_items(self, exchange: Exchange) -> list[Any]:
         """Return the projects in a list, none if it has no array of them."""
-        found = at(exchange.seen, self.items_path)
+        found = find_value(exchange.seen, self.items_path)
         return found if isinstance(found, list) else []
 
-    def size_of(self, exchange: Exchange) -> int:
+    def count_items(self, exchange: Exchange) -> int:
         """Return how many projects a list has, also if not all of them are read."""
-        found = at(exchange.json, self.items_path)
+        found = find_value(exchange.json, self.items_path)
         return len(found) if isinstance(found, list) else 0
 
-    def id_of(self, item: Any) -> Any:
+    def find_id(self, item: Any) -> Any:
         """Return the id of a listed project, None if it has none."""
-        found = at(item, self.id_path)
+        found = find_value(item, self.id_path)
         return found if is_id(found) else None
 
-    def name_of(self, item: Any) -> str:
+    def find_name(self, item: Any) -> str:
         """Return the name of a listed project, "" if it has none."""
-        texts = texts_in(item)
-        mine = [path for path, text in texts_in(self.latest_item).items() if self.is_name(text)]
-        path = first_of([path for path in mine if path in texts]) or find_called(texts, "name")
+        texts = find_texts(item)
+        mine = [path for path, text in find_texts(self.latest_item).items() if self.is_name(text)]
+        path = get_first([path for path in mine if path in texts]) or find_called(texts, "name")
         return texts.get(path or ("",), "")
 
     def is_name(self, text: str) -> bool:
@@ -116,9 +115,9 @@ class Places:
     @cached_property
     def created_items(self) -> dict[Exchange, Any]:
         """The created project in each of the lists, None if it is not there."""
-        return {each: find_created_item(self, self.items_of(each)) for each in self.lists}
+        return {each: find_created_item(self, self.list_items(each)) for each in self.lists}
 
-    def created_item(self, exchange: Exchange) -> Any:
+    def get_created_item(self, exchange: Exchange) -> Any:
         return self.created_items.get(exchange)
 
     @cached_property
@@ -127,23 +126,23 @@ class Places:
         found = [item for item in self.created_items.values() if item is not None]
         return found[-1] if found else None
 
-    def others_in(self, exchange: Exchange) -> list[Any]:
+    def list_others(self, exchange: Exchange) -> list[Any]:
         """Return the listed projects that are not the created one."""
-        mine = self.created_item(exchange)
-        return [item for item in self.items_of(exchange) if item != mine]
+        mine = self.get_created_item(exchange)
+        return [item for item in self.list_items(exchange) if item != mine]
 
     def split_body(self, is_list: bool, exchange: Exchange) -> list[Any]:
         """Return the body; that of a list with the created project alone, or each other one."""
-        items = self.items_of(exchange) if is_list else []
+        items = self.list_items(exchange) if is_list else []
         if not items or self.items_path is None:
             return [exchange.seen]
-        mine = self.created_item(exchange)
+        mine = self.get_created_item(exchange)
         chosen = items if mine is None else [mine]
-        return [with_value(exchange.seen, self.items_path, [each]) for each in chosen]
+        return [replace_value(exchange.seen, self.items_path, [each]) for each in chosen]
 
     # The deployment
 
-    def status_of(self, exchange: Exchange) -> str:
+    def read_status(self, exchange: Exchange) -> str:
         """Return the status of a deployment as a word, "" if it has none."""
         if self.status_path is None:
             return ""
@@ -152,13 +151,13 @@ class Places:
     @cached_property
     def words(self) -> list[str]:
         """The statuses of the created deployment, or the named one, each time that it was read."""
-        return [self.status_of(each) for each in self.followed] if self.is_own else []
+        return [self.read_status(each) for each in self.followed] if self.is_own else []
 
 
 def find_places(log: Log, hints: Hints | None = None) -> Places:
     """Find where the service has what, by a hint, or by what its values do."""
     hints = hints or Hints()
-    kinds = kinds_of(log)
+    kinds = find_kinds(log)
     lists = [each for each, kind in kinds.items() if kind == LIST and is_json(each)]
     creations = [each for each in log.creations if kinds.get(each) == CREATE]
     reads = [each for each, kind in kinds.items() if kind == DEPLOYMENT and is_json(each)]
@@ -175,7 +174,7 @@ def is_json(exchange: Exchange) -> bool:
 
 def add_doubt(places: Places, kind: str, line: str, paths: Iterable[Path], body: Any) -> Places:
     """Add what a person has to write, since several places may be the one that is needed."""
-    shown = [f"{format_pointer(*path)} ({type_of(at(body, path))})" for path in paths]
+    shown = [f"{format_pointer(*path)} ({find_type(find_value(body, path))})" for path in paths]
     seen = ", ".join(shown[:MAX_SHOWN]) or "nothing like it"
     doubt = f"give --like FILE with {line}; seen: {seen}"
     return replace(places, doubts=(*places.doubts, (kind, doubt)))
@@ -234,27 +233,27 @@ def add_name(places: Places, hints: Hints) -> Places:
     if creation is None:
         return places
     sent = creation.sent_json
-    texts = texts_in(sent) if isinstance(sent, dict) else {}
-    known = first_of(find_name_paths(hints.request)) if hints.request is not None else None
-    own = first_of(path for path, text in texts.items() if text.startswith(NAME_PREFIX))
+    texts = find_texts(sent) if isinstance(sent, dict) else {}
+    known = get_first(find_name_paths(hints.request)) if hints.request is not None else None
+    own = get_first(path for path, text in texts.items() if text.startswith(NAME_PREFIX))
     path = known if known in texts else own or find_called(texts, "name")
     if path is None:
-        returned = set(texts_in(creation.seen).values())
+        returned = set(find_texts(creation.seen).values())
         shared = [each for each, text in texts.items() if text in returned]
         path = shared[0] if len(shared) == 1 else None
     if path is not None and is_through_objects(path):
-        return replace(places, created_name=texts[path], request=with_value(sent, path, NAME))
+        return replace(places, created_name=texts[path], request=replace_value(sent, path, NAME))
     body = creation.seen
     if texts:
         line = f'"create": {{"request": {{"MEMBER": "{NAME}"}}, "body": {{}}}}'
         places = add_doubt(places, CREATE, line, texts, sent)
-    texts = texts_in(body)
+    texts = find_texts(body)
     return replace(places, created_name=texts.get(find_called(texts, "name") or ("",), ""))
 
 
 def find_called(texts: Iterable[Path], name: str) -> Path | None:
     """Find the outermost member of a plain name, through objects."""
-    return first_of(each for each in texts if last_name(each) == name and is_through_objects(each))
+    return get_first(each for each in texts if get_key(each) == name and is_through_objects(each))
 
 
 def add_items(places: Places, hints: Hints) -> Places:
@@ -263,9 +262,9 @@ def add_items(places: Places, hints: Hints) -> Places:
         return places
     body = places.lists[-1].seen
     form = hints.profile.form("list") if hints.profile else None
-    hinted = first_of(find_project_arrays(form.body)) if form else None
+    hinted = get_first(find_project_arrays(form.body)) if form else None
     if hinted is not None:
-        if isinstance(at(body, hinted), list):
+        if isinstance(find_value(body, hinted), list):
             return replace(places, items_path=hinted)
         doubt = (
             f"no array is at {format_pointer(*hinted) or 'the top'}, where --like has the projects"
@@ -285,12 +284,14 @@ def find_arrays(body: Any, name: str) -> list[Path]:
 
     Else it is one whose items have a plain name, or an empty one.
     """
-    arrays = [path for path in arrays_in(body) if is_through_objects(path)]
-    with_name = [path for path in arrays if any(has_value(each, name) for each in at(body, path))]
+    arrays = [path for path in list_arrays(body) if is_through_objects(path)]
+    with_name = [
+        path for path in arrays if any(has_value(each, name) for each in find_value(body, path))
+    ]
     if with_name and name:
         return with_name[:1]
-    plain = [path for path in arrays if has_plain_items(at(body, path))]
-    found = plain or [path for path in arrays if not at(body, path)]
+    plain = [path for path in arrays if has_plain_items(find_value(body, path))]
+    found = plain or [path for path in arrays if not find_value(body, path)]
     return [path for path in found if len(path) == len(found[0])]
 
 
@@ -316,8 +317,8 @@ def has_value(item: Any, value: Any, name: str = "") -> bool:
     """Whether an object has a text, or an integer that is written so; in a member of a name."""
     if not is_id(value):
         return False
-    for path, each in scalars(item):
-        is_there = is_through_objects(path) and path and (not name or last_name(path) == name)
+    for path, each in list_leaves(item):
+        is_there = is_through_objects(path) and path and (not name or get_key(path) == name)
         if is_there and is_id(each) and str(each) == str(value):
             return True
     return False
@@ -337,8 +338,8 @@ def add_created(places: Places, hints: Hints) -> Places:
     others = []
     for each in places.lists:
         # One that was read later, and has not the created project by name, may have it.
-        if each.sent_at < creation.sent_at or places.created_item(each) is not None:
-            others += places.others_in(each)
+        if each.sent_at < creation.sent_at or places.get_created_item(each) is not None:
+            others += places.list_others(each)
     ids = {str(item["id"]) for item in others if isinstance(item, dict) and is_id(item.get("id"))}
     has_other = any(each in others or str(each.get("id")) in ids for each in objects)
     has_list = any(has_siblings(value, places) for _, value in walk(creation.json))
@@ -362,43 +363,43 @@ def add_ids(places: Places, hints: Hints) -> Places:
     others = [each for each in items if each != mine]
     if places.id_path is None:
         places = replace(places, id_path=find_hinted_in_items(places, hints, "project.id"))
-    record = mine if mine is not None else first_of(others)
+    record = mine if mine is not None else get_first(others)
     if places.id_path is None and record is not None:
         found = find_ids(record, others, places.created, places.created_name)
         if len(found) == 1:
             places = replace(places, id_path=found[0])
         elif mine is not None:
             line = '"list": {"body": … [{"MEMBER": "{project.id}"}]}'
-            seen = found or [path for path, value in scalars(mine) if may_be_id(path, value)]
+            seen = found or [path for path, value in list_leaves(mine) if may_be_id(path, value)]
             places = add_doubt(places, LIST, line, seen, mine)
-    own_id = places.id_of(mine)
+    own_id = places.find_id(mine)
     if own_id is None:
-        own_id = at(places.created, find_hinted(hints, "create", "project.id"))
+        own_id = find_value(places.created, find_hinted(hints, "create", "project.id"))
     if not is_id(own_id):
-        paths = [path for path, value in scalars(places.created) if is_id(value)]
-        own_id = at(places.created, find_called(paths, "id"))
+        paths = [path for path, value in list_leaves(places.created) if is_id(value)]
+        own_id = find_value(places.created, find_called(paths, "id"))
     return replace(places, created_id=own_id if is_id(own_id) else None)
 
 
 def last_items(places: Places) -> list[Any]:
-    return places.items_of(places.lists[-1]) if places.lists else []
+    return places.list_items(places.lists[-1]) if places.lists else []
 
 
 def find_ids(item: Any, others: Sequence[Any], created: Any, name: str) -> list[Path]:
     """Find what may be the id of a record: `id`, or what its creation has, too, and no other."""
-    possible = [path for path, value in scalars(item) if may_be_id(path, value)]
+    possible = [path for path, value in list_leaves(item) if may_be_id(path, value)]
     plain = find_called(possible, "id")
     if plain is not None:
         return [plain]
-    shared = {str(value) for path, value in scalars(created) if is_through_objects(path)}
+    shared = {str(value) for path, value in list_leaves(created) if is_through_objects(path)}
     found = []
     for path in possible:
-        value = at(item, path)
-        is_name = last_name(path) == "name" and value == name
-        is_other = is_name or any(at(other, path) == value for other in others)
+        value = find_value(item, path)
+        is_name = get_key(path) == "name" and value == name
+        is_other = is_name or any(find_value(other, path) == value for other in others)
         if not is_other and (created is NOTHING or str(value) in shared):
             found.append(path)
-    return preferred(found, lambda path: at(item, path) != name)
+    return prefer(found, lambda path: find_value(item, path) != name)
 
 
 def may_be_id(path: Path, value: Any) -> bool:
@@ -406,9 +407,9 @@ def may_be_id(path: Path, value: Any) -> bool:
     if not is_id(value) or not is_through_objects(path):
         return False
     text = str(value)
-    is_called_id = last_name(path) == "id"
+    is_called_id = get_key(path) == "id"
     is_plain = len(text) <= MAX_ID and "://" not in text and (" " not in text or is_called_id)
-    return is_plain and not is_of_deployment(path) and seconds_of(value) is None
+    return is_plain and not mentions_deployment(path) and parse_seconds(value) is None
 
 
 # Deployments
@@ -423,7 +424,7 @@ def find_candidates(places: Places, hints: Hints | None = None) -> list[Candidat
     in_items = find_hinted_in_items(places, hints, "deployment.id")
     if places.creation is None:
         items = last_items(places)
-        return find_in_bodies(items, [], places.id_of(first_of(items)), in_items)
+        return find_in_bodies(items, [], places.find_id(get_first(items)), in_items)
     known = [find_hinted(hints, "create", "deployment.id"), in_items]
     bodies = [places.created, places.latest_item]
     return find_in_bodies(bodies, [places.creation], places.created_id, *known)
@@ -436,7 +437,7 @@ def add_deployment(places: Places, reads: list[Exchange], hints: Hints) -> Place
         by_id[exchange.deployment_id].append(exchange)
     created = find_created_deployment(places, by_id, hints) if places.creation else ""
     given = hints.deployment if hints.deployment in by_id else ""
-    chosen = given or created or first_of(by_id)
+    chosen = given or created or get_first(by_id)
     if chosen is None:
         return places
     followed = by_id[chosen]
@@ -458,7 +459,7 @@ def add_deployment(places: Places, reads: list[Exchange], hints: Hints) -> Place
 
 def find_typed_id(text: str, bodies: list[Any]) -> Any:
     """Return the id of a deployment as bodies have it: a number if one has it so, or a text."""
-    values = [value for body in bodies for _, value in scalars(body)]
+    values = [value for body in bodies for _, value in list_leaves(body)]
     is_integer = any(type(value) is int and str(value) == text for value in values)
     return int(text) if is_integer else text
 
@@ -473,7 +474,7 @@ def find_created_deployment(places: Places, by_id: dict[str, list[Exchange]], hi
             return candidate.id
     own = {str(each) for each in (places.created_id, places.created_name) if is_id(each)}
     for deployment_id, exchanges in by_id.items():
-        values = {str(value) for _, value in scalars(exchanges[-1].seen)}
+        values = {str(value) for _, value in list_leaves(exchanges[-1].seen)}
         if own & values:
             return deployment_id
     return ""
@@ -481,11 +482,11 @@ def find_created_deployment(places: Places, by_id: dict[str, list[Exchange]], hi
 
 def find_owner(places: Places, deployment_id: str, body: Any) -> tuple[Any, str]:
     """Find the id and the name of the listed project of a deployment; None and "" if unknown."""
-    values = {str(value) for _, value in scalars(body) if is_id(value)}
+    values = {str(value) for _, value in list_leaves(body) if is_id(value)}
     for item in last_items(places):
-        own = {str(places.id_of(item)), places.name_of(item)} - {"None", ""}
+        own = {str(places.find_id(item)), places.find_name(item)} - {"None", ""}
         if own & values or names_deployment(item, deployment_id):
-            return places.id_of(item), places.name_of(item)
+            return places.find_id(item), places.find_name(item)
     return None, ""
 
 
@@ -501,7 +502,7 @@ def add_status(places: Places, hints: Hints) -> Places:
     if len(found) == 1:
         return replace(places, status_path=found[0], is_sure=is_sure)
     line = '"deployment": {"body": {"MEMBER": "{deployment.status}"}}'
-    seen = found or [path for path, _ in scalars(bodies[-1])]
+    seen = found or [path for path, _ in list_leaves(bodies[-1])]
     return add_doubt(places, DEPLOYMENT, line, seen, bodies[-1])
 
 

@@ -12,7 +12,7 @@ from web.validation import format_pointer
 from .errors import is_code, literals
 from .guesses import CODE_WORDS, LEAST_NAME, LEAST_NUMBER, SHORTEST_PART
 from .spellings import Secrets, is_secret_name, label_of
-from .values import is_number, last_name, pattern_of, scalars, words_of
+from .values import get_key, is_number, list_leaves, make_value_pattern, split_words
 
 TEXT = "text"  # stands for a secret
 HOOK = re.compile(r"://\S*(\bhooks?\b|webhook)\S*/", re.IGNORECASE)
@@ -60,7 +60,7 @@ class Privacy:
         """The body of an error: a code stays, whatever the records of others have beside names."""
 
         def is_safe(path: Path, text: str) -> bool:
-            is_read = CODE_WORDS.intersection(words_of(last_name(path))) and is_code(text)
+            is_read = CODE_WORDS.intersection(split_words(get_key(path))) and is_code(text)
             kept_out = self._strangers | self._names if is_read else self._foreign
             return self._is_safe(path, text) and not self._has_one_of(kept_out, text)
 
@@ -153,7 +153,7 @@ class Privacy:
         for literal in literals(text):
             piece = unquote(literal).lower()
             inside = [each for each in values if len(each) >= SHORTEST_PART and each in piece]
-            if piece in values or any(pattern_of(each).search(piece) for each in inside):
+            if piece in values or any(make_value_pattern(each).search(piece) for each in inside):
                 return True
         return False
 
@@ -161,14 +161,14 @@ class Privacy:
 def is_in_secret(path: Path) -> bool:
     """Whether a name on the path is that of a secret; what kind of secret it is, is none."""
     has_secret_name = any(is_secret_name(name) for name in path if isinstance(name, str))
-    return has_secret_name and last_name(path) not in ("type", "kind")
+    return has_secret_name and get_key(path) not in ("type", "kind")
 
 
 def lower_texts(bodies: Iterable[Any]) -> set[str]:
     """The texts and numbers in bodies, in lower case."""
     found = set()
     for body in bodies:
-        for _, value in scalars(body):
+        for _, value in list_leaves(body):
             if isinstance(value, str) or is_number(value):
                 found.add(str(value).lower())
     return found

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from traffic.json_values import map_leaves
 from traffic.masking import Redactor, cut_text, make_printable
 
 from .checks import Check
@@ -26,7 +27,6 @@ from .parts import (
 )
 from .places import list_places
 from .spellings import Secrets
-from .values import with_scalars
 
 NOTHING_SHOWN = "no response showed it"
 ADVICE = {  # of each kind of difference, what to do about it
@@ -200,7 +200,7 @@ def document_of(
     def mask(path: object, value: Any) -> Any:
         return masked(result.secrets, value, MAX_LINE) if isinstance(value, str) else value
 
-    found: dict[str, Any] = with_scalars(document, mask)
+    found: dict[str, Any] = map_leaves(document, mask)
     return found
 
 

@@ -13,18 +13,18 @@ from .kinds import (
     DEPLOYMENT,
     LIST,
     NO_TOKEN,
-    OF_TOKENS,
     REPEATED,
     SOUGHT,
+    TOKEN_ERRORS,
     UNKNOWN_DEPLOYMENT,
     UNKNOWN_PATH,
     explain_failure,
     explain_nothing,
-    kind_of_purpose,
-    kinds_of,
+    find_asked_kind,
+    find_kinds,
 )
 from .places import Places
-from .values import is_id, scalars
+from .values import is_id, list_leaves
 
 PROJECTS_PART = "#/paths/~1v1~1projects"
 DEPLOYMENTS_PART = "#/paths/~1v1~1deployments~1{id}"
@@ -51,7 +51,7 @@ class Evidence:
         own = []
         for exchange in self.log.exchanges:
             kind = self.kinds.get(exchange, "")
-            is_other = kind in (*OF_TOKENS, UNKNOWN_DEPLOYMENT, UNKNOWN_PATH)
+            is_other = kind in (*TOKEN_ERRORS, UNKNOWN_DEPLOYMENT, UNKNOWN_PATH)
             is_named = exchange.purpose not in (SOUGHT, REPEATED)
             if name_operation(exchange) in kinds and is_named and not is_other:
                 own.append(exchange)
@@ -69,7 +69,7 @@ def name_operation(exchange: Exchange) -> str:
 
 def check_rules(log: Log, places: Places) -> dict[str, Check]:
     """Check each fixed part of the contract."""
-    evidence = Evidence(log, places, kinds_of(log))
+    evidence = Evidence(log, places, find_kinds(log))
     checks = [
         check_projects_path(evidence),
         check_list(evidence),
@@ -179,9 +179,11 @@ def check_id(evidence: Evidence) -> Check:
         if not is_read or kind not in (DEPLOYMENT, UNKNOWN_DEPLOYMENT):
             continue
         shown = shown or exchange
-        values = {str(value) for _, value in scalars(exchange.seen) if is_id(value)}
+        values = {str(value) for _, value in list_leaves(exchange.seen) if is_id(value)}
         # A record, or one in an envelope, has its id there.
-        has_id = any(len(path) in (1, 2) and path[-1] == "id" for path, _ in scalars(exchange.seen))
+        has_id = any(
+            len(path) in (1, 2) and path[-1] == "id" for path, _ in list_leaves(exchange.seen)
+        )
         if has_id and exchange.deployment_id not in values:
             return Check(ID_PART, what, "another one", exchange)
     if shown:
@@ -197,7 +199,7 @@ def check_status(evidence: Evidence) -> Check:
     path = evidence.places.status_path
     is_of_record = path is not None and isinstance(path[0], str)
     for exchange in read:
-        if not is_of_record or not evidence.places.status_of(exchange):
+        if not is_of_record or not evidence.places.read_status(exchange):
             return Check(STATUS, PRESENT, MISSING, exchange)
     return Check(STATUS, PRESENT, PRESENT, read[0])
 
@@ -240,8 +242,8 @@ def contradict_bearer(exchange: Exchange) -> str:
 def is_without_token(evidence: Evidence, exchange: Exchange) -> bool:
     """Whether a request had no token or a wrong one; also if no response came."""
     if exchange.purpose:
-        return kind_of_purpose(exchange) in OF_TOKENS
-    if evidence.kinds.get(exchange) in OF_TOKENS:
+        return find_asked_kind(exchange) in TOKEN_ERRORS
+    if evidence.kinds.get(exchange) in TOKEN_ERRORS:
         return True
     # Some recordings have no credentials at all.
     is_recorded = any(each.token for each in evidence.log.exchanges)

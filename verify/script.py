@@ -32,7 +32,7 @@ from .kinds import (
     WITHOUT,
     WRONG,
     explain_nothing,
-    kind_of_purpose,
+    find_asked_kind,
 )
 from .parts import own_contract
 from .places import Candidate, Hints, Places, find_candidates, find_places
@@ -154,7 +154,7 @@ class Session:
         started = self.clock()
         last = self.last(LIST)
         places = self.look()
-        while places.created_item(last) is None and not has_no_array(places):
+        while places.get_created_item(last) is None and not has_no_array(places):
             waited = self.clock() - started
             if last.status == 429 or last.is_redirect or waited >= self.plan.wait:
                 return
@@ -246,7 +246,7 @@ class Session:
         places = self.look()
         started = since = self.clock()
         while last.status != 429 and not last.is_redirect:
-            found = places.status_of(last) if last.is_success else word
+            found = places.read_status(last) if last.is_success else word
             if found != word:
                 word = found
                 since = self.clock()
@@ -401,7 +401,7 @@ def require_service(first: list[Exchange]) -> None:
     listed, unknown, _ = first
     if {listed.status, unknown.status} <= {*NO_TOKEN}:
         raise NotVerifiable(f"VERIFY_TOKEN: the service rejects the token ({listed.status})")
-    reasons = [explain_nothing(each, kind_of_purpose(each)) for each in first]
+    reasons = [explain_nothing(each, find_asked_kind(each)) for each in first]
     if all(reasons):
         raise NotVerifiable(f"nothing could be checked: {reasons[0]}")
     if any(each.has_json for each in first):

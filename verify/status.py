@@ -7,7 +7,7 @@ from typing import Any
 from traffic.json_values import Path
 
 from .guesses import MAX_STATUS
-from .values import at, is_number, last_name, scalars, seconds_of
+from .values import find_value, get_key, is_number, list_leaves, parse_seconds
 
 WORD = re.compile(r"[A-Za-z][\w.-]*")
 
@@ -18,14 +18,14 @@ def word_of(value: Any) -> str:
         return str(value).lower()
     if is_number(value):
         return str(value)
-    if isinstance(value, str) and value.isprintable() and seconds_of(value) is None:
+    if isinstance(value, str) and value.isprintable() and parse_seconds(value) is None:
         return value if len(value) <= MAX_STATUS else ""
     return ""
 
 
 def words_at(path: Path, bodies: Sequence[Any]) -> list[str]:
     """Return the status of each body; a flag that is not there yet is false."""
-    found = [at(body, path) for body in bodies]
+    found = [find_value(body, path) for body in bodies]
     words = [word_of(value) for value in found]
     return [word or "false" for word in words] if isinstance(found[-1], bool) else words
 
@@ -36,8 +36,8 @@ def find_status(bodies: Sequence[Any]) -> tuple[list[Path], bool]:
     It is the word that changes, of several the one that is called `status`; else the outermost that
     is called so. The second value says whether no other place nearer is called so.
     """
-    places = [path for path, _ in scalars(bodies[-1]) if is_of_one(path, bodies[-1])]
-    named = [path for path in places if last_name(path) == "status" and word_of_last(path, bodies)]
+    places = [path for path, _ in list_leaves(bodies[-1]) if is_of_one(path, bodies[-1])]
+    named = [path for path in places if get_key(path) == "status" and word_of_last(path, bodies)]
     changing = [path for path in places if is_changing(path, bodies)]
     called = [path for path in changing if path in named]
     beside = [path for path in named if any(path[:-1] == each[:-1] for each in changing)]
@@ -49,19 +49,19 @@ def find_status(bodies: Sequence[Any]) -> tuple[list[Path], bool]:
 def is_of_one(path: Path, body: Any) -> bool:
     """Whether no array on a path has several items: of several steps none tells the status."""
     indexes = [index for index, name in enumerate(path) if isinstance(name, int)]
-    return all(len(at(body, path[:index])) == 1 for index in indexes)
+    return all(len(find_value(body, path[:index])) == 1 for index in indexes)
 
 
 def word_of_last(path: Path, bodies: Sequence[Any]) -> str:
-    return word_of(at(bodies[-1], path))
+    return word_of(find_value(bodies[-1], path))
 
 
 def is_changing(path: Path, bodies: Sequence[Any]) -> bool:
     """Whether different words were read there; in a member called so also numbers."""
-    values = [at(body, path) for body in bodies]
+    values = [find_value(body, path) for body in bodies]
     words = {word_of(value) for value in values}
     if len(words) < 2 or "" in words:
         return False
-    if last_name(path) == "status":
+    if get_key(path) == "status":
         return True
     return all(isinstance(value, str) and WORD.fullmatch(value) for value in values)

@@ -19,12 +19,12 @@ from .guesses import (
 from .values import (
     Known,
     are_same,
+    get_key,
     is_number,
-    is_of_deployment,
     is_same,
-    last_name,
-    time_like,
-    words_of,
+    make_example_time,
+    mentions_deployment,
+    split_words,
 )
 
 
@@ -183,22 +183,22 @@ def is_status(reading: Reading, path: Path) -> bool:
 def has_evidence(readings: list[Reading], path: Path) -> bool:
     """Whether a value is the status not by chance: it changes with it, or is called so."""
     words = {each.word for each in readings}
-    return len(words) > 1 or last_name(path) in readings[0].known.status_names
+    return len(words) > 1 or get_key(path) in readings[0].known.status_names
 
 
 def known_in_each(readings: list[Reading], path: Path) -> str:
     """The marker of a value that each reading knows, "" if there is none."""
     first = readings[0]
-    names = first.known.markers_of(first.body)
+    names = first.known.match_markers(first.body)
     for reading in readings[1:]:
-        names = [name for name in names if name in reading.known.markers_of(reading.body)]
+        names = [name for name in names if name in reading.known.match_markers(reading.body)]
     is_distinct = not are_same([each.body for each in readings])
-    words = words_of(last_name(path))
+    words = split_words(get_key(path))
     likely = [name for name in names if is_distinct or is_likely(name, first.body, words)]
     if likely:
         return best_of(likely, words)
     for name in ("project.id", "deployment.id"):
-        if "id" in words and all(each.known.is_text_of(name, each.body) for each in readings):
+        if "id" in words and all(each.known.is_text_form(name, each.body) for each in readings):
             return f"{name}:text" if isinstance(first.body, str) else ""
     return ""
 
@@ -225,10 +225,10 @@ def time_in_each(readings: list[Reading], path: Path) -> str | None:
 
     Of times with several numbers of digits, it has the most: zeros may be left out.
     """
-    examples = [each.known.time_form(each.body) for each in readings]
+    examples = [each.known.match_time(each.body) for each in readings]
     if None in examples:
         return None
-    name = "deployment.created_at" if is_of_deployment(path) else readings[0].known.time
+    name = "deployment.created_at" if mentions_deployment(path) else readings[0].known.time
     texts = [each for each in examples if each]
     if is_number(readings[0].body):
         return f"{{{name}:{texts[0]}}}" if are_same(texts) else None
@@ -236,4 +236,4 @@ def time_in_each(readings: list[Reading], path: Path) -> str | None:
     most = max((form for form in forms if form), key=lambda form: form.digits, default=None)
     if most is None or len({form._replace(digits=0) for form in forms if form}) > 1:
         return None
-    return f"{{{name}}}" if most == TimeForm() else f"{{{name}:{time_like(most)}}}"
+    return f"{{{name}}}" if most == TimeForm() else f"{{{name}:{make_example_time(most)}}}"

@@ -12,19 +12,19 @@ from .kinds import (
     CREATE,
     DEPLOYMENT,
     LIST,
-    OF_TOKENS,
     OPERATIONS,
     REPEATED,
     SOUGHT,
+    TOKEN_ERRORS,
     explain_nothing,
-    kind_of_purpose,
-    kinds_of,
+    find_asked_kind,
+    find_kinds,
 )
 from .options import RECORDED, WRITE
 from .parts import own_contract
 from .places import Hints, Places
 from .rules import name_operation
-from .values import at
+from .values import find_value
 
 NAMES = {LIST: "list", CREATE: "project", DEPLOYMENT: "deployment"}
 
@@ -71,12 +71,12 @@ def group_by_operation(log: Log) -> dict[str, list[Exchange]]:
 
     What was only tried, or sent again, is not among them, nor a body that is rejected as such.
     """
-    kinds = kinds_of(log)
+    kinds = find_kinds(log)
     groups: dict[str, list[Exchange]] = defaultdict(list)
     for exchange in log.exchanges:
         kind = kinds.get(exchange, "")
         operation = name_operation(exchange)
-        is_of_token = kind in OF_TOKENS and not exchange.purpose and exchange.token != ""
+        is_of_token = kind in TOKEN_ERRORS and not exchange.purpose and exchange.token != ""
         if exchange.purpose:
             is_own = exchange.purpose == operation
         else:
@@ -150,7 +150,7 @@ def check_list(lists: list[Exchange], places: Places) -> Iterator[Check]:
     """Check that the last list has its array, and a list since the creation its project."""
     last = lists[-1]
     path = places.items_path
-    items = at(last.seen, path)
+    items = find_value(last.seen, path)
     if path is not None and not isinstance(items, list):
         yield make_unseen(
             "list", f"no array is at {format_pointer(*path) or 'the top'} any more", last
@@ -168,7 +168,7 @@ def check_steps(log: Log) -> Iterator[Check]:
         if exchange.purpose not in (SOUGHT, REPEATED, *OPERATIONS):
             last[exchange.purpose] = exchange
     for purpose, exchange in last.items():
-        reason = explain_nothing(exchange, kind_of_purpose(exchange) or "errors/")
+        reason = explain_nothing(exchange, find_asked_kind(exchange) or "errors/")
         if reason:
             yield make_unseen(purpose, reason, exchange)
 

@@ -1,6 +1,5 @@
 """JSON values: what stands in them and where, and the values that are known of a reading."""
 
-import copy
 import json
 import re
 from collections.abc import Callable, Iterable
@@ -25,28 +24,28 @@ MIN_SECONDS = 1_000_000_000  # of a time as a number: 2001
 # What stands where
 
 
-def scalars(value: Any) -> list[tuple[Path, Any]]:
+def list_leaves(value: Any) -> list[tuple[Path, Any]]:
     """The texts, numbers, booleans and nulls in a value, with their paths, the outer ones first."""
-    found = [(path, each) for path, each in walk(value) if is_scalar(each)]
+    found = [(path, each) for path, each in walk(value) if is_leaf(each)]
     return sorted(found, key=lambda item: len(item[0]))
 
 
-def texts_in(value: Any) -> dict[Path, str]:
+def find_texts(value: Any) -> dict[Path, str]:
     """The texts in a value that are not empty, by their paths, the outer ones first."""
-    return {path: each for path, each in scalars(value) if isinstance(each, str) and each}
+    return {path: each for path, each in list_leaves(value) if isinstance(each, str) and each}
 
 
-def is_scalar(value: Any) -> bool:
+def is_leaf(value: Any) -> bool:
     return not isinstance(value, dict | list) and value is not NOTHING
 
 
-def arrays_in(value: Any) -> list[Path]:
+def list_arrays(value: Any) -> list[Path]:
     """The paths of the arrays in a value, the outer ones first."""
     paths = [path for path, each in walk(value) if isinstance(each, list)]
     return sorted(paths, key=len)
 
 
-def at(value: Any, path: Path | None) -> Any:
+def find_value(value: Any, path: Path | None) -> Any:
     """What is at a path, `NOTHING` if there is nothing, or no path."""
     if path is None:
         return NOTHING
@@ -60,25 +59,6 @@ def at(value: Any, path: Path | None) -> Any:
     return value
 
 
-def with_value(value: Any, path: Path, new: Any) -> Any:
-    """The value with another one at a path, at which there is something."""
-    if not path:
-        return new
-    name, *rest = path
-    changed = copy.copy(value)
-    changed[name] = with_value(value[name], tuple(rest), new)
-    return changed
-
-
-def with_scalars(value: Any, change: Callable[[Path, Any], Any], path: Path = ()) -> Any:
-    """The value with each of its texts, numbers, booleans and nulls changed."""
-    if isinstance(value, dict):
-        return {name: with_scalars(each, change, (*path, name)) for name, each in value.items()}
-    if isinstance(value, list):
-        return [with_scalars(each, change, (*path, index)) for index, each in enumerate(value)]
-    return change(path, value)
-
-
 # What a value is
 
 
@@ -87,7 +67,7 @@ def is_id(value: Any) -> bool:
     return type(value) in (str, int) and value != ""
 
 
-def type_of(value: Any) -> str:
+def find_type(value: Any) -> str:
     """The name of the type of a JSON value, as a schema has it."""
     return next(name for name in TYPES if has_type(value, name))
 
@@ -100,7 +80,7 @@ def is_same(one: Any, other: Any) -> bool:
     """Whether two values are equal and of one type: 1 is neither true nor 1.0."""
     if type(one) is not type(other) or one != other:
         return False
-    if is_scalar(one):
+    if is_leaf(one):
         return True
     return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
 
@@ -109,7 +89,7 @@ def are_same(values: list[Any]) -> bool:
     return all(is_same(value, values[0]) for value in values)
 
 
-def seconds_of(text: Any) -> float | None:
+def parse_seconds(text: Any) -> float | None:
     """The seconds since 1970 of a text that is a time in a form of profiles; None for others."""
     form = parse_time_form(text) if isinstance(text, str) else None
     if form is None:
@@ -122,7 +102,7 @@ def seconds_of(text: Any) -> float | None:
     return moment.timestamp() if moment else None
 
 
-def time_like(form: TimeForm) -> str:
+def make_example_time(form: TimeForm) -> str:
     """A time of a form, as an example."""
     fraction = f".{'0' * form.digits}" if form.digits else ""
     return f"2026-01-05{form.separator}09:00:00{fraction}{form.offset}"
@@ -131,34 +111,30 @@ def time_like(form: TimeForm) -> str:
 # Names of members
 
 
-def last_name(path: Path) -> str:
+def get_key(path: Path) -> str:
     """The innermost name of a member on a path, "" if there is none."""
     names = [name for name in path if isinstance(name, str)]
     return names[-1] if names else ""
 
 
 @lru_cache(maxsize=4096)
-def words_of(name: str) -> tuple[str, ...]:
+def split_words(name: str) -> tuple[str, ...]:
     """The words of a member's name in lower case: `latestDeploymentId` has three."""
     separated = re.sub("(?<=[a-z0-9])[A-Z]", r"_\g<0>", name)
     return tuple(re.findall("[a-z]+", separated.lower()))
 
 
-def is_of_deployment(path: Path) -> bool:
+def mentions_deployment(path: Path) -> bool:
     """Whether a name on the path has the word for a deployment."""
     return any("deployment" in str(name).lower() for name in path)
 
 
-def is_through_objects(path: Path) -> bool:
-    return all(isinstance(name, str) for name in path)
-
-
-def first_of(found: Iterable[T]) -> T | None:
+def get_first(found: Iterable[T]) -> T | None:
     """The first one, None if there is none."""
     return next(iter(found), None)
 
 
-def preferred(found: list[T], is_better: Callable[[T], bool]) -> list[T]:
+def prefer(found: list[T], is_better: Callable[[T], bool]) -> list[T]:
     """Those that are better, or all if none is."""
     return [each for each in found if is_better(each)] or found
 
@@ -181,21 +157,21 @@ class Known:
     time: str = "project.created_at"
     status_names: frozenset[str] = frozenset({"status"})  # of members
 
-    def markers_of(self, value: Any) -> list[str]:
+    def match_markers(self, value: Any) -> list[str]:
         """The names of the markers that may stand for a value as a whole."""
         return [name for name, known in self.named if is_same(known, value)]
 
-    def is_text_of(self, name: str, value: Any) -> bool:
+    def is_text_form(self, name: str, value: Any) -> bool:
         """Whether a text is the number that is known by a name, or a number such a text."""
         for each, known in self.named:
             if each == name and str(known) == str(value):
                 return is_id(value)
         return False
 
-    def time_form(self, value: Any) -> str | None:
+    def match_time(self, value: Any) -> str | None:
         """What a marker has after its colon for a time of the creation; None for another value."""
         if isinstance(value, str):
-            seconds = seconds_of(value)
+            seconds = parse_seconds(value)
             return value if seconds is not None and self._is_recent(seconds) else None
         if not is_number(value) or value < MIN_SECONDS:
             return None
@@ -209,17 +185,17 @@ class Known:
 
     def mark(self, text: str) -> str:
         """A text in which markers stand for the values that it has."""
-        text = without_markers(text)
+        text = strip_markers(text)
         if self.base:
             text = self.base.sub("{base}", text)
         for name, known in self.named:
             part = str(known)
             if part in text and is_id(known):
-                text = pattern_of(part).sub(f"{{{name}}}", text)
+                text = make_value_pattern(part).sub(f"{{{name}}}", text)
         return text
 
 
-def without_markers(text: str) -> str:
+def strip_markers(text: str) -> str:
     """A text as it can stand in a profile: what would be a marker is without its braces."""
     while find_markers(text):
         pieces = split_markers(text)
@@ -227,7 +203,7 @@ def without_markers(text: str) -> str:
     return text
 
 
-def pattern_of(part: str) -> re.Pattern[str]:
+def make_value_pattern(part: str) -> re.Pattern[str]:
     """A pattern for a value in a text: a short one in a URL, others as words in no marker."""
     escaped = re.escape(part)
     least = SHORTEST_NUMBER if part.isdigit() else SHORTEST_PART
@@ -236,7 +212,7 @@ def pattern_of(part: str) -> re.Pattern[str]:
     return re.compile(f"(?<![A-Za-z0-9{{]){escaped}(?![A-Za-z0-9}}])")
 
 
-def pattern_of_base(base: str) -> re.Pattern[str] | None:
+def make_base_pattern(base: str) -> re.Pattern[str] | None:
     """A pattern for the address of a service in a text, with any scheme, or none."""
     match = re.fullmatch(r"(https?):(//[^/?#]+)(/.*)?", base.rstrip("/"), re.IGNORECASE)
     if match is None:

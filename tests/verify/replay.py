@@ -30,7 +30,7 @@ def differences(document: Any, log: Log, places: Places) -> list[str]:
 def answer(client: FlaskClient, profile: Profile, places: Places, exchange: Exchange) -> Answer:
     """The response of the stub to the same request, in the same status of the deployment."""
     own_id = deployment_id(client, places.created_name)
-    word = places.status_of(exchange) if exchange in places.followed else ""
+    word = places.read_status(exchange) if exchange in places.followed else ""
     if word:
         client.put(f"/_stub/deployments/{own_id}", json={"status": word})
     target = exchange.target

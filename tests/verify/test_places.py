@@ -22,7 +22,7 @@ from tests.verify.conftest import Service, judged
 from tests.verify.differences import Edit, first, on_projects, put, without
 from verify.candidates import find_in_bodies
 from verify.exchange import Exchange, Log
-from verify.kinds import kinds_of
+from verify.kinds import find_kinds
 from verify.places import Hints, find_arrays, find_candidates, find_ids, find_places
 from verify.status import find_status
 
@@ -276,7 +276,7 @@ def test_the_kind_of_a_recorded_response_follows_from_its_request() -> None:
     for method, target, status, token, kind in KINDS:
         fields = (("Authorization", f"Bearer {token}"),) if token else ()
         exchange = Exchange(method, target, fields, b"{", 0.0, status, Message())
-        found = kinds_of(Log(BASE, (accepted, exchange)))
+        found = find_kinds(Log(BASE, (accepted, exchange)))
         assert found.get(exchange, "") == kind, (method, target, status)
 
 
@@ -287,7 +287,7 @@ def test_what_was_sought_in_vain_and_what_was_asked_again_is_of_no_kind() -> Non
     }  # fmt: skip
     for (purpose, status), kind in kinds.items():
         exchange = Exchange("GET", "/v1/deployments/x", status=status, purpose=purpose)
-        assert kinds_of(Log(BASE, (exchange,))).get(exchange, "") == kind
+        assert find_kinds(Log(BASE, (exchange,))).get(exchange, "") == kind
 
 
 def test_the_order_is_that_of_the_times_else_that_of_the_created_project() -> None:

@@ -7,7 +7,7 @@ import pytest
 from profiles.markers import CHOICE
 from verify.exchange import HALF, MAX_LEVELS, shorten_value
 from verify.template import Reading, unify
-from verify.values import Known, pattern_of_base
+from verify.values import Known, make_base_pattern
 
 NAMED = (("deployment.id", "d-77"), ("project.id", 41), ("project.name", "shop"))
 SINCE = 1795639088.0  # 2026-11-25T20:38:08Z
@@ -116,7 +116,7 @@ BASES: list[tuple[str, str, str]] = [
 
 @pytest.mark.parametrize(("base", "text", "marked"), BASES)
 def test_the_address_of_the_service_becomes_base(base: str, text: str, marked: str) -> None:
-    assert Known((), pattern_of_base(base)).mark(text) == marked
+    assert Known((), make_base_pattern(base)).mark(text) == marked
 
 
 def nested(levels: int) -> Any:
