@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from stub import Seed, check, read_seed, read_states, sample_of
+from stub import Seed, check, make_sample, read_seed, read_states
 
 from .apps import connect_store
 from .keep import has_records
@@ -49,7 +49,7 @@ def seed_of(settings: Settings, like: "Profile | None") -> Seed:
         return Seed()
     if settings.seed:
         return read_seed(settings.seed, like)
-    return sample_of(like)
+    return make_sample(like)
 
 
 def check_outcomes(settings: Settings, like: "Profile | None") -> None:

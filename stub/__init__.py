@@ -27,7 +27,7 @@ from .request.paths import is_control_path
 from .world.clock import MAX_ADVANCE
 from .world.options import Options
 from .world.rules import check
-from .world.seed import Seed, read_seed, read_states, sample_of, write_seed
+from .world.seed import Seed, make_sample, read_seed, read_states, write_seed
 from .world.store import SharedStores
 from .world.tokens import MAIN, Tokens
 from .world.world import Common

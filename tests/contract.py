@@ -10,7 +10,7 @@ from typing import Any
 from jsonschema_rs import Draft202012Validator
 from werkzeug.http import HTTP_STATUS_CODES
 
-from stub.world.rules import contract
+from stub.world.rules import read_contract
 
 ROOT = Path(__file__).parent.parent
 
@@ -86,7 +86,7 @@ class Contract:
 
 
 V1 = Contract(json.loads((ROOT / "openapi.json").read_text("utf-8")))
-STUB = Contract(contract())
+STUB = Contract(read_contract())
 (CREATED,) = (
     int(status) for status in V1.declared("POST", "/v1/projects") if status.startswith("2")
 )

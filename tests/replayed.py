@@ -25,7 +25,7 @@ from werkzeug.test import create_environ, run_wsgi_app
 from profiles.profile import make_profile
 from stub.grease.axes import parse_axes
 from stub.request.failures import Failures, RunJournal
-from stub.world.seed import sample_of
+from stub.world.seed import make_sample
 from tests.conftest import BEARER, START, Clock, make_stub, seed_of
 from tests.contract import V1
 from tests.services import DOCUMENTS
@@ -46,7 +46,7 @@ def make_app(given: dict[str, Any], clock: Clock, **more: Any) -> Flask:
     options: dict[str, Any] = {"freeze": START, **given, **more}
     like = given.get("like")
     profile = make_profile(DOCUMENTS[like] if isinstance(like, str) else like) if like else None
-    seed = seed_of(given["seed"]) if "seed" in given else sample_of(profile)
+    seed = seed_of(given["seed"]) if "seed" in given else make_sample(profile)
     states = {name: seed_of(each) for name, each in given.get("states", {}).items()}
     options |= {"like": profile, "seed": seed, "states": states}
     if given.get("runs"):  # the clocks

@@ -15,7 +15,7 @@ from store import Clock as RealClock
 from stub.world.clock import Setting, WorldClock
 from stub.world.ids import MakeId
 from stub.world.store import NO_RECORDS, Records, SharedStores, StubStore, WorldStore
-from stub.world.timelines import timelines_of
+from stub.world.timelines import plan_timelines
 from tests.conftest import START, Clock, counting_ids
 
 MakeStore = Callable[..., StubStore]
@@ -24,7 +24,7 @@ PlainStore = MemoryStore | StubStore
 
 FAILED = (Stage("failed"),)
 DEFAULTS: dict[str, Any] = {
-    "timeline_for": timelines_of(PACE),
+    "timeline_for": plan_timelines(PACE),
     "max_projects": MAX_PROJECTS,
     "unique_names": True,
 }

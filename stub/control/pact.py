@@ -12,7 +12,7 @@ from web.strict_json import read_json
 from web.validation import make_error, prefix_errors, require_valid
 
 from ..world import rules
-from ..world.seed import Seed, check_seed, id_to_text, seed_project
+from ..world.seed import Seed, build_project, check_seed, convert_id
 from ..world.world import Common, World
 
 Values = dict[str, str]
@@ -88,7 +88,7 @@ def no_projects(params: Params, world: World) -> Values:
 def a_project(params: Params, world: World) -> Values:
     """Add the project of a seed unless its name exists; with a new name if none is given."""
     name = params.get("name") or world.ids("project")
-    project = seed_project({**params, "name": name})
+    project = build_project({**params, "name": name})
     return add_seed(Seed((project,)), world)
 
 
@@ -114,15 +114,15 @@ def check_none(common: Common, params: Params) -> Iterator[FieldError]:
 
 
 def check_project(common: Common, params: Params) -> Iterator[FieldError]:
-    id_to_text(params, "id", "projects", common.options.like)
+    convert_id(params, "id", "projects", common.options.like)
     document = {"projects": [{"name": "any", **params}]}
     for error in check_seed(document, common.options.like):
         yield FieldError(error.pointer.removeprefix("/projects/0"), error.detail)
 
 
 def check_deployment(common: Common, params: Params) -> Iterator[FieldError]:
-    id_to_text(params, "id", "deployments", common.options.like)
-    id_to_text(params, "project_id", "projects", common.options.like)
+    convert_id(params, "id", "deployments", common.options.like)
+    convert_id(params, "project_id", "projects", common.options.like)
     yield from rules.check(params, "DeploymentParams", common.options.words)
 
 

@@ -21,7 +21,7 @@ from ..request.journal import read_filters
 from ..request.paths import is_control_path
 from ..world import rules
 from ..world.clock import MAX_ADVANCE
-from ..world.seed import SEED_DEPTH, id_to_text, make_seed, write_seed
+from ..world.seed import SEED_DEPTH, convert_id, make_seed, write_seed
 from ..world.store import UnknownProject
 from ..world.tokens import MAIN
 from ..world.world import Common, World
@@ -59,13 +59,13 @@ def not_found(error: HTTPException) -> ResponseReturnValue:
 
 def unknown_project(error: UnknownProject) -> ResponseReturnValue:
     pointer = "/params/project_id" if request.endpoint == "changeState" else "/project_id"
-    reason = rules.schemas()["ProjectOrNull"]["x-error"]
+    reason = rules.read_schemas()["ProjectOrNull"]["x-error"]
     return respond(InvalidBody([FieldError(pointer, reason)]))
 
 
 def show_contract() -> ResponseReturnValue:
     """Show the contract of the controls, in which the statuses of a profile are valid, too."""
-    return json_response(rules.contract(common().options.words))
+    return json_response(rules.read_contract(common().options.words))
 
 
 def reset() -> Response:
@@ -85,10 +85,10 @@ def show_state() -> ResponseReturnValue:
 def put_deployment(deployment_id: str) -> ResponseReturnValue:
     _, document = read_json()
     shared = common()
-    id_to_text(document, "project_id", "projects", shared.options.like)
+    convert_id(document, "project_id", "projects", shared.options.like)
     require_valid(rules.check_request(document, shared.options.words))
     store = open_world().store
-    timeline = rules.read_timeline(document)
+    timeline = rules.parse_timeline(document)
     project_id = document.get("project_id")
     deployment, is_new = store.put_deployment(deployment_id, timeline, project_id)
     status = deployment.status(store.now())

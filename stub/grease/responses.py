@@ -19,8 +19,8 @@ from .variants import (
     draw_time,
     draw_word,
     draw_words,
+    make_source,
     reorder,
-    source_of,
     write,
 )
 
@@ -92,7 +92,7 @@ class Variation:
         if not self.grease.varies(axis, part):
             return None
         self.applied.add((axis, part))
-        return source_of(self.grease.seed, axis, part, key)
+        return make_source(self.grease.seed, axis, part, key)
 
     def axes(self) -> tuple[str, ...]:
         applied = {axis for axis, _ in self.applied}

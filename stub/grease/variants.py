@@ -30,7 +30,7 @@ Value = TypeVar("Value", int, str)
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 
 
-def source_of(seed: int, axis: str, *key: str) -> Random:
+def make_source(seed: int, axis: str, *key: str) -> Random:
     """The source of draws for a key: the same in every process and version of Python."""
     words = [str(seed), axis, *key]
     return Random("\0".join(words))

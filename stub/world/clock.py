@@ -1,4 +1,4 @@
-"""The clock of a world, which can be set, advanced, frozen, and moved by reads of deployments."""
+"""The clock of a world: it can be set, advanced, frozen, and moved by reads of deployments."""
 
 from datetime import datetime, timedelta
 from threading import Lock
@@ -7,20 +7,24 @@ from typing import NamedTuple
 from store import Clock
 
 MAX_ADVANCE = timedelta(days=3653)
-NOT_AHEAD = timedelta()
 
 
 class Setting(NamedTuple):
-    """How a clock differs from the real time."""
+    """The difference between a clock and the real time: `Setting(ahead=timedelta(hours=1))`.
 
-    frozen_at: datetime | None = None  # the time at which it stands still, if it does
-    ahead: timedelta = NOT_AHEAD  # of the real time, if it runs
-    advanced: float = 0.0  # seconds of all steps
-    tick: float = 0.0  # seconds by which a read of a deployment advances it
+    A frozen clock stands still at `frozen_at`. A running clock is `ahead` of the real time.
+    `advanced` is the sum of all steps in seconds. A read of a deployment advances the clock by
+    `tick` seconds.
+    """
+
+    frozen_at: datetime | None = None
+    ahead: timedelta = timedelta()
+    advanced: float = 0.0
+    tick: float = 0.0
 
 
 class WorldClock:
-    """A clock in this process, which may stand still from the start; `real` is the real time."""
+    """A clock in this process; `real` returns the real time."""
 
     def __init__(self, real: Clock, setting: Setting) -> None:
         self.real = real
@@ -31,7 +35,7 @@ class WorldClock:
         return self.reading()[0]
 
     def reading(self) -> tuple[datetime, bool]:
-        """The time, and whether it stands still."""
+        """Return the time, and whether the clock is frozen."""
         frozen_at, ahead, _, _ = self.setting
         if frozen_at is not None:
             return frozen_at, True
@@ -53,9 +57,10 @@ class WorldClock:
         freeze: bool | None = None,
         tick: float | None = None,
     ) -> bool:
-        """Set it to a time, advance it, freeze it or let it run, and set its tick; None leaves it.
+        """Set the clock, advance it, freeze or release it, and set its tick.
 
-        False if it would pass `MAX_ADVANCE` in total: then nothing changes.
+        `change(60, freeze=True)` advances it by a minute, and freezes it. None keeps a setting.
+        Return False if the sum of all steps would exceed `MAX_ADVANCE`. Then nothing changes.
         """
         with self._lock:
             frozen_at, ahead, advanced, current_tick = self.setting
@@ -65,12 +70,12 @@ class WorldClock:
                 return False
             real = self.real()
             now = (at or frozen_at or real + ahead) + timedelta(seconds=seconds)
-            keeps_still = frozen_at is not None if freeze is None else freeze
-            if keeps_still:
-                self.setting = Setting(now, NOT_AHEAD, advanced, tick)
+            is_frozen = frozen_at is not None if freeze is None else freeze
+            if is_frozen:
+                self.setting = Setting(now, advanced=advanced, tick=tick)
             else:
                 self.setting = Setting(None, now - real, advanced, tick)
             return True
 
     def refresh(self) -> None:
-        """Learn how another process changed it, where processes share it."""
+        """Read the setting that another process may have changed. In memory it does nothing."""

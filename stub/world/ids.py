@@ -1,4 +1,4 @@
-"""The ids that a world gives: random or of a seed, in the form of a profile, varied by grease."""
+"""The ids of a world: random, from a seed, or in the form of a profile. Grease may vary them."""
 
 import itertools
 from collections.abc import Callable, Container, Mapping
@@ -16,26 +16,26 @@ if TYPE_CHECKING:
     from profiles.ids import IdForm
 
 MakeId = Callable[[str, str, int], str]
-"""Makes an id: of a prefix, `prj` or `dpl`; of what an id may be made from, the name of the project
-or the id of the deployment's project, if any; and of how many such ones were in use.
-"""
+"""Makes an id from three arguments: `make("prj", "shop", 0)`.
 
-PARTS = {"prj": "projects", "dpl": "deployments"}  # by the prefix of an id
+They are the prefix, `prj` or `dpl`; the name of the project, or for a deployment the id of its
+project; and the number of attempts that gave an id in use.
+"""
 
 
 def make_unused_id(make: MakeId, prefix: str, base: str, taken: Container[str]) -> str:
-    """Make an id that is not `taken`. Raises `StoreFull` where hardly any is left."""
+    """Make an id that is not `taken`. Raises `StoreFull` if hardly any id is left."""
     attempts = itertools.count()
     return unused_id(lambda: make(prefix, base, next(attempts)), taken)
 
 
 @dataclass
 class Ids:
-    """The source of the ids of a world, a `MakeId`.
+    """The source of the ids of a world; it is a `MakeId`.
 
-    Created ids may be random, so each is numbered, and its number is the key of the resource.
-    Grease may be switched on later, so ids are always numbered. Any other id is its own key. All
-    worlds share the ids of `start`, with which they begin. `forms` are those of a profile.
+    An id may be random, so created ids are numbered, and grease varies a record by its number. Any
+    other id is its own key. All worlds begin with the ids of `start`. `forms` are the forms in a
+    profile. `count` is the number of created ids. `are_varied` tells that grease varied an id.
     """
 
     new_id: NewId
@@ -44,38 +44,39 @@ class Ids:
     grease: Switch
     world: str = ""
     start: "Ids | None" = None
-    are_varied: bool = False  # whether grease varied any of them
-    count: int = 0  # of the ids that were made, also those of the start
+    are_varied: bool = False
+    count: int = 0
 
     def __post_init__(self) -> None:
         self._lock = Lock()
-        self._numbers: dict[str, int] = {}
-        self._names: dict[str, str] = {}  # of projects, by the ids that were made
-        self._varied: dict[str, str] = {}  # the part of each id that grease varied
+        self._numbers: dict[str, int] = {}  # key: id
+        self._names: dict[str, str] = {}  # key: id of a project
+        self._varied: dict[str, str] = {}  # key: varied id, value: `projects` or `deployments`
 
-    def of_world(self, world: str, grease: Switch) -> "Ids":
-        """The ids of a world, which begins with these."""
+    def copy_for_world(self, world: str, grease: Switch) -> "Ids":
+        """Return the ids of a world, which begins with these ids."""
         return replace(self, world=world, grease=grease, start=self)
 
     def __call__(self, prefix: str, base: str = "", attempt: int = 0) -> str:
-        """The id of a new resource: the plain one, or a varied one."""
-        part = PARTS.get(prefix, prefix)
+        """Make the id of a new record, and vary it if the grease of the world says so."""
+        parts = {"prj": "projects", "dpl": "deployments"}
+        part = parts.get(prefix, prefix)
         with self._lock:
             self.count += 1
-            made = self._plain_id(prefix, part, base, attempt)
+            made = self._make_plain(prefix, part, base, attempt)
             grease = self.grease.current
             if grease.varies("ids", part):
-                from ..grease.variants import draw_id, source_of  # most programs need neither
+                from ..grease.variants import draw_id, make_source  # Most programs need neither.
 
-                made = draw_id(source_of(grease.seed, "ids", key_of(self.count)))
+                made = draw_id(make_source(grease.seed, "ids", f"#{self.count}"))
                 self._varied.setdefault(made, part)
                 self.are_varied = True
             if part == "projects":
                 self._names[made] = base
-            self._numbers.setdefault(made, self.count)  # a deployment may have its project's id
+            self._numbers.setdefault(made, self.count)  # A deployment may have its project's id.
             return made
 
-    def _plain_id(self, prefix: str, part: str, base: str, attempt: int) -> str:
+    def _make_plain(self, prefix: str, part: str, base: str, attempt: int) -> str:
         source = None
         if self.seed is not None:
             source = f"{self.seed} {self.world} {self.count}"
@@ -83,29 +84,27 @@ class Ids:
         if form is not None:
             from profiles.ids import choose_base
 
-            base = choose_base(form, self._name_of(base), base)
+            base = choose_base(form, self._find_name(base), base)
             return form.make(Random(source), base, attempt)
         if source is None:
             return self.new_id(prefix)
         digest = blake2b(source.encode(), digest_size=8).hexdigest()
         return f"{prefix}_{digest}"
 
-    def _name_of(self, base: str) -> str:
-        """The name of the project whose id is `base`; without one that is known, `base`."""
+    def _find_name(self, base: str) -> str:
+        """Return the name of the project with the id `base`; `base` itself if it is unknown."""
         if base in self._names or not self.start:
             return self._names.get(base, base)
-        return self.start._name_of(base)
+        return self.start._find_name(base)
 
     def key(self, text: str) -> str:
+        """Return the key of a created id, `#3` for the third. Any other text is its own key."""
         if text in self._numbers:
-            return key_of(self._numbers[text])
+            return f"#{self._numbers[text]}"
         return self.start.key(text) if self.start else text
 
     def find_varied_part(self, text: str) -> str | None:
+        """Return `projects` or `deployments` for an id that grease varied; None for other texts."""
         if text in self._numbers or not self.start:
             return self._varied.get(text)
         return self.start.find_varied_part(text)
-
-
-def key_of(number: int) -> str:
-    return f"#{number}"

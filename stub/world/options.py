@@ -1,4 +1,4 @@
-"""What the stub takes: the command line makes it, and it is passed on whole."""
+"""The options of the stub: the command line makes them, and passes them on whole."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,39 +21,53 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Options:
-    """The options of a stub; times are in seconds.
+    """The options of a stub. Times are in seconds.
 
-    A token is a b64token (RFC 6750 §2.1). `outcomes` are the last statuses of deployments by a
-    shell pattern of the name of their project. `stores` are those that several programs share; by
-    default each world is in memory.
+    - `tokens` are b64tokens (RFC 6750 §2.1).
+    - `outcomes` are pairs of a pattern of names and a last status: `("fail-*", "failed")`.
+    - `max_projects` is by default `store.MAX_PROJECTS`.
+    - `strict` rejects query parameters and members that are not in the contract.
+    - `states` are Pact's provider states by name.
+    - `cors_origins` are the origins of browser clients: `http://localhost:5173`.
+    - `grease` has axes, as `members` or `members@Project`. With `announces_grease`, a varied
+      response has the header `Stub-Grease`.
+    - `freeze` is the time at which the clocks stand still. A read of a deployment advances the
+      clock of its world by `tick`.
+    - `delay` is added to every response.
+    - `max_entries` limits the journal of a world, `max_worlds` the worlds besides the main world,
+      `max_faults` the waiting faults of a world, and `max_firsts` the findings whose first request
+      is shown whole.
+    - `failures` are for a run of `--probe failures`.
+    - `stores` are shared by programs. By default a world is in memory.
+    - `log` is the last step of a request.
     """
 
     tokens: Collection[str] = (DEFAULT_TOKEN,)
     pace: float = PACE
     outcomes: Sequence[tuple[str, str]] = ()
-    max_projects: int | None = None  # by default `store.MAX_PROJECTS`
+    max_projects: int | None = None
     seed: Seed = EMPTY
-    strict: bool = False  # rejects query parameters and unknown members
-    states: Mapping[str, Seed] = field(default_factory=dict)  # Pact's provider states by name
-    cors_origins: Collection[str] = ()  # of browser clients
-    grease: tuple[str, ...] = ()  # the axes, each as `axis` or `axis@part`
+    strict: bool = False
+    states: Mapping[str, Seed] = field(default_factory=dict)
+    cors_origins: Collection[str] = ()
+    grease: tuple[str, ...] = ()
     grease_seed: int = 0
     ids_seed: int | None = None
-    freeze: datetime | None = None  # the time at which the clocks stand still
-    tick: float = 0.0  # by which a read of a deployment advances the clock of its world
-    delay: float = 0.0  # of each response
-    max_entries: int = MAX_ENTRIES  # of the journal of a world
-    max_worlds: int = 1000  # beside the main one
-    max_faults: int = 1000  # that wait in a world
-    max_firsts: int = 1000  # findings whose first request is shown whole
+    freeze: datetime | None = None
+    tick: float = 0.0
+    delay: float = 0.0
+    max_entries: int = MAX_ENTRIES
+    max_worlds: int = 1000
+    max_faults: int = 1000
+    max_firsts: int = 1000
     max_seed_bytes: int = 64 * 1024 * 1024
-    like: "Profile | None" = None  # of a service
-    announces_grease: bool = True  # whether a varied response has the header `Stub-Grease`
-    failures: Failures | None = None  # of a run of `--probe failures`
+    like: "Profile | None" = None
+    announces_grease: bool = True
+    failures: Failures | None = None
     stores: SharedStores | None = None
-    log: Callable[[Response], Response] | None = None  # the last step of a request
+    log: Callable[[Response], Response] | None = None
 
     @property
     def words(self) -> tuple[str, ...]:
-        """The statuses of the profile, such as `("QUEUED", "LIVE")`; empty without one."""
+        """The statuses of the profile: `("QUEUED", "LIVE")`. Without a profile it is empty."""
         return self.like.words if self.like else ()

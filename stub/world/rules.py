@@ -1,4 +1,4 @@
-"""What stub/openapi.json says: the operations of the stub, and the rules of what is sent to it."""
+"""The rules of stub/openapi.json: the control routes, and the schemas of their bodies."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping
@@ -16,36 +16,36 @@ from web.schemas import Schema, find_errors, resolve_refs
 from web.validation import prefix_errors
 
 View = Callable[..., ResponseReturnValue]
-"""It gets the parameters of the path, in their order."""
+"""A view. Its arguments are the parameters of the path, in their order."""
 
 
 @cache
-def contract(words: tuple[str, ...] = ()) -> dict[str, Any]:
-    """The contract of the stub, in which the operations of the service are filled in.
+def read_contract(statuses: tuple[str, ...] = ()) -> dict[str, Any]:
+    """Read the contract of the control routes, and insert the operations of the service.
 
-    `words` are the statuses of a profile, if it has any: no others are valid then.
+    `statuses` are the statuses of a profile: `("QUEUED", "LIVE")`. Only they are valid then.
     """
     document: dict[str, Any] = json.loads(read_file("stub/openapi.json"))
     named = document["components"]["schemas"]
     service = Contract(json.loads(read_file("openapi.json")))
     named["OperationId"]["enum"] = service.operation_ids
-    if words:
-        named["Status"] = {"type": "string", "enum": list(words)}
+    if statuses:
+        named["Status"] = {"type": "string", "enum": list(statuses)}
     return document
 
 
 @cache
-def schemas(words: tuple[str, ...] = ()) -> dict[str, Schema]:
-    """The schemas of the contract by name, without `$ref`."""
-    named = contract(words)["components"]["schemas"]
+def read_schemas(statuses: tuple[str, ...] = ()) -> dict[str, Schema]:
+    """Return the schemas of the contract by name, with every `$ref` resolved."""
+    named = read_contract(statuses)["components"]["schemas"]
     return {name: resolve_refs(schema, named) for name, schema in named.items()}
 
 
 @cache
-def operations(words: tuple[str, ...] = ()) -> dict[str, dict[str, Any]]:
-    """The operations of the contract by id, each with its `path` and its `method`."""
+def read_operations() -> dict[str, dict[str, Any]]:
+    """Return the control operations by id; `path` and `method` are added: `/_stub/clock`, `GET`."""
     found = {}
-    for path, item in contract(words)["paths"].items():
+    for path, item in read_contract()["paths"].items():
         for method, operation in item.items():
             place = {"path": path, "method": method.upper()}
             found[operation["operationId"]] = operation | place
@@ -53,39 +53,38 @@ def operations(words: tuple[str, ...] = ()) -> dict[str, dict[str, Any]]:
 
 
 def add_routes(app: Flask, views: Mapping[str, View]) -> None:
-    """Route each operation of the contract to the view of its id."""
-    for name, operation in operations().items():
+    """Route every operation to the view with its id: `{"getClock": show_clock}`."""
+    for name, operation in read_operations().items():
         rule = operation["path"].replace("{", "<").replace("}", ">")
-        view = partial(call, views[name])
+        view = partial(call_view, views[name])
         app.add_url_rule(rule, name, view, methods=[operation["method"]])
 
 
-def call(view: View, **parameters: str) -> ResponseReturnValue:
+def call_view(view: View, **parameters: str) -> ResponseReturnValue:
     return view(*parameters.values())
 
 
-def check_request(document: Any, words: tuple[str, ...] = ()) -> Iterator[FieldError]:
-    """What in the path and in the document of a request contradicts the contract."""
-    operation = operations(words)[request.endpoint or ""]
-    named = schemas(words)
+def check_request(document: Any, statuses: tuple[str, ...] = ()) -> Iterator[FieldError]:
+    """Yield the errors in the path and in the body of the current request."""
+    operation = read_operations()[request.endpoint or ""]
+    named = read_schemas(statuses)
     for parameter in operation.get("parameters", ()):
         if parameter["in"] == "path":
             name = parameter["name"]
             value = (request.view_args or {})[name]
-            yield from prefix_errors(
-                [name], find_errors(value, resolve_refs(parameter["schema"], named))
-            )
+            schema = resolve_refs(parameter["schema"], named)
+            yield from prefix_errors([name], find_errors(value, schema))
     for content in operation["requestBody"]["content"].values():
         yield from find_errors(document, resolve_refs(content["schema"], named))
 
 
-def check(value: Any, name: str, words: tuple[str, ...] = ()) -> Iterator[FieldError]:
-    """What in a value contradicts the schema of this name."""
-    return find_errors(value, schemas(words)[name])
+def check(value: Any, name: str, statuses: tuple[str, ...] = ()) -> Iterator[FieldError]:
+    """Yield the errors of a value by the schema with this name: `check("live", "Status")`."""
+    return find_errors(value, read_schemas(statuses)[name])
 
 
-def read_timeline(document: dict[str, Any]) -> Timeline:
-    """The timeline of a document without errors; a lone `status` is pinned."""
+def parse_timeline(document: dict[str, Any]) -> Timeline:
+    """Parse the `timeline` of a valid document. Without one, the `status` is pinned."""
     *running, last = document.get("timeline", [document])
     timeline = []
     for each in running:

@@ -1,25 +1,26 @@
-"""The timelines of deployments: by the name of their project, and what is left of one."""
+"""The timelines of the deployments that a world queues."""
 
 from collections.abc import Callable, Sequence
-from datetime import datetime
 
-from records import STATUSES, Deployment, Stage, Timeline, make_timeline
+from records import STATUSES, Stage, Timeline, make_timeline
 from web.patterns import matches
 
 TimelineFor = Callable[[str], Timeline]
-"""Returns the timeline of a deployment that POST queues, for the name of its project."""
+"""Returns the timeline of a queued deployment for the name of its project: `"demo-1"`."""
 
 
-def timelines_of(
+def plan_timelines(
     pace: float,
     statuses: Sequence[str] = STATUSES,
     outcomes: Sequence[tuple[str, str]] = (),
 ) -> TimelineFor:
-    """The timelines of deployments, each with the outcome of the first pattern that the name of the
-    project matches: a shell pattern and a last status. Without one they end as the statuses do.
+    """Return the function that chooses a timeline.
+
+    An outcome is a shell pattern of names, and a last status: `("fail-*", "failed")`. The first
+    matching pattern decides. By default a deployment ends in the last of the statuses.
     """
     usual = make_timeline(pace, statuses)
-    chosen = [(pattern, (*usual[:-1], Stage(word))) for pattern, word in outcomes]
+    chosen = [(pattern, (*usual[:-1], Stage(status))) for pattern, status in outcomes]
 
     def timeline_for(name: str) -> Timeline:
         for pattern, timeline in chosen:
@@ -28,12 +29,3 @@ def timelines_of(
         return usual
 
     return timeline_for
-
-
-def rest_of_timeline(deployment: Deployment, now: datetime) -> Timeline:
-    """The current stage, shortened by its age, and the later ones."""
-    index, age = deployment.stage(now)
-    stage, *later = deployment.timeline[index:]
-    if stage.seconds is None:
-        return (stage,)
-    return Stage(stage.status, round(stage.seconds - age, 6)), *later

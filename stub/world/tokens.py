@@ -6,17 +6,16 @@ from collections.abc import Collection
 from auth import B64TOKEN, TOKEN_RULE, is_same
 
 MAIN = ""
-"""The name of the main world, which a token opens that names none."""
+"""The name of the main world. A token without the name of a world opens it."""
 WORLD = re.compile(r"[A-Za-z0-9_-]{1,64}")
-WORLD_RULE = "the name of a world has 1 to 64 of A-Z a-z 0-9 _ -"
 
 
 class Tokens:
-    """An allow-list of tokens, each of which is a b64token (RFC 6750 §2.1).
+    """An allow-list of tokens, which are b64tokens (RFC 6750 §2.1).
 
-    A token followed by a dot and the name of a world is valid, too: `dev-token.job-42`. All tokens
-    open the same worlds. No token may be another token with a world (`a` and `a.b`). Raises
-    `ValueError`.
+    A token may be followed by a dot and the name of a world: `"dev-token.job-42"`. All tokens open
+    the same worlds. Raises `ValueError` for an invalid token, and for two tokens like `a` and
+    `a.b`.
     """
 
     def __init__(self, tokens: Collection[str]) -> None:
@@ -26,15 +25,15 @@ class Tokens:
             shorter, _, world = token.rpartition(".")
             if shorter in tokens and WORLD.fullmatch(world):
                 raise ValueError(
-                    "one token would also be a world of another, as `a.b` is world `b` of token "
-                    "`a`: rename one"
+                    "two tokens are ambiguous: with the tokens `a` and `a.b`, the second would "
+                    "also open the world `b` of the first; rename one of them"
                 )
         self._tokens = tokens
 
     def find_world(self, token: str) -> str | None:
-        """Return the name of the world that a token opens; None if the token is invalid.
+        """Return the name of the world that a token opens: of `"dev-token.job-42"` it is `job-42`.
 
-        The token is matched whole first, then without what follows its last dot.
+        Return None for an invalid token. A token with a dot may be valid as a whole.
         """
         if self._is_valid(token):
             return MAIN
@@ -44,7 +43,10 @@ class Tokens:
         return None
 
     def find_intended_world(self, header: str) -> str:
-        """Return the world that a valid token in a malformed header names, else the main one."""
+        """Return the world of a valid token in a malformed header, or else the main world.
+
+        Of the header `bearer dev-token.job-42` it is `job-42`.
+        """
         # A token may end with a "=", and a world may follow.
         tokens = re.findall(rf"{B64TOKEN.pattern}(?:\.{WORLD.pattern})?", header)
         for token in tokens:
@@ -60,6 +62,8 @@ class Tokens:
 
 
 def explain_token(header: str) -> str:
-    """Say what may be wrong with an unknown token, by the form of its header."""
+    """Explain the names of worlds if an invalid token may have one; otherwise return ""."""
     sent = re.fullmatch(r"Bearer (\S+)", header)
-    return f" If a world is meant: {WORLD_RULE}." if sent and "." in sent[1] else ""
+    if not sent or "." not in sent[1]:
+        return ""
+    return " If a world is meant: the name of a world has 1 to 64 of A-Z a-z 0-9 _ -."

@@ -1,4 +1,4 @@
-"""A world, which a reset replaces whole: a store, a clock, ids, faults, a journal, a coverage."""
+"""A world has a store, a clock, ids, faults, a journal and a coverage. A reset replaces it."""
 
 import json
 from functools import partial
@@ -21,18 +21,18 @@ from .ids import Ids
 from .options import Options
 from .seed import Seed
 from .store import NewStore, Records, StubStore, WorldStore
-from .timelines import timelines_of
+from .timelines import plan_timelines
 
 if TYPE_CHECKING:
     from profiles.forms import FilledList, Forms
-    from profiles.profile import Profile
 
 
 class Common:
-    """What all worlds of a stub share: the options, the contract, the forms, and their start.
+    """The parts that all worlds of a stub share: options, contract, forms, and the first records.
 
-    `forms` are those of a profile; without one, the views of the service respond. Raises
-    `ValueError` for an unknown part.
+    `forms` are the forms of the profile; without a profile, the views of the service respond.
+    `coverage` counts the requests to all worlds, and outlives their resets. Raises `ValueError` for
+    an unknown part of the contract.
     """
 
     def __init__(self, options: Options, contract: bytes, clock: Clock, new_id: NewId) -> None:
@@ -40,22 +40,24 @@ class Common:
         self.options = options
         names = like.names_of_request if like else None
         self.contract = Contract(json.loads(contract), names, like.expected if like else ())
-        self.forms = make_forms(like) if like else None
+        self.forms: Forms | None = None
+        if like:
+            from profiles import forms  # Most starts need none of it.
+
+            self.forms = forms.Forms(like)
         self.redactor = Redactor(options.tokens)
         self.clock = clock
-        # All worlds count here, also those that have ended.
         self.coverage = Coverage(self.contract, options.max_firsts)
-        # What each world starts with.
         self.parts = Parts(self.contract)
         self.grease = read_grease(options.grease, options.grease_seed, self.parts.by_axis)
         self.ids = Ids(new_id, options.ids_seed, like.ids if like else {}, Switch(self.grease))
         statuses = (like.run if like else ()) or STATUSES
-        self.timeline_for = timelines_of(options.pace, statuses, options.outcomes)
+        self.timeline_for = plan_timelines(options.pace, statuses, options.outcomes)
         now = options.freeze or clock()
-        self.records = options.seed.records(now, self.ids, self.timeline_for)
+        self.records = options.seed.make_records(now, self.ids, self.timeline_for)
 
     def open_store(self, world: str, ids: Ids) -> tuple[StubStore, WorldClock]:
-        """Open the store of a new world and its clock, which programs may share."""
+        """Open the store and the clock of a world. With `--store`, programs share them."""
         options = self.options
         like = options.like
         new_store: NewStore = partial(
@@ -70,42 +72,38 @@ class Common:
         return new_store(clock, ids, records=self.records), clock
 
 
-def make_forms(like: "Profile") -> "Forms":
-    """Return the forms of a profile. Most starts need none, nor what this imports."""
-    from profiles.forms import Forms
-
-    return Forms(like)
-
-
 class World:
-    """A world between two resets. A request stays in the one that it entered."""
+    """A world from one reset to the next. A request stays in the world that it entered.
+
+    `instance` is a random name, so a page notices a reset and a restart of the program.
+    """
 
     def __init__(self, name: str, common: Common) -> None:
-        self.name = common.redactor.mask(name)  # which may be a token
+        self.name = common.redactor.mask(name)  # A client may send a token as the name.
         options = common.options
-        self.instance = uuid4().hex  # of no other world, also after the program was started anew
+        self.instance = uuid4().hex
         self.coverage = Coverage(common.contract, options.max_firsts)
         self.journal = Journal(options.max_entries)
-        self._lock = Lock()  # of the two above: a view shows both as of one request
+        self._lock = Lock()  # A view shows the journal and the coverage after the same request.
         self._coverages = (self.coverage, common.coverage)
         self.faults = Faults(options.max_faults)
         self.grease = Switch(common.grease)
-        self.ids = common.ids.of_world(name, self.grease)
+        self.ids = common.ids.copy_for_world(name, self.grease)
         self.store, self.clock = common.open_store(name, self.ids)
         self.timeline_for = common.timeline_for
-        self.filled_list: FilledList | None = None  # cache of a profile's list
+        self.filled_list: FilledList | None = None  # cache, for the list of a profile
 
     def records_of(self, seed: Seed) -> Records:
-        """New records of a seed, with ids of this world."""
-        return seed.records(self.clock(), self.ids, self.timeline_for)
+        """Make the records of a seed, with ids of this world."""
+        return seed.make_records(self.clock(), self.ids, self.timeline_for)
 
     def unused_faults(self) -> list[UnusedFault]:
-        """The faults that no request has met."""
+        """List the faults that no request has met."""
         unused = self.faults.unused()
         return [UnusedFault(what, count, self.name) for what, count in unused.items()]
 
     def record(self, entry: Entry) -> Recorded:
-        """Keep a request in the journal, and count it in the coverage of this world and the run."""
+        """Add a request to the journal, and to the coverages of this world and of the run."""
         with self._lock:
             recorded = Recorded(self.name, self.journal.append(entry.shorten()), entry)
             counted = entry.list_counted()
@@ -114,6 +112,6 @@ class World:
         return recorded
 
     def recorded(self) -> tuple[int, int, dict[str, Any]]:
-        """The number of the oldest entry, the highest number, and the coverage of these."""
+        """Return the numbers of the first and the last entry in the journal, and the coverage."""
         with self._lock:
             return self.journal.first, self.journal.last, self.coverage.document()

@@ -7,7 +7,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from profiles.profile import Profile, make_profile
-from stub.world.seed import sample_of
+from stub.world.seed import make_sample
 from tests.conftest import TOKEN, Clock, make_stub
 from tests.services import DOCUMENTS
 
@@ -23,7 +23,7 @@ def profile(**parts: Any) -> Profile:
 
 def like(profile: Profile, **more: Any) -> Flask:
     """An app with the sample of a profile."""
-    return make_stub(like=profile, **{"clock": Clock(), "seed": sample_of(profile), **more})
+    return make_stub(like=profile, **{"clock": Clock(), "seed": make_sample(profile), **more})
 
 
 def client_of(app: Flask) -> FlaskClient:

@@ -14,7 +14,7 @@ from werkzeug.test import TestResponse
 from profiles.profile import make_profile
 from records import make_timeline
 from store import random_id
-from stub.grease.variants import draw_id, draw_media_type, draw_time, source_of, write
+from stub.grease.variants import draw_id, draw_media_type, draw_time, make_source, write
 from tests.conftest import (
     BEARER,
     SAMPLE_SEED,
@@ -101,7 +101,7 @@ def times(at: str) -> list[set[Any]]:
     """The separators, fractions and offsets of a moment from many seeds."""
     found = []
     for seed in SEEDS:
-        match = RFC3339.fullmatch(draw_time(at, source_of(seed, "times", "d")))
+        match = RFC3339.fullmatch(draw_time(at, make_source(seed, "times", "d")))
         assert match
         assert at[:4] in ("0001", "9999") or moment_of(match[0]) == moment_of(at)
         found.append(match.groups(""))
@@ -120,14 +120,14 @@ def test_times_are_those_that_every_parser_reads() -> None:
 
 def test_a_body_has_white_space_and_escapes_but_no_time_has_one() -> None:
     for seed in SEEDS:
-        text = write({"status": "failed", "at": "2026-11-21T10:00:00Z"}, source_of(seed, ""))
+        text = write({"status": "failed", "at": "2026-11-21T10:00:00Z"}, make_source(seed, ""))
         assert text[0].isspace()
         assert '"failed"' not in text
         assert any(map(RFC3339.fullmatch, text.split('"')))
 
 
 def test_a_media_type_has_another_case_and_a_parameter() -> None:
-    drawn = [draw_media_type(source_of(seed, ""), "application/json") for seed in SEEDS]
+    drawn = [draw_media_type(make_source(seed, ""), "application/json") for seed in SEEDS]
     found = [each.partition(";") for each in drawn]
     assert len({media_type for media_type, _, _ in found}) > 2
     assert {media_type.lower() for media_type, _, _ in found} == {"application/json"}
@@ -135,7 +135,7 @@ def test_a_media_type_has_another_case_and_a_parameter() -> None:
 
 
 def test_an_id_has_another_form_and_length() -> None:
-    found = [draw_id(source_of(seed, "ids", "#1")) for seed in SEEDS]
+    found = [draw_id(make_source(seed, "ids", "#1")) for seed in SEEDS]
     assert all(re.fullmatch(r"[a-z]~[A-Za-z0-9._~-]+", each) for each in found)
     assert {len(each) for each in found} == {16, 36, 64, 255}
 

@@ -67,14 +67,6 @@ def test_a_deployment_has_the_status_it_had_and_will_have(stub: FlaskClient, clo
     assert seen == 3 * ["s2"] + 5 * ["s3"] + ["end"]
 
 
-def test_a_project_of_a_seed_has_at_most_64_kib_without_spaces_in_utf_8() -> None:
-    stub = control_client_of(make_stub())
-    for size, status in ((65_536, 204), (65_537, 422)):
-        project = {"name": "x", "text": "éé" + (size - 26) * "y"}
-        document = {"projects": [{"id": "p", **project}]}
-        assert stub.post("/_stub/reset", json=document).status_code == status
-
-
 def test_a_stage_of_less_than_a_millisecond_comes_back() -> None:
     for seconds in (5e-324, 1.4e-6):
         clock = Clock()

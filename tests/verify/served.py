@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 from profiles.profile import Profile
 from stub import Options, create_stub
-from stub.world.seed import sample_of
+from stub.world.seed import make_sample
 from verify.exchange import Exchange, Log, message_of
 from verify.kinds import DEPLOYMENT
 from verify.places import Hints
@@ -22,7 +22,7 @@ class Served:
 
     def __init__(self, like: Profile | None) -> None:
         self._now = datetime.now(UTC)
-        options = Options(tokens=(TOKEN,), pace=PACE, seed=sample_of(like), like=like)
+        options = Options(tokens=(TOKEN,), pace=PACE, seed=make_sample(like), like=like)
         self._app = create_stub(options, clock=lambda: self._now)
 
     def clock(self) -> float:
