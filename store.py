@@ -81,7 +81,7 @@ def unused_id(new_id: Callable[[], str], taken: Container[str]) -> str:
 
 
 class MemoryStore:
-    """A `Store` of dictionaries under a lock. Subclasses may override how records are made."""
+    """A `Store` of dictionaries under a lock."""
 
     def __init__(
         self,
@@ -109,13 +109,17 @@ class MemoryStore:
 
     def create_project(self, name: str, sent: str) -> Project:
         with self._lock:
-            if self._is_taken(name):
+            if name in self._names:
                 raise NameTaken
             if len(self._projects) >= self._max_projects:
                 raise StoreFull
-            project, deployment = self._make(name, sent, truncate_to_milliseconds(self.now()))
-            self._deployments[deployment.id] = deployment
-            self._projects[project.id] = project
+            now = truncate_to_milliseconds(self.now())
+            project_id = unused_id(partial(self._new_id, "prj"), self._projects)
+            deployment_id = unused_id(partial(self._new_id, "dpl"), self._deployments)
+            deployment = Deployment(deployment_id, project_id, now, self._timeline)
+            project = Project(project_id, name, now, deployment_id, sent)
+            self._projects[project_id] = project
+            self._deployments[deployment_id] = deployment
             self._names.add(name)
             self._list = None
             return project
@@ -123,13 +127,3 @@ class MemoryStore:
     def get_deployment(self, deployment_id: str) -> Deployment | None:
         with self._lock:
             return self._deployments.get(deployment_id)
-
-    def _is_taken(self, name: str) -> bool:
-        return name in self._names
-
-    def _make(self, name: str, sent: str, now: datetime) -> tuple[Project, Deployment]:
-        """Make a project and its first deployment."""
-        project_id = unused_id(partial(self._new_id, "prj"), self._projects)
-        deployment_id = unused_id(partial(self._new_id, "dpl"), self._deployments)
-        deployment = Deployment(deployment_id, project_id, now, self._timeline)
-        return Project(project_id, name, now, deployment_id, sent), deployment

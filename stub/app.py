@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from flask import Flask, Request, Response, g, request
+from flask import Flask, Response, g, request
 from flask.typing import ResponseReturnValue
 
 from app import create_app
@@ -28,14 +28,6 @@ from .world.tokens import explain_token
 from .world.world import Common
 from .world.worlds import Visit, Worlds
 
-OPEN_PATHS = {
-    "/openapi.json",
-    "/llms.txt",
-    "/_stub/health",
-    "/_stub/ready",
-    "/_stub/openapi.json",
-    *console.CONSOLE_PATHS,
-}
 DEFAULTS = Options()
 
 logger = logging.getLogger(__name__)
@@ -59,36 +51,29 @@ def create_stub(
         from profiles.contract import build_contract  # most starts need none
 
         contract = build_contract(contract, options.like)
-    worlds = Worlds(Common(options, contract, clock, new_id))
-    cors = Cors(options.cors_origins)
-
-    def is_open(request: Request) -> bool:
-        """GET and HEAD of what holds no data, and the preflights of allowed pages."""
-        environ = request.environ  # quicker than the attributes of the request
-        if environ["REQUEST_METHOD"] in ("GET", "HEAD"):
-            return environ["PATH_INFO"] in OPEN_PATHS
-        return cors.is_on and cors.allows_preflight(request)
-
-    app = create_app(worlds.authenticate, is_open=is_open, strict=options.strict, contract=contract)
+    common = Common(options, contract, clock, new_id)
+    worlds = Worlds(common)
+    steps = Steps(common, Cors(options.cors_origins), sleep)
+    app = create_app(
+        worlds.authenticate, is_open=steps.is_open, strict=options.strict, contract=contract
+    )
     app.extensions["worlds"] = worlds
     add_routes(app, {**VIEWS, **console.VIEWS, "getGuide": show_guide})
     app.register_error_handler(404, not_found)
     app.register_error_handler(UnknownProject, unknown_project)
-    common = worlds.common
     if common.forms:
         from .like import replace_views
 
         replace_views(app, common.forms, common.timeline_for, strict=options.strict)
     app.register_error_handler(Unauthorized, partial(explain_rejection, worlds))
     app.log_exception = partial(log_masked, worlds)  # type: ignore[method-assign]
-    add_steps(app, Steps(worlds, sleep), cors, options.log)
+    add_steps(app, steps, options.log)
     return app
 
 
-def add_steps(
-    app: Flask, steps: Steps, cors: Cors, log: Callable[[Response], Response] | None
-) -> None:
-    """What a request passes besides the view, in this order."""
+def add_steps(app: Flask, steps: Steps, log: Callable[[Response], Response] | None) -> None:
+    """Add the steps that a request takes besides the view, in this order."""
+    cors = steps.cors
     app.wsgi_app = with_start(app.wsgi_app)  # type: ignore[method-assign]
     # Here the service checks the token.
     if cors.is_on:

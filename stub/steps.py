@@ -4,33 +4,46 @@ import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Any, cast
-from zlib import crc32
 
 from flask import Request, Response, g, request
 from flask.typing import ResponseReturnValue
+from werkzeug.exceptions import ClientDisconnected
 
+from profiles.openapi import Operation
 from store import StoreUnavailable
-from traffic.masking import Redactor, cut_text, make_printable
+from traffic.exchange import Exchange, read_fields
 from web.problems import find_problem, list_reasons
-from web.routing import PREFIX
+from web.routing import PREFIX, read_target
 from web.strict_json import JSONRequest
 
+from .console import CONSOLE_PATHS
+from .cors import Cors
 from .request.connection import ClientConnection
 from .request.entry import (
-    MAX_SENTENCE,
+    MAX_KEPT,
     REJECTED,
     STARTED,
     Applied,
     Entry,
-    read_body,
-    read_exchange,
+    mask_sentences,
+    shorten_body,
 )
 from .request.faults import Fault, wait
 from .request.outcome import Outcome, decide
 from .request.paths import CONTROLS, is_preflight
 from .request.promises import find_unpromised, find_violations
-from .world.world import World
-from .world.worlds import Visit, Worlds
+from .world.world import Common, World
+from .world.worlds import Visit
+
+OPEN_PATHS = {
+    "/openapi.json",
+    "/llms.txt",
+    "/_stub/health",
+    "/_stub/ready",
+    "/_stub/openapi.json",
+    *CONSOLE_PATHS,
+}
+"""The paths that need no token: they hold no data."""
 
 # The stub's own paths, and those that browsers request by themselves (RFC 8615).
 UNRECORDED_PATHS = {"/", "/_stub", "/openapi.json", "/llms.txt", "/favicon.ico"}
@@ -51,15 +64,16 @@ def with_start(wsgi_app: Callable[..., Iterable[bytes]]) -> Callable[..., Iterab
 
 
 def is_recorded(request: Request) -> bool:
-    """Whether a request is for the interface, or tries to be."""
-    path = request.environ["PATH_INFO"]
+    """Return whether a request is for the interface, or tries to be."""
+    environ = request.environ
+    path = environ["PATH_INFO"]
     if path in UNRECORDED_PATHS or path.startswith(UNRECORDED_PREFIXES):
         return False
-    return not is_preflight(request)
+    return environ["REQUEST_METHOD"] != "OPTIONS" or not is_preflight(request)
 
 
-def bound(proxy: Any) -> Any:
-    """The object behind a proxy of Flask's, which looks it up for each attribute.
+def unwrap(proxy: Any) -> Any:
+    """Return the object behind a proxy of Flask's, which looks it up for each attribute.
 
     Saves 14 % of the app's processor time of a POST.
     """
@@ -69,34 +83,47 @@ def bound(proxy: Any) -> Any:
 class Steps:
     """The steps, and what they work on."""
 
-    def __init__(self, worlds: Worlds, sleep: Callable[[float], None]) -> None:
-        self.worlds = worlds
+    def __init__(self, common: Common, cors: Cors, sleep: Callable[[float], None]) -> None:
+        self.common = common
+        self.options = common.options
+        self.cors = cors
         self.sleep = sleep
-        self.common = worlds.common
-        self.options = worlds.common.options
+
+    def is_open(self, request: Request) -> bool:
+        """Return whether a request needs no token, as the preflights of allowed pages."""
+        environ = request.environ  # It is quicker than the attributes of the request.
+        if environ["REQUEST_METHOD"] in ("GET", "HEAD"):
+            return environ["PATH_INFO"] in OPEN_PATHS
+        return self.cors.is_on and self.cors.allows_preflight(request)
 
     def enter(self) -> ResponseReturnValue | None:
-        """Open the world of the request, and decide what a fault or `Prefer` does to it; respond,
-        if one does.
+        """Open the world of the request, and decide what a fault or `Prefer` does to it. Respond,
+        if one of them has a response.
         """
-        received = bound(request)
+        received = unwrap(request)
+        environ = received.environ
         if not is_recorded(received):
             return None
-        visit: Visit = bound(g).store
+        visit: Visit = unwrap(g).store
         world = visit.world
-        if not received.environ["PATH_INFO"].startswith(PREFIX):
+        if not environ["PATH_INFO"].startswith(PREFIX):
             return None
-        contract, failures = self.common.contract, self.options.failures
-        outcome = decide(received, world.faults, world.name, contract, failures)
+        operation = self.common.contract.operation(received)
+        failures = self.options.failures
+        if world.faults.waiting or failures or "HTTP_PREFER" in environ:
+            contract = self.common.contract
+            outcome = decide(received, operation, world.faults, world.name, contract, failures)
+        else:
+            outcome = Outcome(operation)
         visit.outcome = outcome
         return outcome.response
 
     def finish(self, response: Response) -> Response:
-        """Vary the response, cut it short, record it, turn the clock on, and then delay it: in this
+        """Vary the response, cut it short, record it, advance the clock, and then delay it: in this
         order.
         """
-        received = bound(request)
-        visit: Visit | None = bound(g).get("store")
+        received = unwrap(request)
+        visit: Visit | None = unwrap(g).get("store")
         if visit is None:
             return response
         outcome = visit.outcome
@@ -105,15 +132,16 @@ class Steps:
                 return response
             outcome = Outcome(self.common.contract.operation(received))
         world = visit.world
-        problem = find_problem(response)
+        problem = find_problem(response) if response.status_code >= 400 else None
         applied = self._apply(response, received, world, outcome, problem)
         entry = self._describe(received, response, visit, outcome, applied, problem)
         visit.recorded = world.record(entry)
-        tick = world.clock.tick
+        tick = world.clock.setting.tick
         if tick and entry.status_read:
-            with suppress(StoreUnavailable):  # the response is right; the next read turns it on
+            with suppress(StoreUnavailable):  # The response is right; the next read advances it.
                 world.clock.change(tick)
-        self._wait(received, applied)
+        if applied.delay:
+            wait(applied.delay, ClientConnection(received.environ), self.sleep)
         return response
 
     def _apply(
@@ -153,11 +181,11 @@ class Steps:
         """Vary the response along the grease of its world, unless its body is that of a fault."""
         grease = world.grease.current
         ids = world.ids
-        if not grease.parts and not ids.are_varied:  # an id stays varied when its axis is off
+        if not grease.parts and not ids.are_varied:  # An id stays varied when its axis is off.
             return ()
         if fault and (fault.has_own_body or fault.drop):
             return ()
-        from .grease.responses import vary  # most programs need none of this
+        from .grease.responses import vary  # Most programs need none of this.
 
         axes = vary(response, grease, ids, self.common.parts, outcome.operation, received)
         if axes and self.options.announces_grease:
@@ -175,13 +203,8 @@ class Steps:
     ) -> Entry:
         """Describe a request and its response, with what the contract does not promise."""
         environ = received.environ
-        redactor = self.common.redactor
-        now, is_frozen = visit.world.clock.reading()
-        started = environ[STARTED]
-        # While the clock of a world is frozen, its requests take no time.
-        seconds = 0.0 if is_frozen else time.perf_counter() - started + applied.delay
-        exchange = read_exchange(received, response, redactor, now, seconds)
         operation = outcome.operation
+        exchange = self._read_exchange(received, response, visit.world, applied.delay)
         unpromised: list[str] = []
         violations: list[str] = []
         if operation is None or not visit.is_accepted:
@@ -189,19 +212,15 @@ class Steps:
             target = f"{exchange.method} {exchange.path}"
             violations = find_violations(operation, header, target)
         elif exchange.request_body or environ["QUERY_STRING"]:
-            document = cast(JSONRequest, received).document
-            body = b"" if document else read_body(received)
-            query = environ["QUERY_STRING"]
-            if query:
-                query = redactor.mask(query)  # Masked before it is decoded.
-            unpromised = find_unpromised(operation, query, document, body)
+            unpromised = self._find_unpromised(received, operation)
+        redactor = self.common.redactor
         is_rejected = problem and response.status_code in REJECTED
         return Entry(
             exchange=exchange,
             applied=applied,
             operation=operation,
             redactor=redactor,
-            started=started,
+            started=environ[STARTED],
             is_requested=outcome.response is not None,
             code=problem["code"] if problem else None,
             reason=list_reasons(problem)[0] if problem and is_rejected else "",
@@ -210,20 +229,45 @@ class Steps:
             violations=mask_sentences(violations, redactor) if violations else (),
         )
 
-    def _wait(self, received: Request, applied: Applied) -> None:
-        """Delay the response, until the client is gone."""
-        if applied.delay:
-            wait(applied.delay, ClientConnection(received.environ), self.sleep)
+    def _read_exchange(
+        self, received: Request, response: Response, world: World, delay: float
+    ) -> Exchange:
+        """Read a request and its response, with as much of the bodies as an entry keeps."""
+        environ = received.environ
+        now, is_frozen = world.clock.reading()
+        # While the clock of a world is frozen, its requests take no time.
+        seconds = 0.0 if is_frozen else time.perf_counter() - environ[STARTED] + delay
+        pieces: Any = response.response
+        is_sent = environ["REQUEST_METHOD"] != "HEAD"
+        sent = b"".join(pieces) if is_sent else b""
+        return Exchange(
+            method=environ["REQUEST_METHOD"],
+            target=read_target(environ),
+            request_fields=read_fields(environ),
+            request_body=self._keep(read_body(received)),
+            status=response.status_code,
+            response_fields=response.headers,
+            response_body=self._keep(sent),
+            time=now,
+            ms=seconds * 1000,
+        )
+
+    def _keep(self, body: bytes) -> bytes:
+        return body if len(body) <= MAX_KEPT else shorten_body(body, self.common.redactor)
+
+    def _find_unpromised(self, received: Request, operation: Operation) -> list[str]:
+        """Find what a request has that the contract does not promise: a query parameter, say."""
+        query = received.environ["QUERY_STRING"]
+        if query:
+            query = self.common.redactor.mask(query)  # It is masked before it is decoded.
+        document = cast(JSONRequest, received).document
+        body = b"" if document else read_body(received)
+        return find_unpromised(operation, query, document, body)
 
 
-def mask_sentences(sentences: Iterable[str], redactor: Redactor) -> tuple[str, ...]:
-    """Return these sentences, masked and shortened."""
-    return tuple(shorten(make_printable(redactor.mask(each))) for each in sentences)
-
-
-def shorten(sentence: str) -> str:
-    """Cut a long sentence. A digest tells it from others that begin alike."""
-    if len(sentence.encode()) <= MAX_SENTENCE:
-        return sentence
-    digest = crc32(sentence.encode())
-    return f"{cut_text(sentence, MAX_SENTENCE)}…{digest:08x}"
+def read_body(received: Request) -> bytes:
+    """Return the body of a request; b"" for one that did not arrive whole."""
+    if "CONTENT_LENGTH" in received.environ:
+        with suppress(ClientDisconnected, OSError):
+            return received.get_data()
+    return b""

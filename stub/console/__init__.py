@@ -91,9 +91,9 @@ def view(world: World, common: Common) -> dict[str, Any]:
         "instance": world.instance,
         "clock": {
             "now": timestamp(now),
-            "ahead": world.clock.advanced,
+            "ahead": world.clock.setting.advanced,
             "frozen": is_frozen,
-            "tick": world.clock.tick,
+            "tick": world.clock.setting.tick,
         },
         "projects": {
             "count": len(projects),

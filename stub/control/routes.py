@@ -174,7 +174,7 @@ def show_clock() -> ResponseReturnValue:
     clock = open_world().clock
     clock.refresh()
     now, is_frozen = clock.reading()
-    return json_response({"now": timestamp(now), "frozen": is_frozen, "tick": clock.tick})
+    return json_response({"now": timestamp(now), "frozen": is_frozen, "tick": clock.setting.tick})
 
 
 def list_faults() -> ResponseReturnValue:

@@ -8,7 +8,7 @@ from profiles.openapi import Contract
 from web.routing import PREFIX
 
 from ..grease.axes import AXES
-from .entry import Recorded
+from .entry import REJECTED, Entry, Recorded
 from .findings import Finding, FirstRequest, finding_of
 
 FINDINGS = ("violations", "unpromised", "rejected")  # kinds; `rejected` are operations and statuses
@@ -18,10 +18,12 @@ WITH_FIRST = (*FINDINGS, "grease")  # kinds whose first request is kept
 class Coverage:
     """The coverage of a world, or of a whole run. All counts are exact.
 
-    `most` is how many findings show their first request whole; the rest show its world and number.
+    What it counts, `total` counts as well: the coverage of the run. `most` is how many findings
+    show their first request whole; the rest show its world and number.
     """
 
-    def __init__(self, contract: Contract, most: int) -> None:
+    def __init__(self, contract: Contract, most: int, total: "Coverage | None" = None) -> None:
+        self._total = total
         self._lock = Lock()
         self.is_called = False  # whether a request was for /v1
         self._operations = contract.operation_ids
@@ -42,8 +44,14 @@ class Coverage:
         self._most = most
         self._varied: defaultdict[str, dict[str, bool]] = defaultdict(dict)
 
-    def count(self, recorded: Recorded, counted: list[tuple[str, str]]) -> None:
-        """Count a request of a world, by what is counted of its entry."""
+    def count(self, recorded: Recorded) -> None:
+        """Count a request of a world, here and in the total."""
+        counted = list_counted(recorded.entry)
+        self._count(recorded, counted)
+        if self._total:
+            self._total._count(recorded, counted)
+
+    def _count(self, recorded: Recorded, counted: list[tuple[str, str]]) -> None:
         entry = recorded.entry
         first: FirstRequest | None = None
         with self._lock:
@@ -112,6 +120,23 @@ class Coverage:
         with self._lock:
             worlds = [*self._varied[axis]]
             return self._counts["grease"][axis], self._first.get(("grease", axis)), worlds
+
+
+def list_counted(entry: Entry) -> list[tuple[str, str]]:
+    """List what an entry counts for, each with its kind: `[("createProject", "201")]`."""
+    applied = entry.applied
+    operation = entry.operation
+    found = [("grease", axis) for axis in applied.axes]
+    if operation:
+        status = str(applied.status)
+        found.append((operation.id, status if status in operation.responses else "other"))
+        if applied.status in REJECTED and not entry.is_requested:
+            found.append(("rejected", f"{operation.id} {status}"))
+    if entry.status_read:
+        found.append(("deployment_statuses", entry.status_read))
+    found += [("unpromised", each) for each in entry.unpromised]
+    found += [("violations", each) for each in entry.violations]
+    return found
 
 
 def row_of(finding: Finding, *, worlds: bool) -> dict[str, Any]:

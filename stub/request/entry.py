@@ -2,18 +2,13 @@
 
 import json
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
-from datetime import datetime
 from typing import Any, NamedTuple
-
-from flask import Request, Response
-from werkzeug.exceptions import ClientDisconnected
+from zlib import crc32
 
 from profiles.openapi import Operation
 from records import timestamp
-from traffic.exchange import Exchange, read_fields
+from traffic.exchange import Exchange
 from traffic.masking import Redactor, cut_between_words, cut_text, make_printable
-from web.routing import read_target
 from web.strict_json import parse_json
 
 from .faults import Fault
@@ -24,10 +19,8 @@ REJECTED = (400, 415, 422)
 """The statuses for a request that the contract does not allow."""
 
 MAX_BODY_TEXT = 4096  # bytes that are shown
-MAX_KEPT = 20 * 1024  # bytes of a body
+MAX_KEPT = 20 * 1024  # bytes of a body that an entry keeps
 MAX_REASON = 300  # bytes that are shown
-MAX_SENTENCE = 160  # bytes
-MAX_SENTENCES = 100  # of an entry that is kept; the coverage counts all
 
 # What is shown of the first request of a finding.
 REQUEST = ("number", "method", "path", "query", "headers", "body", "status", "code", "reason")
@@ -78,34 +71,6 @@ class Entry(NamedTuple):
     @property
     def operation_id(self) -> str | None:
         return self.operation.id if self.operation else None
-
-    def shorten(self) -> "Entry":
-        """Return the entry as it is kept, with the first sentences of each kind."""
-        if len(self.unpromised) <= MAX_SENTENCES and len(self.violations) <= MAX_SENTENCES:
-            return self
-        return self._replace(
-            unpromised=self.unpromised[:MAX_SENTENCES], violations=self.violations[:MAX_SENTENCES]
-        )
-
-    def list_counted(self) -> list[tuple[str, str]]:
-        """List what the coverage counts, each with its kind: `("createProject", "201")`."""
-        applied = self.applied
-        found = []
-        if applied.axes:
-            found += [("grease", axis) for axis in applied.axes]
-        operation = self.operation
-        if operation:
-            status = str(applied.status)
-            found.append((operation.id, status if status in operation.responses else "other"))
-            if applied.status in REJECTED and not self.is_requested:
-                found.append(("rejected", f"{operation.id} {status}"))
-        if self.status_read:
-            found.append(("deployment_statuses", self.status_read))
-        if self.unpromised:
-            found += [("unpromised", each) for each in self.unpromised]
-        if self.violations:
-            found += [("violations", each) for each in self.violations]
-        return found
 
     def document(self, number: int) -> dict[str, Any]:
         """The wire form."""
@@ -160,42 +125,26 @@ class Recorded(NamedTuple):
         return {"world": self.world, **members}
 
 
-def read_exchange(
-    received: Request, response: Response, redactor: Redactor, now: datetime, seconds: float
-) -> Exchange:
-    """Read the exchange of a request at a time, with as much of the bodies as an entry keeps."""
-    environ = received.environ
-    pieces: Any = response.response
-    is_sent = environ["REQUEST_METHOD"] != "HEAD"
-    return Exchange(
-        method=environ["REQUEST_METHOD"],
-        target=read_target(environ),
-        request_fields=read_fields(environ),
-        request_body=keep_body(read_body(received), redactor),
-        status=response.status_code,
-        response_fields=response.headers,
-        response_body=keep_body(b"".join(pieces), redactor) if is_sent else b"",
-        time=now,
-        ms=seconds * 1000,
-    )
+def mask_sentences(sentences: Iterable[str], redactor: Redactor) -> tuple[str, ...]:
+    """Return these sentences, masked and shortened."""
+    return tuple(shorten(make_printable(redactor.mask(each))) for each in sentences)
 
 
-def read_body(received: Request) -> bytes:
-    """Return the body of a request; b"" for one that did not arrive whole."""
-    if "CONTENT_LENGTH" in received.environ:
-        with suppress(ClientDisconnected, OSError):
-            return received.get_data()
-    return b""
+def shorten(sentence: str, max_bytes: int = 160) -> str:
+    """Cut a long sentence. A digest tells it from others that begin alike: `…3f2a9c01`."""
+    data = sentence.encode()
+    if len(data) <= max_bytes:
+        return sentence
+    return f"{cut_text(sentence, max_bytes)}…{crc32(data):08x}"
 
 
-def keep_body(body: bytes, redactor: Redactor) -> bytes:
-    """Shorten a body to what an entry keeps, which ends with no part of a token.
+def shorten_body(body: bytes, redactor: Redactor) -> bytes:
+    """Shorten a body of more than `MAX_KEPT` bytes, so that it does not end in a part of a token.
 
-    What is one long word, as a file in base64 is, is masked at once.
+    A body that is one long word, such as a file in base64, is masked at once.
     """
-    if len(body) > MAX_KEPT:
-        body = cut_between_words(body, MAX_BODY_TEXT)
-    return body if len(body) <= MAX_KEPT else mask_body(body, redactor).encode()
+    start = cut_between_words(body, MAX_BODY_TEXT)
+    return start if len(start) <= MAX_KEPT else mask_body(start, redactor).encode()
 
 
 def mask_body(kept: bytes, redactor: Redactor) -> str:

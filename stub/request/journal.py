@@ -41,8 +41,12 @@ class Journal:
         """The number of the oldest entry that is kept; one more than `last` if there is none."""
         return self.last - len(self._entries) + 1
 
-    def append(self, entry: Entry) -> int:
-        """Keep an entry and return its number."""
+    def append(self, entry: Entry, max_sentences: int = 100) -> int:
+        """Keep an entry, with the first sentences of each kind, and return its number."""
+        if max(len(entry.unpromised), len(entry.violations)) > max_sentences:
+            unpromised = entry.unpromised[:max_sentences]
+            violations = entry.violations[:max_sentences]
+            entry = entry._replace(unpromised=unpromised, violations=violations)
         with self._lock:
             self.last += 1
             self._entries.append((self.last, entry))

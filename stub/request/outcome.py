@@ -34,14 +34,18 @@ class Outcome(NamedTuple):
 
 
 def decide(
-    request: Request, faults: Faults, world: str, contract: Contract, failures: Failures | None
+    request: Request,
+    operation: Operation | None,
+    faults: Faults,
+    world: str,
+    contract: Contract,
+    failures: Failures | None,
 ) -> Outcome:
     """Decide the outcome of a request to `/v1`. A fault that matches it is used up.
 
     `failures` are those of a run of `--probe failures`: a request meets one of them if the tests
     have requested nothing for it.
     """
-    operation = contract.operation(request)
     fault = faults.take(operation.id if operation else None, request)
     prefers = "HTTP_PREFER" in request.environ and not fault
     status = preferred_status(request) if prefers else None

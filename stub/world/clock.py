@@ -41,14 +41,6 @@ class WorldClock:
             return frozen_at, True
         return self.real() + ahead, False
 
-    @property
-    def advanced(self) -> float:
-        return self.setting.advanced
-
-    @property
-    def tick(self) -> float:
-        return self.setting.tick
-
     def change(
         self,
         seconds: float = 0,

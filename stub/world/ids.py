@@ -1,6 +1,5 @@
 """The ids of a world: random, from a seed, or in the form of a profile. Grease may vary them."""
 
-import itertools
 from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass, replace
 from hashlib import blake2b
@@ -8,7 +7,7 @@ from random import Random
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from store import NewId, unused_id
+from store import MAX_TRIES, NewId, StoreFull
 
 from ..grease.axes import Switch
 
@@ -25,8 +24,11 @@ project; and the number of attempts that gave an id in use.
 
 def make_unused_id(make: MakeId, prefix: str, base: str, taken: Container[str]) -> str:
     """Make an id that is not `taken`. Raises `StoreFull` if hardly any id is left."""
-    attempts = itertools.count()
-    return unused_id(lambda: make(prefix, base, next(attempts)), taken)
+    for attempt in range(MAX_TRIES):
+        made = make(prefix, base, attempt)
+        if made not in taken:
+            return made
+    raise StoreFull
 
 
 @dataclass
@@ -65,7 +67,7 @@ class Ids:
             self.count += 1
             made = self._make_plain(prefix, part, base, attempt)
             grease = self.grease.current
-            if grease.varies("ids", part):
+            if part in grease.parts.get("ids", ()):
                 from ..grease.variants import draw_id, make_source  # Most programs need neither.
 
                 made = draw_id(make_source(grease.seed, "ids", f"#{self.count}"))

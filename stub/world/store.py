@@ -16,7 +16,7 @@ from records import (
     Timeline,
     truncate_to_milliseconds,
 )
-from store import Clock, MemoryStore, Store, StoreFull
+from store import Clock, MemoryStore, NameTaken, Store, StoreFull
 
 from .clock import WorldClock
 from .ids import MakeId, make_unused_id
@@ -146,6 +146,21 @@ class WorldStore(MemoryStore):
         self._initial = records
         self.reset()
 
+    def create_project(self, name: str, sent: str) -> Project:
+        with self._lock:
+            if self._unique_names and name in self._names:
+                raise NameTaken
+            if len(self._projects) >= self._max_projects:
+                raise StoreFull
+            now = truncate_to_milliseconds(self.now())
+            project_id = make_unused_id(self._ids, "prj", name, self._projects)
+            deployment = self._queue(project_id, name, now)
+            project = Project(project_id, name, now, deployment.id, sent)
+            self._projects[project_id] = project
+            self._names.add(name)
+            self._list = None
+            return project
+
     def get_deployment(self, deployment_id: str) -> Deployment | None:
         deployment = super().get_deployment(deployment_id)
         return deployment and with_start(deployment, self._started)
@@ -214,24 +229,11 @@ class WorldStore(MemoryStore):
         self._list = records.list
 
     def _queue(self, project_id: str, name: str, now: datetime) -> Deployment:
-        deployment = self._new_deployment(project_id, name, now)
-        self._deployments[deployment.id] = deployment
+        deployment_id = make_unused_id(self._ids, "dpl", project_id, self._deployments)
+        deployment = Deployment(deployment_id, project_id, now, self._timeline_for(name))
+        self._deployments[deployment_id] = deployment
         return deployment
 
     def _set_latest(self, project_id: str, deployment_id: str) -> None:
         project = self._projects[project_id]
         self._projects[project_id] = project._replace(latest_deployment_id=deployment_id)
-
-    # How the store of the service makes a project.
-
-    def _is_taken(self, name: str) -> bool:
-        return self._unique_names and name in self._names
-
-    def _make(self, name: str, sent: str, now: datetime) -> tuple[Project, Deployment]:
-        project_id = make_unused_id(self._ids, "prj", name, self._projects)
-        deployment = self._new_deployment(project_id, name, now)
-        return Project(project_id, name, now, deployment.id, sent), deployment
-
-    def _new_deployment(self, project_id: str, name: str, now: datetime) -> Deployment:
-        deployment_id = make_unused_id(self._ids, "dpl", project_id, self._deployments)
-        return Deployment(deployment_id, project_id, now, self._timeline_for(name))

@@ -82,10 +82,9 @@ class World:
         self.name = common.redactor.mask(name)  # A client may send a token as the name.
         options = common.options
         self.instance = uuid4().hex
-        self.coverage = Coverage(common.contract, options.max_firsts)
+        self.coverage = Coverage(common.contract, options.max_firsts, common.coverage)
         self.journal = Journal(options.max_entries)
         self._lock = Lock()  # A view shows the journal and the coverage after the same request.
-        self._coverages = (self.coverage, common.coverage)
         self.faults = Faults(options.max_faults)
         self.grease = Switch(common.grease)
         self.ids = common.ids.copy_for_world(name, self.grease)
@@ -105,10 +104,8 @@ class World:
     def record(self, entry: Entry) -> Recorded:
         """Add a request to the journal, and to the coverages of this world and of the run."""
         with self._lock:
-            recorded = Recorded(self.name, self.journal.append(entry.shorten()), entry)
-            counted = entry.list_counted()
-            for coverage in self._coverages:
-                coverage.count(recorded, counted)
+            recorded = Recorded(self.name, self.journal.append(entry), entry)
+            self.coverage.count(recorded)
         return recorded
 
     def recorded(self) -> tuple[int, int, dict[str, Any]]:

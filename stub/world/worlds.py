@@ -3,10 +3,11 @@
 from collections import OrderedDict
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import cached_property
 from threading import Lock
 from typing import Any
 
-from records import Deployment
+from records import Deployment, Project, ProjectList
 
 from ..request.entry import Recorded
 from ..request.faults import UnusedFault
@@ -121,30 +122,23 @@ class Worlds:
 class Visit:
     """What belongs to one request with a token: its visit to the world of that name.
 
-    The world is opened at the first use: a rejected request opens none. A visit is the `Store` of
-    the request: it passes each call on to the store of its world, and notes which deployment was
-    read, and when.
+    A visit is the `Store` of the request: it calls the store of its world, and notes the deployment
+    that was read, and the time.
     """
 
     name: str
     worlds: Worlds
     is_accepted: bool = True  # by the bearer check
-    opened: World | None = None
     outcome: Outcome | None = None
     deployment: Deployment | None = None
     time: datetime | None = None
     recorded: Recorded | None = None
-    hint: str = ""  # what to start the program with, for the log
+    hint: str = ""  # an option of the program, for the log
 
-    def __getattr__(self, name: str) -> Any:
-        """Return what only the store of the world has: its `create_project`, say."""
-        return getattr(self.world.store, name)
-
-    @property
+    @cached_property
     def world(self) -> World:
-        if self.opened is None:
-            self.opened = self.worlds.open(self.name)
-        return self.opened
+        """The world. It is opened at its first use, so that a rejected request opens none."""
+        return self.worlds.open(self.name)
 
     @property
     def status_read(self) -> str | None:
@@ -152,6 +146,12 @@ class Visit:
         if self.deployment is None or self.time is None:
             return None
         return self.deployment.status(self.time)
+
+    def list_projects(self) -> ProjectList:
+        return self.world.store.list_projects()
+
+    def create_project(self, name: str, sent: str) -> Project:
+        return self.world.store.create_project(name, sent)
 
     def now(self) -> datetime:
         now = self.world.store.now()

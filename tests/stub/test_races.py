@@ -105,15 +105,14 @@ def test_each_kind_of_finding_is_counted() -> None:
     app, entry = used_app()
     coverage = Coverage(worlds_of(app).common.contract, 10)
     recorded = Recorded("", 1, entry._replace(unpromised=(SlowText("what"),)))
-    counted = recorded.entry.list_counted()
-    race(MANY * [partial(coverage.count, recorded, counted)])
+    race(MANY * [partial(coverage.count, recorded)])
     assert [each.count for each in coverage.findings()] == [MANY]
 
 
 def test_a_clock_is_advanced_by_each() -> None:
     clock = WorldClock(slow_clock, Setting())
     race(MANY * [partial(clock.change, 1)])
-    assert clock.advanced == MANY
+    assert clock.setting.advanced == MANY
 
 
 def test_each_id_has_a_number_of_its_own() -> None:
