@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 
 import server
-from verify.client import Client
+from verify.client import HTTPClient
 from verify.exchange import Log
 from verify.record import Recorder
 
@@ -14,7 +14,7 @@ HOST = "127.0.0.1"
 
 
 def record(
-    client: Client, token: str, words: Sequence[str], environ: Mapping[str, str]
+    client: HTTPClient, token: str, words: Sequence[str], environ: Mapping[str, str]
 ) -> tuple[Log, int]:
     """Run a command with a proxy to the service; return what it recorded, and the exit status.
 

@@ -42,6 +42,7 @@ MAX_BODY = 4 * 1024 * 1024  # bytes
 TIMED_OUT = "timed out"  # the first as TimeoutError says it
 TOO_LARGE = f"its body is over {MAX_BODY // 1024**2} MiB"
 CUT_OFF = "the connection was cut off"
+BROKEN = (OSError, HTTPException, ValueError)  # a ValueError is that of a chunk of -5 bytes
 FIELDS = {
     "Accept": "application/json, application/problem+json",
     "Accept-Encoding": "gzip",
@@ -50,7 +51,7 @@ FIELDS = {
 
 
 class Client(Protocol):
-    """What the script and the recorder send requests with."""
+    """What the script sends requests with."""
 
     base: str
 
@@ -72,11 +73,24 @@ class HTTPClient:
 
     def send(self, request: Exchange) -> Exchange:
         """Return the exchange with its response, or with why there is none."""
+        exchange, _ = self.open(request, leaves_open=False)
+        return exchange
+
+    def open(
+        self, request: Exchange, *, leaves_open: bool = True
+    ) -> tuple[Exchange, HTTPResponse | None]:
+        """Send a request, and leave its response open if that does not say how long it is.
+
+        The exchange lacks the content of an open response, such as a stream of events.
+        """
         request = replace(request, sent_at=time.time())
         late = replace(request, failure=TIMED_OUT)
-        return call_within(self._timeout, lambda: self._receive(request), late)
+        none: HTTPResponse | None = None
+        return call_within(self._timeout, lambda: self._receive(request, leaves_open), (late, none))
 
-    def _receive(self, request: Exchange) -> Exchange:
+    def _receive(
+        self, request: Exchange, leaves_open: bool
+    ) -> tuple[Exchange, HTTPResponse | None]:
         deadline = time.monotonic() + self._timeout
         fields = dict(request.sent)
         sent = {name.lower() for name in fields}
@@ -85,18 +99,15 @@ class HTTPClient:
             asked = Request(
                 self.base + request.target, request.body or None, fields, method=request.method
             )
-            with self._opener.open(asked, timeout=self._timeout) as response:
+            response: HTTPResponse = self._opener.open(asked, timeout=self._timeout)
+            head = replace(request, status=response.status, headers=response.headers)
+            if leaves_open and response.length is None:
+                return head, response
+            with response:
                 content, failure = read_body(response, deadline)
-        except (OSError, HTTPException, ValueError) as error:  # ValueError: a chunk of -5
-            return replace(request, failure=describe_failure(error))
-        received = replace(
-            request,
-            status=response.status,
-            headers=response.headers,
-            content=content,
-            failure=failure,
-        )
-        return unpack(received, MAX_BODY)
+        except BROKEN as error:
+            return replace(request, failure=describe_failure(error)), None
+        return unpack(replace(head, content=content, failure=failure), MAX_BODY), None
 
 
 def read_body(response: HTTPResponse, deadline: float) -> tuple[bytes, str]:

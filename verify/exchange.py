@@ -117,6 +117,11 @@ class Exchange:
         media_type, _, _ = content_type.partition(";")
         return media_type.strip().lower()
 
+    @property
+    def coding(self) -> str:
+        """The content coding in lower case, such as `gzip`; "" without one."""
+        return (self.header("Content-Encoding") or "").strip().lower()
+
     @cached_property
     def json(self) -> Any:
         """The body of the response, `NOTHING` if it is no JSON."""
@@ -215,7 +220,7 @@ def unpack(exchange: Exchange, most: int) -> Exchange:
 
     Of another coding, such as `br`, both stay. A body that is damaged is a failure.
     """
-    coding = (exchange.header("Content-Encoding") or "").strip().lower()
+    coding = exchange.coding
     if coding not in CODINGS or not exchange.content or exchange.failure:
         return exchange
     try:
@@ -230,7 +235,11 @@ def unpack(exchange: Exchange, most: int) -> Exchange:
 
 
 def decompress(content: bytes, coding: str, most: int) -> bytes:
-    """Decompress up to `most` bytes, and one. Servers send `deflate` with and without a head."""
-    has_no_head = coding == "deflate" and content[0] & 15 != 8
-    bits = -15 if has_no_head else CODINGS[coding]
-    return zlib.decompressobj(bits).decompress(content, most + 1)
+    """Decompress up to `most` bytes, and one."""
+    return make_decompressor(content, coding).decompress(content, most + 1)
+
+
+def make_decompressor(start: bytes, coding: str) -> "zlib._Decompress":
+    """Return a decompressor for what starts so: servers send `deflate` with and without a head."""
+    has_no_head = coding == "deflate" and start[0] & 15 != 8
+    return zlib.decompressobj(-15 if has_no_head else CODINGS[coding])

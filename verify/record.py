@@ -10,9 +10,11 @@ from collections import defaultdict, deque
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from hmac import compare_digest
+from http.client import HTTPResponse
 from threading import Lock
-from typing import Any
+from typing import Any, Protocol
 from urllib.parse import unquote
 
 from flask import Flask, Response, request
@@ -25,9 +27,10 @@ from web.patterns import matches
 from web.problems import Problem, handle_errors
 from web.routing import read_raw_target
 
-from .client import MAX_BODY, Client
-from .exchange import NOTHING, Exchange, Log
+from .client import MAX_BODY
+from .exchange import CODINGS, NOTHING, Exchange, Log, unpack
 from .shorten import shorten
+from .streams import decompress_pieces, read_pieces, replace_in_pieces
 
 TIMEOUT = 60.0  # seconds of a request that is passed on: a test's own timeout is shorter
 # Fields of one connection (RFC 9110 §7.6.1), and those that the client makes anew.
@@ -51,6 +54,14 @@ NOT_RECORDED = "The recording proxy passes on paths below /v1 alone; of /_stub i
 KNOWN = "GET /_stub/health, POST /_stub/reset without a body, and GET /_stub/requests."
 
 
+class Opener(Protocol):
+    """What the recorder sends requests with; see `HTTPClient.open`."""
+
+    base: str
+
+    def open(self, request: Exchange) -> tuple[Exchange, HTTPResponse | None]: ...
+
+
 class Recorder:
     """The proxy as a WSGI app, `app`, and what it has recorded.
 
@@ -58,7 +69,7 @@ class Recorder:
     without it: the worlds share the service, and each has the requests of its own.
     """
 
-    def __init__(self, client: Client, token: str) -> None:
+    def __init__(self, client: Opener, token: str) -> None:
         self._client = client
         self._token = token
         self._redactor = Redactor([token])
@@ -120,16 +131,33 @@ class Recorder:
             raise Problem(413, "body_too_large", f"Send at most {MAX_BODY // 1024**2} MiB.")
         world = self._world_of(credential())
         target = read_raw_target(request.environ)
-        exchange = self._client.send(Exchange(request.method, target, self._sent(world), body))
+        sent = Exchange(request.method, target, self._sent(world), body)
+        exchange, rest = self._client.open(sent)
         with self._lock:
-            self._waiting.append(exchange)
-            if len(self._waiting) >= MAX_WAITING:
-                self._shorten()
-            self._journals[world or ""].add(exchange, self._redactor)
+            entry = self._journals[world or ""].add(exchange, self._redactor)
+        if rest:
+            record = partial(self._record_end, exchange, entry)
+            is_awaited = request.environ.get("server.is_open", lambda: True)
+            return response_of(exchange, self._client.base, read_pieces(rest, is_awaited, record))
+        self._record(exchange)
         if exchange.failure:
             detail = f"The service did not respond to the recording proxy: {exchange.failure}."
             raise Problem(502, "no_response", detail)
         return response_of(exchange, self._client.base)
+
+    def _record(self, exchange: Exchange) -> None:
+        with self._lock:
+            self._waiting.append(exchange)
+            if len(self._waiting) >= MAX_WAITING:
+                self._shorten()
+
+    def _record_end(
+        self, head: Exchange, entry: dict[str, Any], content: bytes, failure: str
+    ) -> None:
+        """Record a response that has been passed on as it came, also in its entry."""
+        exchange = unpack(replace(head, content=content, failure=failure), MAX_BODY)
+        self._record(exchange)
+        entry.update(describe_response(exchange, self._redactor))
 
     def _sent(self, world: str | None) -> tuple[tuple[str, str], ...]:
         """The header fields to pass on: the token without a world."""
@@ -148,12 +176,9 @@ class Journal:
         self.entries: deque[dict[str, Any]] = deque(maxlen=MAX_ENTRIES)
         self.last = 0  # number
 
-    def add(self, exchange: Exchange, redactor: Redactor) -> None:
+    def add(self, exchange: Exchange, redactor: Redactor) -> dict[str, Any]:
+        """Add an entry, and return it."""
         self.last += 1
-        content = {
-            "headers": mask_fields(exchange.headers.items(), redactor),
-            **show_body(exchange.content, exchange.json, redactor),
-        }
         entry = {
             "number": self.last,
             "time": timestamp(datetime.fromtimestamp(exchange.sent_at, UTC)),
@@ -162,10 +187,20 @@ class Journal:
             **show_body(exchange.body, exchange.sent_json, redactor),
             "status": exchange.status,
             **OF_STUB,
-            "reason": exchange.failure or None,
-            "response": {"status": exchange.status, **content},
+            **describe_response(exchange, redactor),
         }
         self.entries.append(entry)
+        return entry
+
+
+def describe_response(exchange: Exchange, redactor: Redactor) -> dict[str, Any]:
+    """Return what an entry has of the response: `{"reason": None, "response": {...}}`."""
+    response = {
+        "status": exchange.status,
+        "headers": mask_fields(exchange.headers.items(), redactor),
+        **show_body(exchange.content, exchange.json, redactor),
+    }
+    return {"reason": exchange.failure or None, "response": response}
 
 
 def mask_fields(fields: Iterable[tuple[str, object]], redactor: Redactor) -> dict[str, str]:
@@ -213,25 +248,35 @@ def named_in(field: str) -> set[str]:
     return {name.strip().lower() for name in field.split(",")}
 
 
-def response_of(exchange: Exchange, base: str) -> Response:
-    """The response of the service, whose own URLs lead to the proxy: a test follows them."""
+def response_of(exchange: Exchange, base: str, pieces: Iterable[bytes] | None = None) -> Response:
+    """The response of the service, whose own URLs lead to the proxy: a test follows them.
+
+    Its `pieces` are passed on as they come, if it is an open one.
+    """
     own = OWN_FIELDS | named_in(exchange.header("Connection") or "")
+    if pieces is not None and exchange.coding in CODINGS:
+        own.add("content-encoding")  # they are passed on without it
     here = request.host_url.rstrip("/")
     fields = []
     for name, value in exchange.headers.items():
         if name.lower() not in own:
             line = re.sub(r"[\r\n]+[ \t]*", " ", str(value))  # of a folded one (RFC 9112 §5.2)
             fields.append((name, line.replace(f"{base}/v1", f"{here}/v1")))
-    content = exchange.content
+    urls = {}
     for slash in ("/", "\\/"):  # JSON may have it escaped
         old = f"{base}/v1".replace("/", slash).encode()
-        content = content.replace(old, f"{here}/v1".replace("/", slash).encode())
-    response = Passed(content, exchange.status)
-    size = exchange.header("Content-Length") if exchange.method == "HEAD" else str(len(content))
-    if size and exchange.status not in (204, 304):
-        fields.append(("Content-Length", size))
-    response.headers = Headers(fields)
-    return response
+        urls[old] = f"{here}/v1".replace("/", slash).encode()
+    if pieces is not None:
+        decompressed = decompress_pieces(pieces, exchange.coding)
+        passed: Passed = PassedInPieces(replace_in_pieces(decompressed, urls), exchange.status)
+    else:
+        content = b"".join(replace_in_pieces([exchange.content], urls))
+        passed = Passed(content, exchange.status)
+        size = exchange.header("Content-Length") if exchange.method == "HEAD" else len(content)
+        if size is not None and exchange.status not in (204, 304):
+            fields.append(("Content-Length", str(size)))
+    passed.headers = Headers(fields)
+    return passed
 
 
 class Passed(Response):
@@ -241,3 +286,13 @@ class Passed(Response):
 
     def get_wsgi_headers(self, environ: object) -> Headers:
         return self.headers
+
+
+class PassedInPieces(Passed):
+    """A response whose head is sent before its first piece has come."""
+
+    def __call__(self, environ: Any, start_response: Any) -> Iterable[bytes]:
+        pieces, status, fields = self.get_wsgi_response(environ)
+        write = start_response(status, fields)
+        write(b"")
+        return pieces

@@ -12,7 +12,7 @@ from tests.conftest import ROOT
 from tests.verify import differences as parts
 from tests.verify.conftest import TOKEN, Direct, Service, judged, verify
 from tests.verify.differences import on, on_projects, put
-from verify.exchange import PROJECTS
+from verify.exchange import PROJECTS, Exchange
 from verify.record import Recorder
 
 BASE = "https://service.example/api"
@@ -23,6 +23,9 @@ class Behind(Direct):
     """A client of a service at this address."""
 
     base = BASE
+
+    def open(self, request: Exchange) -> tuple[Exchange, None]:
+        return self.send(request), None
 
 
 class Proxy:
