@@ -33,7 +33,7 @@ INVALID = [
     (["a", "ä"], "a token is made of"),
     (["a\n"], "a token is made of"),
     (["team=secret"], "a token is made of"),
-    (["secret.b-1", "x", "secret"], "a world of another"),
+    (["secret.b-1", "x", "secret"], "are ambiguous"),
 ]
 VALID = [["dG9rZW4=", "c2VjcmV0cw=="], ["a", "a.b/c", "a.", "ab"]]
 
