@@ -201,7 +201,7 @@ class Probe:
         """Describe a run that has ended, without its worlds, which take memory."""
         coverage = ended.worlds.common.coverage
         plain = self.worlds.common.coverage
-        called = coverage.called()
+        called = coverage.list_called()
         run = ProbeRun(
             name=name,
             axis=axis,
@@ -210,7 +210,7 @@ class Probe:
             output=ended.output,
             has_hung=limit is not None and ended.seconds > limit,
             is_called=coverage.is_called or not plain.is_called,
-            uncalled=[each for each in plain.called() if each not in called],
+            uncalled=[each for each in plain.list_called() if each not in called],
             varied=varied_by(axis, ended.worlds),
         )
         if name in FAILURES:
@@ -233,7 +233,7 @@ class Probe:
 def varied_by(axis: str, worlds: stub.Worlds) -> Varied:
     if not axis:
         return Varied()
-    return Varied(*worlds.common.coverage.varied(axis), worlds.common.parts.varied_by(axis))
+    return Varied(*worlds.common.coverage.describe_axis(axis), worlds.common.parts.varied_by(axis))
 
 
 def show(run: ProbeRun) -> None:

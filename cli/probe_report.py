@@ -37,7 +37,7 @@ def dependency(run: ProbeRun, what: str, origin: str = "") -> stub.Finding:
         advice += f"; varied in the worlds {named}"
     if len(worlds) > MAX_WORLDS:
         advice += f" and {len(worlds) - MAX_WORLDS} more"
-    return stub.finding_of("depends", what, 1, run.varied.first, advice=advice)
+    return stub.make_finding("depends", what, 1, run.varied.first, advice=advice)
 
 
 # What is shown

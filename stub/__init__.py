@@ -22,7 +22,7 @@ from .request.failures import (
     find_wrong_reactions,
     read_reactions,
 )
-from .request.findings import CHOICES, Finding, finding_of, parse_kinds
+from .request.findings import CHOICES, Finding, make_finding, parse_kinds
 from .request.paths import is_control_path
 from .world.clock import MAX_ADVANCE
 from .world.options import Options

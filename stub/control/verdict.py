@@ -7,7 +7,7 @@ from typing import Any
 from web.patterns import matches
 
 from ..request.coverage import find_unmet
-from ..request.faults import unused_findings
+from ..request.faults import make_unused_findings
 from ..request.findings import KINDS, Finding
 from ..world.world import Common, World
 from ..world.worlds import Worlds
@@ -40,8 +40,8 @@ def judge_world(
     """The wire form of the verdict of a world."""
     coverage = world.coverage
     redactor = common.redactor
-    unused = unused_findings(world.unused_faults(), redactor)
-    found = [*coverage.findings(), *coverage.find_idle(), *unused]
+    unused = make_unused_findings(world.unused_faults(), redactor)
+    found = [*coverage.list_findings(), *coverage.find_idle(), *unused]
     findings, unused_patterns = choose(found, fail_on, allowed)
     return {
         "passed": not findings,
@@ -66,8 +66,8 @@ class Verdict:
     ) -> None:
         common = worlds.common
         coverage = common.coverage
-        unused = unused_findings(worlds.unused_faults(), common.redactor)
-        self._seen = coverage.findings()
+        unused = make_unused_findings(worlds.unused_faults(), common.redactor)
+        self._seen = coverage.list_findings()
         found = [*self._seen, *coverage.find_idle(), *unused, *more]
         self.findings, unused_patterns = choose(found, fail_on, allowed)
         self.unused_patterns = [common.redactor.mask(each) for each in unused_patterns]

@@ -1,4 +1,4 @@
-"""The coverage: the responses of the contract that were met, and what nobody promised."""
+"""The coverage: the responses of the contract that requests met, and the findings of requests."""
 
 from collections import defaultdict
 from threading import Lock
@@ -9,25 +9,27 @@ from web.routing import PREFIX
 
 from ..grease.axes import AXES
 from .entry import REJECTED, Entry, Recorded
-from .findings import Finding, FirstRequest, finding_of
+from .findings import Finding, FirstRequest, make_finding
 
-FINDINGS = ("violations", "unpromised", "rejected")  # kinds; `rejected` are operations and statuses
-WITH_FIRST = (*FINDINGS, "grease")  # kinds whose first request is kept
+FOUND = ("violations", "unpromised", "rejected")
+"""The kinds of findings that requests show."""
 
 
 class Coverage:
     """The coverage of a world, or of a whole run. All counts are exact.
 
-    What it counts, `total` counts as well: the coverage of the run. `most` is how many findings
-    show their first request whole; the rest show its world and number.
+    The first request of a finding is shown whole for at most `most` findings. The first request of
+    another finding has only its world and its number. `total`, the coverage of the run, counts the
+    same requests.
     """
 
     def __init__(self, contract: Contract, most: int, total: "Coverage | None" = None) -> None:
         self._total = total
         self._lock = Lock()
-        self.is_called = False  # whether a request was for /v1
+        self.is_called = False  # True after a request to /v1
         self._operations = contract.operation_ids
-        # By kind, which may be an operation, how often each was met.
+        # Counts by kind: `_counts["violations"]["no operation: GET /v2"]`. An operation is a kind,
+        # too: `_counts["getDeployment"]["404"]`.
         self._counts: dict[str, dict[str, int]] = {
             "violations": {},
             "unpromised": {},
@@ -38,14 +40,14 @@ class Coverage:
         for operation in contract.operations:
             statuses = [*operation.responses, "other"]
             self._counts[operation.id] = dict.fromkeys(statuses, 0)
-        # Of each finding, as the report shows it: a world, the number there, members of the entry.
-        # Also of each axis of grease, and all worlds in which that varied a response.
+        # The first request of every finding, and of every axis of grease.
         self._first: dict[tuple[str, str], FirstRequest] = {}
         self._most = most
+        # The worlds in which an axis varied a response, in order.
         self._varied: defaultdict[str, dict[str, bool]] = defaultdict(dict)
 
     def count(self, recorded: Recorded) -> None:
-        """Count a request of a world, here and in the total."""
+        """Count a request, here and in the total."""
         counted = list_counted(recorded.entry)
         self._count(recorded, counted)
         if self._total:
@@ -62,7 +64,7 @@ class Coverage:
                 if what not in counts:
                     what = entry.redactor.mask(what)
                 counts[what] = counts.get(what, 0) + 1
-                if kind in WITH_FIRST and (kind, what) not in self._first:
+                if (kind in FOUND or kind == "grease") and (kind, what) not in self._first:
                     if len(self._first) < self._most:
                         first = first or recorded.first()
                     self._first[kind, what] = first or recorded.place()
@@ -70,60 +72,61 @@ class Coverage:
                     self._varied[what][recorded.world] = True
 
     def document(self, *, worlds: bool = False) -> dict[str, Any]:
-        """The wire form; `met` of `of` pairs of operation and declared status occurred.
+        """Return the JSON of the coverage.
 
-        With `worlds`, what was seen names the world of its first request.
+        `of` is the number of declared responses, and `met` the number of those that requests met.
+        With `worlds`, a finding has the world of its first request.
         """
         with self._lock:
             counts = {kind: dict(each) for kind, each in self._counts.items()}
-            unpromised = self._seen("unpromised")
-            violations = self._seen("violations")
+            unpromised = self._list("unpromised")
+            violations = self._list("violations")
         operations = {name: counts[name] for name in self._operations}
         declared = not_met = 0
         for statuses in operations.values():
             not_met += len(find_unmet(statuses))
-            declared += len(statuses) - 1  # without `other`
+            declared += len(statuses) - 1  # `other` is not declared.
         return {
             "operations": operations,
             "deployment_statuses": counts["deployment_statuses"],
             "met": declared - not_met,
             "of": declared,
-            "unpromised": [row_of(each, worlds=worlds) for each in unpromised],
-            "violations": [row_of(each, worlds=worlds) for each in violations],
+            "unpromised": [export_finding(each, worlds=worlds) for each in unpromised],
+            "violations": [export_finding(each, worlds=worlds) for each in violations],
             "grease": counts["grease"],
         }
 
-    def findings(self) -> list[Finding]:
-        """What requests showed."""
+    def list_findings(self) -> list[Finding]:
+        """List the findings of requests."""
         with self._lock:
-            return [finding for kind in FINDINGS for finding in self._seen(kind)]
+            return [finding for kind in FOUND for finding in self._list(kind)]
 
-    def _seen(self, kind: str) -> list[Finding]:
-        """The findings of a kind, by when each was met first. The caller holds the lock."""
+    def _list(self, kind: str) -> list[Finding]:
+        """List the findings of a kind, oldest first. The caller holds the lock."""
         found = []
-        counts = self._counts[kind]
-        for what, count in counts.items():
-            found.append(finding_of(kind, what, count, self._first[kind, what]))
+        for what, count in self._counts[kind].items():
+            found.append(make_finding(kind, what, count, self._first[kind, what]))
         return found
 
     def find_idle(self) -> list[Finding]:
-        """Return a finding for each operation that no request called."""
-        called = self.called()
-        return [finding_of("idle", name) for name in self._operations if name not in called]
+        """Return a finding for every operation that no request called."""
+        called = self.list_called()
+        return [make_finding("idle", name) for name in self._operations if name not in called]
 
-    def called(self) -> list[str]:
+    def list_called(self) -> list[str]:
+        """List the called operations: `["listProjects"]`."""
         with self._lock:
             return [name for name in self._operations if any(self._counts[name].values())]
 
-    def varied(self, axis: str) -> tuple[int, FirstRequest | None, list[str]]:
-        """How many responses an axis varied, the first request of them, and the worlds of all."""
+    def describe_axis(self, axis: str) -> tuple[int, FirstRequest | None, list[str]]:
+        """Return the number of responses that an axis varied, the first request, and the worlds."""
         with self._lock:
             worlds = [*self._varied[axis]]
             return self._counts["grease"][axis], self._first.get(("grease", axis)), worlds
 
 
 def list_counted(entry: Entry) -> list[tuple[str, str]]:
-    """List what an entry counts for, each with its kind: `[("createProject", "201")]`."""
+    """List the kinds and texts that an entry counts for: `[("createProject", "201")]`."""
     applied = entry.applied
     operation = entry.operation
     found = [("grease", axis) for axis in applied.axes]
@@ -139,8 +142,8 @@ def list_counted(entry: Entry) -> list[tuple[str, str]]:
     return found
 
 
-def row_of(finding: Finding, *, worlds: bool) -> dict[str, Any]:
-    """The wire form of a finding in a coverage."""
+def export_finding(finding: Finding, *, worlds: bool) -> dict[str, Any]:
+    """Return the JSON of a finding: `{"what": "…", "count": 2, "example": 27}`."""
     first = finding.first or {}
     row = {"what": finding.what, "count": finding.count, "example": first["number"]}
     if worlds:
@@ -149,5 +152,5 @@ def row_of(finding: Finding, *, worlds: bool) -> dict[str, Any]:
 
 
 def find_unmet(counts: dict[str, int]) -> list[str]:
-    """Return the declared statuses of an operation that no response had, such as `["404"]`."""
+    """Return the declared statuses of an operation that no response had: `["404"]`."""
     return [status for status, count in counts.items() if not count and status != "other"]

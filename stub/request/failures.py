@@ -1,6 +1,6 @@
-"""The failures of `--probe failures`: their faults, and what a client did after each.
+"""The failures of `--probe failures`: their faults, and how a client reacted to them.
 
-Times are seconds of `time.perf_counter()`: neither the clock of a world nor a reset changes them.
+Times are seconds of `time.perf_counter()`. Neither a reset nor the clock of a world changes them.
 """
 
 import time
@@ -17,7 +17,7 @@ from web.routing import read_target
 
 from .entry import Recorded
 from .faults import Fault
-from .findings import Finding, FirstRequest, finding_of
+from .findings import Finding, FirstRequest, make_finding
 
 UNAVAILABLE, LOST, CUT = "unavailable", "lost-response", "cut-body"
 WRONG_BODY, STALLED = "wrong-body", "stalled"
@@ -26,19 +26,20 @@ PAGE = "<!DOCTYPE html>\n<title>Sign in</title>\n<p>Sign in to continue.\n"
 FAULTS = {
     UNAVAILABLE: Fault(UNAVAILABLE, status=503, headers={"Retry-After": "1"}),
     LOST: Fault(LOST, drop=True, performed=True),
-    CUT: Fault(CUT, cut=10),  # which is inside each body
+    CUT: Fault(CUT, cut=10),  # Every body is longer.
     WRONG_BODY: Fault(WRONG_BODY, status=200, body=PAGE, content_type="text/html"),
     STALLED: Fault(STALLED, delay=STALL),
 }
-PERFORMED = (LOST, CUT, STALLED)  # failures of an operation that is performed
 FAILURES = tuple(FAULTS)
 
 
 class Attempt(NamedTuple):
-    """A request of a run, read from its entry in the journal.
+    """A request of a run, as far as a probe needs it.
 
-    `sent` is equal for requests that repeat each other, and `key` is the Idempotency-Key. The
-    request has `ended` when its response was sent, or the client was gone.
+    Requests that repeat each other have the same `sent`. `key` is the `Idempotency-Key`. The
+    request has `ended` when its response was sent, or when the client was gone. `fault` is the
+    name of the failure that the request met, for example `"cut-body"`. Then `first` shows the
+    request in a finding.
     """
 
     operation: str
@@ -48,12 +49,12 @@ class Attempt(NamedTuple):
     arrived: float
     ended: float
     is_success: bool
-    fault: str | None = None  # its id: the name of a failure
-    first: FirstRequest | None = None  # as a finding shows the request, if it met a failure
+    fault: str | None = None
+    first: FirstRequest | None = None
 
 
 def read_attempt(recorded: Recorded, sent: int, ended: float) -> Attempt | None:
-    """Read the attempt at an operation from the entry of its request, if it was one."""
+    """Read the attempt from a journal entry. Return None if it called no operation."""
     entry = recorded.entry
     if entry.operation is None:
         return None
@@ -73,14 +74,14 @@ def read_attempt(recorded: Recorded, sent: int, ended: float) -> Attempt | None:
 
 
 class RunJournal:
-    """The attempts of a run, of all its worlds. Its `add` is the last step of a request."""
+    """The attempts of a run, in all of its worlds."""
 
     def __init__(self, log: Callable[[Response], Response]) -> None:
         self.attempts: list[Attempt] = []
         self._log = log
 
     def add(self, response: Response) -> Response:
-        """Keep the attempt of the current request, if it was one, and log the response."""
+        """Add the attempt of the current request, and log the response: a request's last step."""
         visit = g.get("store")
         recorded: Recorded | None = visit.recorded if visit else None
         if recorded:
@@ -92,53 +93,58 @@ class RunJournal:
 
 
 def identify(request: Request, world: str) -> int:
-    """Return a number that is equal for requests that send the same to the same world."""
+    """Return a number that is equal for equal requests to a world."""
     return hash((request.method, read_target(request.environ), world, request.get_data()))
 
 
 class Failures:
-    """The faults of a run. Each operation that succeeded in the plain run meets its fault once.
+    """The failure of a run. Every operation that succeeded in the plain run meets it once.
 
-    The fault of `unavailable` or `wrong-body` stands in place of a response. It spares requests
-    that only failed in the plain run. The other faults change the first response that succeeds.
+    `unavailable` and `wrong-body` replace a response. They spare a request that never succeeded in
+    the plain run. The other failures change the first successful response.
     """
 
     def __init__(self, name: str, plain: Collection[Attempt]) -> None:
         self._fault = FAULTS[name]
         succeeded = [attempt for attempt in plain if attempt.is_success]
         self._failing = {each.sent for each in plain} - {each.sent for each in succeeded}
-        self.waiting = {each.operation for each in succeeded}  # that have not met it yet
+        self.waiting = {each.operation for each in succeeded}
 
     def replace(self, operation: str, sent: int) -> Fault | None:
-        """Return the fault that stands in place of the response to a request, if one does."""
+        """Return the fault that replaces the response to a request, or None."""
         if self._fault.status is None or sent in self._failing:
             return None
         return self._take(operation)
 
     def spoil(self, operation: str) -> Fault | None:
-        """Return the fault that changes the response to a request that succeeded, if one does."""
+        """Return the fault that changes a successful response, or None."""
         return self._take(operation) if self._fault.status is None else None
 
     def _take(self, operation: str) -> Fault | None:
         try:
-            self.waiting.remove(operation)  # in one step, for requests at once
+            self.waiting.remove(operation)  # A single step, since requests come at the same time.
         except KeyError:
             return None
         return self._fault
 
 
 class Reaction(NamedTuple):
-    """What a client did after its `attempt` had met a failure; without one, it met none."""
+    """The reaction of a client to a failure. Without an `attempt`, no request met the failure.
+
+    The client sent the request again `again_after` some seconds: `[0.5, 1.0]`. It closed the
+    connection of a stalled request after some seconds, or `waited` to the end. It `accepted` a
+    wrong body.
+    """
 
     attempt: Attempt | None = None
-    again_after: Sequence[float] = ()  # seconds
+    again_after: Sequence[float] = ()
     same_key: bool = False
-    closed_after: float | None = None  # seconds of a stall
-    waited: bool = False  # to the end of a stall
-    accepted: bool = False  # a wrong body
+    closed_after: float | None = None
+    waited: bool = False
+    accepted: bool = False
 
     def document(self) -> dict[str, Any]:
-        """The wire form in the report."""
+        """Return the JSON of the reaction in the report: `{"met": true, "again_after": [], …}`."""
         members = self._asdict()
         return {"met": members.pop("attempt") is not None, **members}
 
@@ -146,9 +152,9 @@ class Reaction(NamedTuple):
 def read_reactions(
     name: str, plain: Collection[Attempt], attempts: Collection[Attempt], *, is_broken: bool
 ) -> dict[str, Reaction]:
-    """Read what a client did in the run of a failure, by operation.
+    """Read the reactions of a client to a failure such as `cut-body`, by operation.
 
-    A run that is broken may not have come to the later requests of the plain run.
+    A broken run may have ended before the later requests of the plain run.
     """
     before = sorted(plain, key=attrgetter("arrived"))
     ordered = sorted(attempts, key=attrgetter("arrived"))
@@ -158,8 +164,8 @@ def read_reactions(
             continue
         again = find_repetitions(place, before, ordered, is_broken=is_broken)
         keys = {each.key for each in (attempt, *again)}
-        follows = [each.sent for each in ordered[place + 1 : place + 2]]
-        polls = follows == [attempt.sent]
+        following = [each.sent for each in ordered[place + 1 : place + 2]]
+        is_polling = following == [attempt.sent]
         seconds = attempt.ended - attempt.arrived
         is_closed = name == STALLED and seconds < STALL
         reactions[attempt.operation] = Reaction(
@@ -168,7 +174,7 @@ def read_reactions(
             same_key=bool(again) and len(keys) == 1 and None not in keys,
             closed_after=round(seconds, 2) if is_closed else None,
             waited=name == STALLED and not is_closed,
-            accepted=name == WRONG_BODY and not (again or polls or is_broken),
+            accepted=name == WRONG_BODY and not (again or is_polling or is_broken),
         )
     return reactions
 
@@ -176,25 +182,25 @@ def read_reactions(
 def find_repetitions(
     place: int, plain: Sequence[Attempt], attempts: Sequence[Attempt], *, is_broken: bool
 ) -> list[Attempt]:
-    """Find the repetitions of the attempt at this place.
+    """Find the repetitions of the attempt at a place.
 
-    These are the first later attempts that sent the same, as many as there are more than in the
-    plain run; in a broken run, as many as there are more in a row.
+    If a request was sent 2 times in the plain run and 3 times in this run, there is 1 repetition:
+    the next equal request. In a broken run, the longest rows of equal requests are compared, too.
     """
     sent = attempts[place].sent
-    more = count_alike(attempts, sent) - count_alike(plain, sent)
+    more = count_equal(attempts, sent) - count_equal(plain, sent)
     if is_broken:
-        more = max(more, longest_rows(attempts)[sent] - longest_rows(plain)[sent])
+        more = max(more, find_longest_rows(attempts)[sent] - find_longest_rows(plain)[sent])
     later = [each for each in attempts[place + 1 :] if each.sent == sent]
     return later[: max(0, more)]
 
 
-def count_alike(attempts: Sequence[Attempt], sent: int) -> int:
+def count_equal(attempts: Sequence[Attempt], sent: int) -> int:
     return sum(each.sent == sent for each in attempts)
 
 
-def longest_rows(attempts: Sequence[Attempt]) -> Counter[int]:
-    """Count, by what was sent, the most attempts that came one after the other."""
+def find_longest_rows(attempts: Sequence[Attempt]) -> Counter[int]:
+    """Return the length of the longest row of equal requests, by the `sent` of the requests."""
     longest = Counter[int]()
     for sent, row in groupby(attempt.sent for attempt in attempts):
         longest[sent] = max(longest[sent], len(list(row)))
@@ -202,14 +208,15 @@ def longest_rows(attempts: Sequence[Attempt]) -> Counter[int]:
 
 
 def find_wrong_reactions(name: str, reactions: Mapping[str, Reaction]) -> Iterator[Finding]:
-    """Find what a client did wrong after a failure."""
+    """Find the wrong reactions to a failure, as `repeats: createProject after lost-response`."""
+    is_performed = FAULTS[name].status is None
     for operation, reaction in reactions.items():
         attempt = reaction.attempt
         assert attempt
         what = f"{operation} after {name}"
         is_duplicate = attempt.method == "POST" and not reaction.same_key
-        if name in PERFORMED and reaction.again_after and is_duplicate:
+        if is_performed and reaction.again_after and is_duplicate:
             seconds = reaction.again_after[0]
-            yield finding_of("repeats", what, 1, attempt.first, seconds=seconds)
+            yield make_finding("repeats", what, 1, attempt.first, seconds=seconds)
         if reaction.accepted:
-            yield finding_of("accepts", what, 1, attempt.first)
+            yield make_finding("accepts", what, 1, attempt.first)

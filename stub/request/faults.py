@@ -1,4 +1,4 @@
-"""Faults: what waits for the next requests to `/v1`."""
+"""Faults: errors, delays and cuts that wait for requests to `/v1`."""
 
 import itertools
 import time
@@ -14,24 +14,23 @@ from flask import Request, Response
 from traffic.masking import Redactor
 from web.patterns import matches
 from web.problems import FieldError, InvalidBody
-from web.routing import read_raw_target
 
 from .connection import ClientConnection
-from .findings import Finding, FirstRequest, finding_of
+from .findings import Finding, FirstRequest, make_finding
 
 WITHOUT_BODY = (204, 304)  # statuses (RFC 9110 §6.4.1)
-PAUSE = 0.05  # seconds between two looks whether the client has closed
 
 
 @dataclass(frozen=True, eq=False)
 class Fault:
-    """What happens to the next `times` requests that match (None: to all).
+    """A fault for the next `times` matching requests, or for all if `times` is None.
 
-    `operation` is an id of the contract, `path` a shell pattern, whose `*` matches `/` too.
-    `headers`, such as `{"Set-Cookie": ["a=1", "b=2"]}`, stand in place of those of the response,
-    and `body` of the problem document. `delay` is in seconds, and ends when the client is gone.
-    `cut` is the number of bytes of the body that are sent. `drop` sends none at all; the operation
-    is performed if that is `performed`.
+    - `operation` is an id of the contract. `path` is a shell pattern, whose `*` also matches `/`.
+    - `headers` replace header fields of the response: `{"Set-Cookie": ["a=1", "b=2"]}`.
+    - `body` replaces the problem document.
+    - `delay` is in seconds, and ends when the client is gone.
+    - `cut` is the number of bytes of the body that are sent.
+    - `drop` sends nothing. The operation is performed only if `performed` is true.
     """
 
     id: str
@@ -49,25 +48,22 @@ class Fault:
     times: int | None = 1
 
     def is_for(self, operation: str | None, request: Request) -> bool:
+        """Return whether a request matches. The pattern of a path may be percent-encoded."""
         if self.operation is not None and self.operation != operation:
             return False
         methods = {request.method, request.method.replace("HEAD", "GET")}
         if self.method is not None and self.method not in methods:
             return False
-        if self.path is None:
-            return True
-        sent, _, _ = read_raw_target(request.environ).partition("?")
-        shown = request.path  # by the journal
-        spellings = (sent, unquote(shown), shown)
-        return any(matches(self.path, each) for each in spellings)
+        # Of an encoded path, `request.path` still has `%2F` and `%25`.
+        return self.path is None or matches(unquote(self.path), unquote(request.path))
 
     @property
     def has_own_body(self) -> bool:
-        """Whether the response has a body that is no problem document, or none."""
+        """Whether the response has no problem document, but another body or no body."""
         return self.body is not None or self.status in WITHOUT_BODY
 
     def own_response(self) -> Response:
-        """The response of a fault with a body of its own, or with none."""
+        """Make the response of a fault with an own body."""
         content_type = self.content_type or "text/plain; charset=utf-8"
         response = Response(self.body, self.status, content_type=content_type)
         response.headers["Cache-Control"] = "no-store"
@@ -76,10 +72,9 @@ class Fault:
         return response
 
     def change(self, response: Response, connection: ClientConnection) -> None:
-        """Add its header fields, and cut the body short, or drop the response.
+        """Add the header fields, and cut or drop the response; then the connection ends.
 
-        The connection ends then. A dropped response has the status 0, unless the operation was
-        performed.
+        A dropped response has the status 0, unless the operation was performed.
         """
         response.headers.update(self.headers or {})
         if self.cut is not None:
@@ -95,41 +90,48 @@ class Fault:
             connection.drop()
 
     def describe(self) -> str:
-        """One line: `GET /v1/deployments/*: status 503, delay 2`. It may have tokens."""
+        """Describe the fault in a line: `GET /v1/deployments/*: status 503, delay 2`.
+
+        The line may have tokens: mask it.
+        """
         requests = self.operation or f"{self.method or 'any method'} {self.path or 'any path'}"
         effects = []
         if self.status is not None:
             effects.append(f"status {self.status}")
         if self.headers:
             effects.append(f"headers {' '.join(self.headers)}")
-        for name in ("delay", "cut"):
-            value = getattr(self, name)
-            if value is not None:
-                effects.append(f"{name} {value}")
+        if self.delay is not None:
+            effects.append(f"delay {self.delay}")
+        if self.cut is not None:
+            effects.append(f"cut {self.cut}")
         if self.drop:
             effects.append("drop")
         return f"{requests}: {', '.join(effects)}"
 
     def document(self, met: int) -> dict[str, Any]:
-        """The wire form of a fault that so many requests have met."""
-        times = self.times
+        """Return the JSON of a fault that `met` requests: `{"id": "flt_1", "remaining": 2, …}`."""
         document = {name: value for name, value in asdict(self).items() if value is not None}
-        document["times"] = times
-        document["remaining"] = None if times is None else times - met
+        document["times"] = self.times
+        document["remaining"] = None if self.times is None else self.times - met
         return document
 
 
-def wait(seconds: float, connection: ClientConnection, sleep: Callable[[float], None]) -> None:
-    """Wait so many seconds, or until the client is gone."""
+def wait(
+    seconds: float,
+    connection: ClientConnection,
+    sleep: Callable[[float], None],
+    longest_pause: float = 0.05,
+) -> None:
+    """Wait some seconds, or until the client is gone. Look for it after every pause."""
     if connection.is_open is None:
         sleep(seconds)
         return
     started = time.monotonic()
     waited = 0.0
     while waited < seconds and connection.is_open():
-        pause = min(PAUSE, seconds - waited)
+        pause = min(longest_pause, seconds - waited)
         sleep(pause)
-        # Each `sleep` is late, but one of a test takes no time.
+        # A real pause is longer than requested. The pause of a test takes no time.
         waited = max(waited + pause, time.monotonic() - started)
 
 
@@ -139,15 +141,15 @@ class Faults:
     def __init__(self, most: int) -> None:
         self._most = most
         self._lock = Lock()
-        self.waiting: dict[Fault, int] = {}  # with the number of requests that have met each
-        self._removed_unused = Counter[str]()  # by what they are described as
+        self.waiting: dict[Fault, int] = {}  # value: number of requests that met the fault
+        self._removed_unused = Counter[str]()  # key: description
         self._numbers = itertools.count(1)
 
     def add(self, document: dict[str, Any]) -> dict[str, Any]:
-        """Add the fault of a valid document, and return its wire form."""
+        """Add the fault of a valid document, and return its JSON."""
         members = dict(document)
         for name, value in document.items():
-            if isinstance(value, float) and value.is_integer():  # 503.0 is 503 in JSON
+            if isinstance(value, float) and value.is_integer():  # In JSON, 503.0 is 503.
                 members[name] = int(value)
         with self._lock:
             if len(self.waiting) >= self._most:
@@ -157,7 +159,7 @@ class Faults:
         return fault.document(0)
 
     def take(self, operation: str | None, request: Request) -> Fault | None:
-        """The first fault that matches. Removed when it has met all its requests."""
+        """Return the first matching fault. The last of its requests removes it."""
         if not self.waiting:
             return None
         with self._lock:
@@ -169,17 +171,19 @@ class Faults:
                     return fault
         return None
 
-    def unused(self) -> Counter[str]:
-        """How many faults of each description no request has met; removed faults come first."""
+    def count_unused(self) -> Counter[str]:
+        """Count the faults that no request met, by description. Removed faults come first."""
         with self._lock:
             waiting = [fault.describe() for fault, met in self.waiting.items() if not met]
             return self._removed_unused + Counter(waiting)
 
     def documents(self) -> list[dict[str, Any]]:
+        """Return the JSON of the waiting faults."""
         with self._lock:
             return [fault.document(met) for fault, met in self.waiting.items()]
 
     def remove(self, fault_id: str | None = None) -> None:
+        """Remove the fault with this id, such as `flt_1`, or all faults."""
         with self._lock:
             for fault in list(self.waiting):
                 if fault_id in (None, fault.id):
@@ -190,19 +194,19 @@ class Faults:
 
 @dataclass(frozen=True)
 class UnusedFault:
-    """Faults of one description that no request has met, and the world of the first."""
+    """The faults with this description that no request met, and the world of the first of them."""
 
     what: str
     count: int
     world: str
 
 
-def unused_findings(unused: Iterable[UnusedFault], redactor: Redactor) -> list[Finding]:
-    """The findings of faults that no request has met, each with the name of its world."""
+def make_unused_findings(unused: Iterable[UnusedFault], redactor: Redactor) -> list[Finding]:
+    """Make findings of the faults that no request met. Two descriptions may be alike if masked."""
     counts = Counter[str]()
     first: dict[str, FirstRequest] = {}
     for each in unused:
         what = redactor.mask(each.what)
         counts[what] += each.count
         first.setdefault(what, {"world": each.world, "number": None})
-    return [finding_of("unused-faults", what, n, first[what]) for what, n in counts.items()]
+    return [make_finding("unused-faults", what, n, first[what]) for what, n in counts.items()]

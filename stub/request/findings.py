@@ -1,4 +1,4 @@
-"""The findings: what a run shows that a team may fail on. Each is made where it is found."""
+"""The findings: facts that may fail a run. The code that notices a fact makes its finding."""
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 
 class Kind(NamedTuple):
-    """A kind of finding: the advice, which may have places for what a finding fills in.
+    """A kind of finding. Its advice may have places to fill in, like `{seconds:.2f}`.
 
-    If it is chosen, `--fail-on` names it. The other kinds fail a run in any case.
+    A kind that is chosen fails a run if `--fail-on` names it. The other kinds always fail a run.
     """
 
     advice: str
@@ -21,7 +21,7 @@ KINDS = {
     "rejected": Kind("correct the request; the contract does not allow it"),
     "idle": Kind("call the operation"),
     "unused-faults": Kind("send the request that the fault is for, or do not add the fault"),
-    # Of a probe.
+    # `--probe` finds these.
     "depends": Kind("{advice}", is_chosen=False),
     "repeats": Kind(
         "sent again after {seconds:.2f} s, though it had been performed: "
@@ -37,15 +37,15 @@ KINDS = {
 CHOICES = tuple(name for name, kind in KINDS.items() if kind.is_chosen)
 
 FirstRequest = dict[str, Any]
-"""The request that showed a finding first, as the report has it."""
+"""The request that showed a finding first, in the form of the report.
+
+For a fault that no request met, it has only a world: `{"world": "job-5", "number": None}`.
+"""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """What was found, how often, what to do about it, and the request that showed it first.
-
-    Of a fault that no request met, `first` has the world alone.
-    """
+    """A finding, for example of the kind `unpromised`: `listProjects: query parameter page`."""
 
     kind: str
     what: str
@@ -59,7 +59,10 @@ class Finding:
 
     @property
     def sentence(self) -> str:
-        """The finding, how often it was seen, where first, and what to do."""
+        """The finding in a line: `idle: listProjects (x2, first: job-5 #27): call the operation`.
+
+        The count and the first request are left out if they say nothing.
+        """
         notes = []
         if self.count > 1:
             notes.append(f"x{self.count}")
@@ -72,7 +75,7 @@ class Finding:
 
     @property
     def first_name(self) -> str:
-        """What the journal calls the first request, or its world; empty if there was none."""
+        """The name of the first request, or of its world: `job-5 #27`. It may be empty."""
         if self.first is None:
             return ""
         world: str = self.first["world"]
@@ -82,20 +85,20 @@ class Finding:
         return f"world {world}" if world else ""
 
 
-def finding_of(
+def make_finding(
     kind: str, what: str, count: int = 0, first: FirstRequest | None = None, **known: Any
 ) -> Finding:
-    """A finding with the advice of its kind, in which stands what is `known`."""
+    """Make a finding with the advice of its kind. `known` fills the places: `seconds=0.5`."""
     return Finding(kind, what, count, KINDS[kind].advice.format(**known), first)
 
 
 def request_name(world: str, number: int) -> str:
-    """Where the journal has a request: `job-5 #27`, or `#27` in the main world."""
+    """Return the name of a request in the journal: `job-5 #27`, or `#27` in the main world."""
     return f"{world} #{number}".lstrip()
 
 
 def parse_kinds(values: Iterable[str], known: Collection[str] = CHOICES) -> list[str]:
-    """The kinds in these values, separated by commas; `ValueError` for one that is not known."""
+    """Parse the kinds in texts: `["idle,rejected"]`. Raises `ValueError` for an unknown kind."""
     kinds = [kind.strip() for value in values for kind in value.split(",")]
     for kind in kinds:
         if kind not in known:

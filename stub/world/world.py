@@ -98,7 +98,7 @@ class World:
 
     def unused_faults(self) -> list[UnusedFault]:
         """List the faults that no request has met."""
-        unused = self.faults.unused()
+        unused = self.faults.count_unused()
         return [UnusedFault(what, count, self.name) for what, count in unused.items()]
 
     def record(self, entry: Entry) -> Recorded:

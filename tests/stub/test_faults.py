@@ -45,6 +45,16 @@ def test_a_delayed_request_is_carried_out_first(clock: Clock) -> None:
     assert waits == [(0.5, ["a"]), (30, ["a"])]
 
 
+def test_the_path_of_a_fault_may_be_encoded_in_any_spelling() -> None:
+    stub = control_client_of(make_stub())
+    spellings = ("é/1", "%C3%A9%2F1", "%c3%a9%2f1", "é%2F1", "é*")
+    for sent in ("%C3%A9%2F1", "%c3%a9%2f1"):
+        for spelling in spellings:
+            add(stub, path=f"/v1/deployments/{spelling}", status=503)
+            response = stub.get(f"/v1/deployments/{sent}")
+            assert_problem(response, 503, "injected_fault")
+
+
 @pytest.mark.process
 def test_a_response_without_a_body_ends_where_the_next_begins(
     live_url: str, own_token: str

@@ -106,7 +106,7 @@ def test_each_kind_of_finding_is_counted() -> None:
     coverage = Coverage(worlds_of(app).common.contract, 10)
     recorded = Recorded("", 1, entry._replace(unpromised=(SlowText("what"),)))
     race(MANY * [partial(coverage.count, recorded)])
-    assert [each.count for each in coverage.findings()] == [MANY]
+    assert [each.count for each in coverage.list_findings()] == [MANY]
 
 
 def test_a_clock_is_advanced_by_each() -> None:
