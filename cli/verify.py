@@ -34,7 +34,7 @@ from .stderr import say_error
 
 if TYPE_CHECKING:
     from verify.client import HTTPClient
-    from verify.exchange import Exchange, Log
+    from verify.exchange import Log, ServiceExchange
     from verify.inputs import Inputs
     from verify.main import Finding, Result
 
@@ -137,7 +137,7 @@ def verify_service(start: Start, options: Options) -> int:
     if options.report:
         write_file(options.report, "")  # that of another run is not this run's
     run = Run(start.environ, options, inputs, token, datetime.now(UTC))
-    asked: list[Exchange] = []  # what was sent until now, also after Ctrl-C
+    asked: list[ServiceExchange] = []  # what was sent until now, also after Ctrl-C
     say = sayer([token])
     handler = signal.signal(signal.SIGTERM, interrupt)
     try:
@@ -176,7 +176,7 @@ def warnings_of(options: Options) -> list[str]:
 
 
 def get_log(
-    run: Run, client: "HTTPClient | None", asked: "list[Exchange]", say: Say
+    run: Run, client: "HTTPClient | None", asked: "list[ServiceExchange]", say: Say
 ) -> "tuple[Log, int]":
     """The log of the recording, the command or the session, and the status of the command."""
     options = run.options

@@ -1,32 +1,36 @@
 """An exchange: a request and its response, as the client and the server sent them."""
 
 from collections.abc import Iterable, Sequence
-from datetime import datetime
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from web.routing import decode_path
 
 Fields = Iterable[tuple[str, str]]
 """Header fields in their order, such as `[("Accept", "*/*")]`; a name may be repeated."""
 
+UNKNOWN_TIME = datetime.fromtimestamp(0, UTC)
 
-class Exchange(NamedTuple):
-    """A request and its response. A long body may have been cut.
+
+@dataclass(eq=False, slots=True)  # A frozen class takes longer to fill, for each request.
+class Exchange:
+    """A request and its response. Nothing changes it. A long body may have been cut.
 
     `target` is the path and the query as the client sent them: `/v1/projects?page=2`. `time` is
-    UTC; `ms` is the duration in milliseconds.
+    UTC; `ms` is the duration in milliseconds. The status is 0 if there is no response.
     """
 
     method: str
     target: str
-    request_fields: Fields
-    request_body: bytes
-    status: int
-    response_fields: Fields
-    response_body: bytes
-    time: datetime
-    ms: float
+    request_fields: Fields = ()
+    request_body: bytes = b""
+    status: int = 0
+    response_fields: Fields = ()
+    response_body: bytes = b""
+    time: datetime = UNKNOWN_TIME
+    ms: float = 0.0
 
     @property
     def path(self) -> str:

@@ -9,7 +9,7 @@ from urllib.parse import unquote
 from traffic.json_values import Path
 from traffic.masking import SECRET_FIELD
 
-from .exchange import Exchange
+from .exchange import ServiceExchange
 from .guesses import MAX_ID
 from .values import (
     find_value,
@@ -34,7 +34,7 @@ class Candidate:
 
 
 def find_in_bodies(
-    bodies: Iterable[Any], exchanges: Iterable[Exchange], own_id: Any, *hinted: Path | None
+    bodies: Iterable[Any], exchanges: Iterable[ServiceExchange], own_id: Any, *hinted: Path | None
 ) -> list[Candidate]:
     """Find the candidates: first those at hinted places, then those that a name tells.
 
@@ -57,10 +57,10 @@ def find_in_bodies(
     return list(distinct.values())
 
 
-def find_in_fields(exchange: Exchange) -> Iterator[Candidate]:
+def find_in_fields(exchange: ServiceExchange) -> Iterator[Candidate]:
     """Find the ids at the end of the URLs in the header fields Location and Content-Location."""
     for name in LOCATIONS:
-        text = exchange.header(name) or ""
+        text = exchange.find_response_field(name) or ""
         match = IN_A_URL.search(text) or LAST_SEGMENT.search(text)
         if match and "/projects/" not in text:
             yield Candidate(unquote(match[1]), is_named=match.re is IN_A_URL)

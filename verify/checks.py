@@ -15,7 +15,7 @@ from web.documents import parse_pointer
 from web.times import parse_time
 from web.validation import format_pointer
 
-from .exchange import Exchange
+from .exchange import ServiceExchange
 from .values import find_type, make_example_time
 
 PRESENT, MISSING = "present", "missing"
@@ -41,7 +41,7 @@ class Check:
     part: str
     expected: str
     observed: str
-    exchange: Exchange | None = None
+    exchange: ServiceExchange | None = None
 
     @property
     def holds(self) -> bool:
@@ -197,11 +197,11 @@ def describe_form(value: Any) -> str:
 
 
 def check_fields(
-    names: Mapping[str, str], exchange: Exchange, values: Mapping[str, str]
+    names: Mapping[str, str], exchange: ServiceExchange, values: Mapping[str, str]
 ) -> Iterator[Check]:
     """Check header fields, whose parts are given by their names; `values` are those expected."""
     for name, part in names.items():
-        value = exchange.header(name)
+        value = exchange.find_response_field(name)
         yield Check(part, PRESENT, MISSING if value is None else PRESENT, exchange)
         form, pattern = FIELD_FORMS.get(name.lower(), ("", None))
         is_expected = pattern and (name not in values or pattern.search(values[name]))

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future, wait
 from dataclasses import replace
+from datetime import UTC, datetime
 from http.client import (
     BadStatusLine,
     HTTPConnection,
@@ -33,14 +34,12 @@ from urllib.request import (
 from traffic.addresses import is_loopback
 from web.files import read_user_file
 
-from .exchange import Exchange, unpack
+from .exchange import MAX_BODY, TOO_LARGE, ServiceExchange, unpack
 
 T = TypeVar("T")
 
 TIMEOUT = 10.0  # seconds for a whole request, the look-up of the host's name included
-MAX_BODY = 4 * 1024 * 1024  # bytes
 TIMED_OUT = "timed out"  # the first as TimeoutError says it
-TOO_LARGE = f"its body is over {MAX_BODY // 1024**2} MiB"
 CUT_OFF = "the connection was cut off"
 BROKEN = (OSError, HTTPException, ValueError)  # a ValueError is that of a chunk of -5 bytes
 FIELDS = {
@@ -55,7 +54,7 @@ class Client(Protocol):
 
     base: str
 
-    def send(self, request: Exchange) -> Exchange: ...
+    def send(self, request: ServiceExchange) -> ServiceExchange: ...
 
 
 class HTTPClient:
@@ -71,43 +70,48 @@ class HTTPClient:
         self._timeout = timeout
         self._opener = make_opener(base.hostname or "", ca)
 
-    def send(self, request: Exchange) -> Exchange:
+    def send(self, request: ServiceExchange) -> ServiceExchange:
         """Return the exchange with its response, or with why there is none."""
         exchange, _ = self.open(request, leaves_open=False)
         return exchange
 
     def open(
-        self, request: Exchange, *, leaves_open: bool = True
-    ) -> tuple[Exchange, HTTPResponse | None]:
+        self, request: ServiceExchange, *, leaves_open: bool = True
+    ) -> tuple[ServiceExchange, HTTPResponse | None]:
         """Send a request, and leave its response open if that does not say how long it is.
 
         The exchange lacks the content of an open response, such as a stream of events.
         """
-        request = replace(request, sent_at=time.time())
+        request = replace(request, time=datetime.now(UTC))
         late = replace(request, failure=TIMED_OUT)
         none: HTTPResponse | None = None
         return call_within(self._timeout, lambda: self._receive(request, leaves_open), (late, none))
 
     def _receive(
-        self, request: Exchange, leaves_open: bool
-    ) -> tuple[Exchange, HTTPResponse | None]:
+        self, request: ServiceExchange, leaves_open: bool
+    ) -> tuple[ServiceExchange, HTTPResponse | None]:
         deadline = time.monotonic() + self._timeout
-        fields = dict(request.sent)
+        fields = dict(request.request_fields)
         sent = {name.lower() for name in fields}
         fields |= {name: value for name, value in FIELDS.items() if name.lower() not in sent}
         try:
             asked = Request(
-                self.base + request.target, request.body or None, fields, method=request.method
+                self.base + request.target,
+                request.request_body or None,
+                fields,
+                method=request.method,
             )
             response: HTTPResponse = self._opener.open(asked, timeout=self._timeout)
-            head = replace(request, status=response.status, headers=response.headers)
+            head = replace(
+                request, status=response.status, response_fields=response.headers.items()
+            )
             if leaves_open and response.length is None:
                 return head, response
             with response:
                 content, failure = read_body(response, deadline)
         except BROKEN as error:
             return replace(request, failure=describe_failure(error)), None
-        return unpack(replace(head, content=content, failure=failure), MAX_BODY), None
+        return unpack(replace(head, response_body=content, failure=failure)), None
 
 
 def read_body(response: HTTPResponse, deadline: float) -> tuple[bytes, str]:

@@ -25,7 +25,7 @@ from .checks import (
     show,
 )
 from .errors import is_code
-from .exchange import Exchange, Log
+from .exchange import Log, ServiceExchange
 from .kinds import DEPLOYMENT, LIST, NAMELESS, OPERATIONS, explain_nothing, find_kinds
 from .order import find_order
 from .parts import select_distinct
@@ -43,7 +43,7 @@ VALUES = {
 def find_drift(like: Profile, log: Log, places: Places) -> list[Check]:
     """Find what contradicts a profile, each once; what may vary at any time is among it."""
     judge = DriftJudge(like, places)
-    by_kind: dict[str, list[Exchange]] = defaultdict(list)
+    by_kind: dict[str, list[ServiceExchange]] = defaultdict(list)
     for exchange, kind in find_kinds(log).items():
         by_kind[kind].append(exchange)
     checks = [check for kind, found in by_kind.items() for check in judge.check_kind(kind, found)]
@@ -70,7 +70,7 @@ def is_note(check: Check, places: Places) -> bool:
     )
 
 
-def has_own(exchange: Exchange, places: Places) -> bool:
+def has_own(exchange: ServiceExchange, places: Places) -> bool:
     """Whether a response has the created project, or the followed deployment."""
     is_followed = exchange in places.followed and places.is_own
     is_listed = places.get_created_item(exchange) is not None
@@ -84,7 +84,7 @@ class DriftJudge:
         self._like = like
         self._places = places
 
-    def check_kind(self, kind: str, exchanges: list[Exchange]) -> Iterator[Check]:
+    def check_kind(self, kind: str, exchanges: list[ServiceExchange]) -> Iterator[Check]:
         code = kind.removeprefix("errors/")
         is_error = kind not in OPERATIONS
         form = self._like.error_form(code) if is_error else self._like.form(kind)
@@ -115,7 +115,7 @@ class DriftJudge:
         return "content_type" in document or "content_type" in part
 
     def _check_body(
-        self, kind: str, form: Form, schema: dict[str, Any], exchange: Exchange
+        self, kind: str, form: Form, schema: dict[str, Any], exchange: ServiceExchange
     ) -> Iterator[Check]:
         if not exchange.has_json:
             yield Check(f"/{kind}/body", "JSON", "no JSON", exchange)
@@ -130,7 +130,7 @@ class DriftJudge:
         for check in join_others(found) if len(found) > 1 else found[0]:
             yield replace(check, exchange=exchange)
 
-    def _relations(self, kind: str, form: Form, exchange: Exchange) -> dict[str, Relation]:
+    def _relations(self, kind: str, form: Form, exchange: ServiceExchange) -> dict[str, Relation]:
         """What values have to be: those of markers, and what programs read of an error."""
         values = self._values(exchange)
         found = {}
@@ -146,7 +146,7 @@ class DriftJudge:
                 found[place] = relate_equal(value)
         return found
 
-    def _values(self, exchange: Exchange) -> dict[str, Any]:
+    def _values(self, exchange: ServiceExchange) -> dict[str, Any]:
         """The values of markers in a response, as far as they are known for sure."""
         places = self._places
         is_deployment = exchange in places.followed
@@ -181,7 +181,7 @@ def name_places(path: Path) -> list[str | int]:
     return [0 if isinstance(name, int) else name for name in path]
 
 
-def check_status(kind: str, form: Form, exchange: Exchange) -> Iterator[Check]:
+def check_status(kind: str, form: Form, exchange: ServiceExchange) -> Iterator[Check]:
     expected = form.status
     if expected is None and kind in (LIST, DEPLOYMENT):
         expected = 200
@@ -192,12 +192,12 @@ def check_status(kind: str, form: Form, exchange: Exchange) -> Iterator[Check]:
     yield Check(f"/{kind}/status", str(expected), str(exchange.status), exchange)
 
 
-def check_content_type(kind: str, form: Form, exchange: Exchange) -> Iterator[Check]:
-    if form.body is None or not exchange.content:
+def check_content_type(kind: str, form: Form, exchange: ServiceExchange) -> Iterator[Check]:
+    if form.body is None or not exchange.response_body:
         return
     part = f"/{kind}/content_type"
     expected, parameters = parse_options_header(form.content_type)
-    observed, seen = parse_options_header(exchange.header("Content-Type"))
+    observed, seen = parse_options_header(exchange.find_response_field("Content-Type"))
     yield Check(part, expected.lower(), observed.lower() or "no media type", exchange)
     charsets = [each.get("charset", "utf-8").lower() for each in (parameters, seen)]
     yield Check(part, f"charset {charsets[0]}", f"charset {charsets[1]}", exchange)

@@ -1,59 +1,41 @@
-"""A request with its response, and the log of them that each source gives."""
+"""An exchange with the service that is verified, and the log of them that each source gives."""
 
-import gzip
 import json
 import math
 import re
 import zlib
-from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
-from email.message import Message
+from dataclasses import dataclass, replace
 from email.utils import parsedate_to_datetime
 from functools import cached_property
 from typing import Any
 from urllib.parse import unquote
 
-NOTHING = object()
-"""What a body that is no JSON has, and what is at a path that a value does not have."""
-
-MANY_DIGITS = re.compile(rb"(?<!\d)\d{309}")  # of an integer that may be larger than any double
-HALF = 500  # items of an array: of one that has more, the first and the last of them are read
-MAX_LEVELS = 36  # of a body; what stands deeper is not read
-CODINGS = {"gzip": 31, "x-gzip": 31, "deflate": 47}  # with the window bits that zlib wants
+from traffic import exchange
 
 PROJECTS = "/v1/projects"
 DEPLOYMENTS = "/v1/deployments/"
+MAX_BODY = 4 * 1024 * 1024  # bytes
+TOO_LARGE = f"its body is over {MAX_BODY // 1024**2} MiB"
+CODINGS = ("gzip", "x-gzip", "deflate")
+"""The content codings that are decompressed."""
+
+NOTHING = object()
+"""Stands for the JSON of a body that is not JSON, and for a missing value."""
 
 
-@dataclass(frozen=True, eq=False)
-class Exchange:
-    """A request and its response, as they were sent, or recorded.
+@dataclass(eq=False)
+class ServiceExchange(exchange.Exchange):
+    """An exchange with the service that is verified.
 
-    `target` is the path and the query below the address of the service, such as
-    `/v1/projects?page=2`. `sent` are the header fields of the request. `failure` says why there
-    is nothing to judge. `purpose` is what the script asked for; it is "" in a recording.
+    `target` is relative to the address of the service, such as `/v1/projects?page=2`. `failure`
+    says why there is no whole response, such as `timed out`. `purpose` is the reason for which the
+    script sent the request, such as `create`; in a recording it is "".
     """
 
-    method: str
-    target: str
-    sent: tuple[tuple[str, str], ...] = ()
-    body: bytes = b""
-    sent_at: float = 0.0  # seconds since 1970
-    status: int = 0
-    headers: Message = field(default_factory=Message)
-    content: bytes = b""
     failure: str = ""
     purpose: str = ""
 
     # The request
-
-    @property
-    def path(self) -> str:
-        return self.target.partition("?")[0]
-
-    @property
-    def query(self) -> str:
-        return self.target.partition("?")[2]
 
     @property
     def is_list(self) -> bool:
@@ -69,26 +51,28 @@ class Exchange:
 
     @property
     def deployment_id(self) -> str:
-        """The id in the path of a request for a deployment, "" in another path."""
+        """The id in the path: `d-1` in `/v1/deployments/d-1`, "" in other paths."""
         start, _, name = self.path.rpartition("/")
         return unquote(name) if f"{start}/" == DEPLOYMENTS else ""
 
-    def sent_field(self, name: str) -> str:
-        """A header field of the request, "" if it has none."""
-        for sent_name, value in self.sent:
-            if sent_name.lower() == name.lower():
-                return value
-        return ""
+    def find_request_field(self, name: str) -> str:
+        """Return the value of a header field of the request, or ""."""
+        return exchange.find_field(self.request_fields, name)
 
     @property
     def token(self) -> str:
-        """The credential in the Authorization field, without the scheme; "" if there is none."""
-        return self.sent_field("Authorization").rpartition(" ")[2]
+        """The credential in the field Authorization: `abc` in `Bearer abc`, "" if it is missing."""
+        return self.find_request_field("Authorization").rpartition(" ")[2]
 
     @cached_property
-    def sent_json(self) -> Any:
-        """The body of the request, `NOTHING` if it is no JSON."""
-        return parse_body(self.body)
+    def request_json(self) -> Any:
+        """The body of the request, or `NOTHING` if it is not JSON."""
+        return parse_body(self.request_body)
+
+    @property
+    def sent_at(self) -> float:
+        """The time of the request in seconds since 1970, or 0 if it is unknown."""
+        return self.time.timestamp()
 
     # The response
 
@@ -102,92 +86,91 @@ class Exchange:
 
     @property
     def reason(self) -> str:
-        """The failure, or the status, of a response that is not as it should be."""
+        """The failure, or else the status: `timed out` or `404`."""
         return self.failure or str(self.status)
 
-    def header(self, name: str) -> str | None:
-        """A header of the response, whose repeated fields are one list (RFC 9110 §5.3)."""
-        values: list[str] | None = self.headers.get_all(name)
-        return None if values is None else ", ".join(map(str, values))
+    def find_response_field(self, name: str) -> str | None:
+        """Return the value of a header field of the response, or `None`.
+
+        The values of a repeated field are joined to a list (RFC 9110 §5.3): `no-store, private`.
+        """
+        values = [value for found, value in self.response_fields if found.lower() == name.lower()]
+        return ", ".join(values) if values else None
 
     @property
     def media_type(self) -> str:
-        """The media type in lower case, without its parameters."""
-        content_type = self.header("Content-Type") or ""
+        """The media type without parameters, in lower case: `application/json`."""
+        content_type = self.find_response_field("Content-Type") or ""
         media_type, _, _ = content_type.partition(";")
         return media_type.strip().lower()
 
     @property
     def coding(self) -> str:
         """The content coding in lower case, such as `gzip`; "" without one."""
-        return (self.header("Content-Encoding") or "").strip().lower()
+        return (self.find_response_field("Content-Encoding") or "").strip().lower()
+
+    @property
+    def served_at(self) -> float:
+        """The time of the response by the clock of the service; without `Date` as `sent_at`."""
+        try:
+            return parsedate_to_datetime(self.find_response_field("Date") or "").timestamp()
+        except ValueError:
+            return self.sent_at
 
     @cached_property
-    def json(self) -> Any:
-        """The body of the response, `NOTHING` if it is no JSON."""
-        return parse_body(self.content)
+    def response_json(self) -> Any:
+        """The body of the response, or `NOTHING` if it is not JSON."""
+        return parse_body(self.response_body)
 
     @property
     def has_json(self) -> bool:
-        return self.json is not NOTHING
+        return self.response_json is not NOTHING
 
     @cached_property
     def seen(self) -> Any:
-        """As much of the JSON as is read, `NOTHING` if the body is no JSON."""
-        return shorten_value(self.json)
+        """The JSON of the response without the parts that are too deep or too many to be read."""
+        return shorten_value(self.response_json)
 
 
 @dataclass(frozen=True)
 class Log:
-    """The exchanges with one service, in the order in which they were sent.
+    """The exchanges with one service, in the order of their requests.
 
-    `base` is the address of the service, without /v1. `remarks` are sentences about what the
-    source left out. `day` is that of a recording whose exchanges have no time: `2026-11-25`.
+    `base` is the address of the service, without /v1. `remarks` are sentences about exchanges that
+    were left out. `day`, such as `2026-11-25`, is the day of a recording without times.
     """
 
     base: str
-    exchanges: tuple[Exchange, ...]
+    exchanges: tuple[ServiceExchange, ...]
     remarks: tuple[str, ...] = ()
     day: str = ""
 
     @property
-    def creations(self) -> tuple[Exchange, ...]:
-        """The requests that created a project: in this run, this recording, or these tests."""
+    def creations(self) -> tuple[ServiceExchange, ...]:
+        """The requests that created a project."""
         return tuple(each for each in self.exchanges if each.is_creation and each.is_success)
-
-
-def message_of(fields: Iterable[tuple[str, str]]) -> Message:
-    """Header fields as those of an exchange."""
-    message = Message()
-    for name, value in fields:
-        message[name] = value
-    return message
-
-
-def clock_of(exchange: Exchange) -> float:
-    """The time of a response by the clock of the service, if it says so; 0 if it is not known."""
-    try:
-        return parsedate_to_datetime(exchange.header("Date") or "").timestamp()
-    except ValueError:
-        return exchange.sent_at
 
 
 # Bodies
 
 
-def parse_body(content: bytes) -> Any:
-    """Parse JSON; `NOTHING` if it is none, or has a number that is larger than any double."""
-    whole = parse_whole if MANY_DIGITS.search(content) else None  # it is slow
+def parse_body(body: bytes) -> Any:
+    """Parse JSON; return `NOTHING` for another text, and for numbers larger than any double."""
+    has_many_digits = re.search(rb"(?<!\d)\d{309}", body) is not None
+    parse_int = parse_finite_int if has_many_digits else None  # It is slow.
     try:
         return json.loads(
-            content.decode(), parse_constant=reject, parse_float=parse_finite, parse_int=whole
+            body.decode(),
+            parse_constant=reject_constant,
+            parse_float=parse_finite,
+            parse_int=parse_int,
         )
     except (ValueError, RecursionError):
         return NOTHING
 
 
-def reject(name: str) -> None:
-    """Raises `ValueError` for NaN and Infinity, which Python's reader accepts."""
+def reject_constant(name: str) -> None:
+    """Raise `ValueError` for `NaN` and `Infinity`, which Python's reader accepts."""
     raise ValueError(name)
 
 
@@ -198,48 +181,44 @@ def parse_finite(text: str) -> float:
     return number
 
 
-def parse_whole(text: str) -> int:
+def parse_finite_int(text: str) -> int:
     parse_finite(text)
     return int(text)
 
 
-def shorten_value(value: Any, level: int = 1) -> Any:
-    """Leave out what stands too deep, and the middle of a long array."""
-    if isinstance(value, list):
-        items = value if len(value) <= 2 * HALF else value[:HALF] + value[-HALF:]
-        return [shorten_value(each, level + 1) for each in items] if level < MAX_LEVELS else []
+def shorten_value(value: Any, level: int = 1, max_level: int = 36, half: int = 500) -> Any:
+    """Leave out the values below `max_level`, and all but `half` items at each end of an array."""
+    if not isinstance(value, list | dict):
+        return value
+    if level >= max_level:
+        return type(value)()
     if isinstance(value, dict):
-        if level >= MAX_LEVELS:
-            return {}
         return {name: shorten_value(each, level + 1) for name, each in value.items()}
-    return value
+    items = value if len(value) <= 2 * half else value[:half] + value[-half:]
+    return [shorten_value(each, level + 1) for each in items]
 
 
-def unpack(exchange: Exchange, most: int) -> Exchange:
-    """Decompress a body whose field Content-Encoding says gzip or deflate; that field goes.
+def unpack(packed: ServiceExchange) -> ServiceExchange:
+    """Decompress the body of a response in gzip or deflate, and remove the field that says so.
 
-    Of another coding, such as `br`, both stay. A body that is damaged is a failure.
+    A body in another coding, such as `br`, stays as it is. A damaged body is a failure.
     """
-    coding = exchange.coding
-    if coding not in CODINGS or not exchange.content or exchange.failure:
-        return exchange
+    body = packed.response_body
+    if packed.coding not in CODINGS or not body or packed.failure:
+        return packed
     try:
-        content = decompress(exchange.content, coding, most)
-    except (zlib.error, gzip.BadGzipFile, EOFError):
-        return replace(exchange, failure=f"its body is no {coding}")
-    fields = [(name, str(value)) for name, value in exchange.headers.items()]
-    gone = ("content-encoding", "content-length")
-    headers = message_of(each for each in fields if each[0].lower() not in gone)
-    failure = f"its body is over {most // 1024**2} MiB" if len(content) > most else ""
-    return replace(exchange, content=content, headers=headers, failure=failure)
-
-
-def decompress(content: bytes, coding: str, most: int) -> bytes:
-    """Decompress up to `most` bytes, and one."""
-    return make_decompressor(content, coding).decompress(content, most + 1)
+        plain = make_decompressor(body, packed.coding).decompress(body, MAX_BODY + 1)
+    except zlib.error:
+        return replace(packed, failure=f"its body is no {packed.coding}")
+    removed = ("content-encoding", "content-length")
+    fields = [each for each in packed.response_fields if each[0].lower() not in removed]
+    failure = TOO_LARGE if len(plain) > MAX_BODY else ""
+    return replace(packed, response_body=plain, response_fields=fields, failure=failure)
 
 
 def make_decompressor(start: bytes, coding: str) -> "zlib._Decompress":
-    """Return a decompressor for what starts so: servers send `deflate` with and without a head."""
-    has_no_head = coding == "deflate" and start[0] & 15 != 8
-    return zlib.decompressobj(-15 if has_no_head else CODINGS[coding])
+    """Return a decompressor for a body with this start, in one of the `CODINGS`."""
+    if coding != "deflate":
+        return zlib.decompressobj(31)
+    has_header = start[0] & 15 == 8  # Servers send `deflate` with and without the header of zlib.
+    return zlib.decompressobj(15 if has_header else -15)

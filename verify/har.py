@@ -13,12 +13,11 @@ from urllib.parse import urlencode, urlsplit
 
 from web.files import read_user_file
 
-from .client import MAX_BODY, TOO_LARGE
-from .exchange import Exchange, Log, message_of, unpack
+from .exchange import MAX_BODY, TOO_LARGE, Log, ServiceExchange, unpack
 from .shorten import shorten
 from .values import parse_seconds
 
-OPERATION = re.compile("(.*)/v1/(?:projects|deployments/[^/]+)")
+OPERATION = re.compile(r"([^?]*)/v1/(?:projects|deployments/[^/?]+)(?:\?.*)?", re.DOTALL)
 ENDS = "/v1/projects or /v1/deployments/{id}"
 PORTS = {"http": 80, "https": 443}
 TEXTS = ("", "utf8", "utf-8", "text", "identity")  # encodings of a body that stands as it is
@@ -34,7 +33,7 @@ class Entry(NamedTuple):
     """An entry of the file: the address of its service up to the path, and the exchange."""
 
     origin: str
-    exchange: Exchange  # whose target has the whole path; sent at 0 if that is not known
+    exchange: ServiceExchange  # whose target has the whole path; sent at 0 if that is not known
 
 
 def read_har(file: Path) -> Log:
@@ -61,7 +60,7 @@ def find_base(file: Path, entries: list[Entry]) -> str:
     """
     bases: Counter[str] = Counter()
     for origin, exchange in entries:
-        match = OPERATION.fullmatch(exchange.path)
+        match = OPERATION.fullmatch(exchange.target)
         if match and exchange.status and not exchange.is_redirect:
             bases[origin + match[1]] += 1
     if not bases:
@@ -72,12 +71,12 @@ def find_base(file: Path, entries: list[Entry]) -> str:
     return next(iter(bases))
 
 
-def select_exchanges(base: str, entries: list[Entry]) -> list[Exchange]:
+def select_exchanges(base: str, entries: list[Entry]) -> list[ServiceExchange]:
     """Select the exchanges below a base, in the order in which they were sent."""
     found = []
     for origin, exchange in entries:
         prefix = base.removeprefix(origin)
-        if base.startswith(origin) and exchange.path.startswith(f"{prefix}/v1/"):
+        if base.startswith(origin) and exchange.target.startswith(f"{prefix}/v1/"):
             found.append(replace(exchange, target=exchange.target.removeprefix(prefix)))
     if all(each.sent_at for each in found):  # some write the end first
         found.sort(key=lambda each: each.sent_at)
@@ -113,15 +112,15 @@ def read_entry(entry: dict[str, Any], attached: Attached) -> Entry:
     if status:
         content, failure = read_content(response, attached)
     cookies = (*read_cookies(request), *read_cookies(response))
-    exchange = Exchange(
+    exchange = ServiceExchange(
         method=str(request["method"]).upper(),
         target=(url.path or "/") + query,
-        sent=(*read_fields(request, request.get("postData")), *cookies),
-        body=read_sent_body(request, attached),
-        sent_at=parse_seconds(entry.get("startedDateTime")) or 0.0,
+        request_fields=(*read_fields(request, request.get("postData")), *cookies),
+        request_body=read_sent_body(request, attached),
+        time=datetime.fromtimestamp(parse_seconds(entry.get("startedDateTime")) or 0, UTC),
         status=status,
-        headers=message_of(read_fields(response, response.get("content"))),
-        content=content,
+        response_fields=[*read_fields(response, response.get("content"))],
+        response_body=content,
         failure=failure,
     )
     return Entry(f"{url.scheme}://{host}{port}", unpack_if_packed(exchange))
@@ -205,6 +204,6 @@ def decode_text(text: str, encoding: str) -> bytes:
     return binascii.a2b_base64(standard + "=" * (-len(standard) % 4), strict_mode=True)
 
 
-def unpack_if_packed(exchange: Exchange) -> Exchange:
+def unpack_if_packed(exchange: ServiceExchange) -> ServiceExchange:
     """Decompress a body; most tools have done that, and have kept the field that says so."""
-    return unpack(exchange, MAX_BODY) if exchange.content.startswith(PACKED) else exchange
+    return unpack(exchange) if exchange.response_body.startswith(PACKED) else exchange

@@ -21,7 +21,7 @@ from web.strict_json import MalformedJSON, parse_json
 from web.validation import format_pointer
 
 from .errors import common_form
-from .exchange import NOTHING, Log, clock_of
+from .exchange import NOTHING, Log
 from .guesses import COMPUTED, NEXT_WORDS, NO_COUNT_WORDS, PAGE_WORDS, SIZE_WORDS
 from .join import join_profiles, pack_profile, unpack_profile
 from .kinds import CREATE, DEPLOYMENT, INVALID_BODY, LIST, find_kinds
@@ -226,7 +226,7 @@ class Inference:
         if not is_success and not is_error:
             self._notes.append(f"/{template.kind} is left out: the status was {template.status}")
             return False
-        contents = {each.content for each in template.exchanges}
+        contents = {each.response_body for each in template.exchanges}
         if contents == {b""}:
             return template.kind not in (LIST, DEPLOYMENT)
         reason = self._reason_against(template)
@@ -238,7 +238,7 @@ class Inference:
         """Why a profile cannot have the last body of a kind, "" if it can."""
         exchange = template.exchanges[-1]
         try:
-            parse_json(exchange.content, DEPTH)
+            parse_json(exchange.response_body, DEPTH)
         except MalformedJSON as error:
             return f"is no strict JSON: {error}" if exchange.has_json else "is no JSON"
         return ""
@@ -315,9 +315,9 @@ def find_needed(log: Log, request: Any) -> Part:
     optional: dict[str, None] = {}
     required: dict[str, None] = {}
     for exchange, kind in find_kinds(log).items():
-        if not exchange.is_creation or not isinstance(exchange.sent_json, dict):
+        if not exchange.is_creation or not isinstance(exchange.request_json, dict):
             continue
-        sent = {path for path, _ in walk(exchange.sent_json)}
+        sent = {path for path, _ in walk(exchange.request_json)}
         lacking = [path for path in sorted(example - sent) if path[:-1] in sent]
         pointers = [format_pointer(*path) for path in lacking]
         if exchange.is_success and kind in (CREATE, INVALID_BODY):
@@ -334,7 +334,7 @@ def find_needed(log: Log, request: Any) -> Part:
 
 def find_day(log: Log) -> str:
     """Find the day of a log: that of its first time, or else of the file of a recording."""
-    times = [each.sent_at or clock_of(each) for each in log.exchanges]
+    times = [each.sent_at or each.served_at for each in log.exchanges]
     known = [time for time in times if time]
     if not known and log.day:
         return log.day

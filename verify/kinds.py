@@ -1,6 +1,6 @@
 """Of which kind the responses of a log are, and which of them show nothing."""
 
-from .exchange import NOTHING, Exchange, Log
+from .exchange import NOTHING, Log, ServiceExchange
 
 LIST = "list"  # kinds of responses; an error is called as in a profile
 CREATE = "create"
@@ -46,7 +46,7 @@ OF_PURPOSES = {
 }
 
 
-def find_kinds(log: Log) -> dict[Exchange, str]:
+def find_kinds(log: Log) -> dict[ServiceExchange, str]:
     """The kind of each exchange that says something; in a recording it follows from the request.
 
     A token is a valid one if any response has accepted it, and a deployment is there if it was.
@@ -66,7 +66,7 @@ def find_kinds(log: Log) -> dict[Exchange, str]:
     return found
 
 
-def find_asked_kind(exchange: Exchange) -> str:
+def find_asked_kind(exchange: ServiceExchange) -> str:
     """The kind of what a script asked for, "" of what it sought in vain."""
     purpose = exchange.purpose
     if purpose.endswith(WITHOUT):
@@ -84,12 +84,12 @@ def find_asked_kind(exchange: Exchange) -> str:
     return DEPLOYMENT
 
 
-def find_recorded_kind(exchange: Exchange, accepted: set[str], *, is_known: bool) -> str:
+def find_recorded_kind(exchange: ServiceExchange, accepted: set[str], *, is_known: bool) -> str:
     status = exchange.status
     if status in NO_TOKEN and exchange.token not in accepted:
         return TOKEN_INVALID if exchange.token else TOKEN_MISSING
     if exchange.is_creation:
-        is_malformed = status == 400 and exchange.body and exchange.sent_json is NOTHING
+        is_malformed = status == 400 and exchange.request_body and exchange.request_json is NOTHING
         return "errors/malformed_json" if is_malformed else REJECTIONS.get(status, CREATE)
     if exchange.is_list:
         return LIST
@@ -107,7 +107,7 @@ def kind_of_unknown(status: int) -> str:
 # What shows nothing
 
 
-def explain_failure(exchange: Exchange, kind: str) -> str:
+def explain_failure(exchange: ServiceExchange, kind: str) -> str:
     """Say why a response says nothing of the service, "" if it says something: 404, for example."""
     status = exchange.status
     if exchange.failure or status == 429 or status >= 500:
@@ -118,15 +118,15 @@ def explain_failure(exchange: Exchange, kind: str) -> str:
         return f"{status}: the token is not accepted for this"
     if not exchange.is_success or exchange.has_json:
         return ""
-    if not exchange.content:
+    if not exchange.response_body:
         is_plain = kind == CREATE and status in (201, 202, 204)
         return "" if is_plain else f"{status} without a body"
-    coding = exchange.header("Content-Encoding")
+    coding = exchange.find_response_field("Content-Encoding")
     why = f", its coding is {coding}" if coding else ""
     return f"{status}, but its body is no JSON{why}"
 
 
-def explain_nothing(exchange: Exchange, kind: str) -> str:
+def explain_nothing(exchange: ServiceExchange, kind: str) -> str:
     """Say why a response does not show what was asked for, "" if it does.
 
     Of an operation only a success does, and it is JSON; a creation may have no body.

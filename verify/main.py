@@ -8,7 +8,7 @@ from web.patterns import matches
 
 from .checks import Check
 from .drift import find_drift, is_note, list_lacking, write_drift_line
-from .exchange import Exchange, Log
+from .exchange import Log, ServiceExchange
 from .infer import Inferred, infer_profile
 from .inputs import Inputs
 from .kinds import CREATE, LIST, NAME_PREFIX, NAMELESS, REJECTED
@@ -147,7 +147,7 @@ def select_unused(findings: Sequence[Finding], known: Sequence[str]) -> list[str
 # What a run leaves
 
 
-def left_behind(exchanges: Sequence[Exchange]) -> list[dict[str, Any]]:
+def left_behind(exchanges: Sequence[ServiceExchange]) -> list[dict[str, Any]]:
     """The id and the name of what the POSTs of a run may have created; None is not known.
 
     Without a valid token, only a success has.
@@ -163,7 +163,7 @@ def left_behind(exchanges: Sequence[Exchange]) -> list[dict[str, Any]]:
     return found
 
 
-def find_own_name(post: Exchange) -> str | None:
+def find_own_name(post: ServiceExchange) -> str | None:
     """Find the name of our own in the body of a creation."""
-    texts = [value for _, value in list_leaves(post.sent_json) if isinstance(value, str)]
+    texts = [value for _, value in list_leaves(post.request_json) if isinstance(value, str)]
     return next((text for text in texts if text.startswith(NAME_PREFIX)), None)

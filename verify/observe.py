@@ -14,7 +14,7 @@ from profiles.markers import is_through_objects
 from traffic.json_values import Path, map_leaves, replace_value
 
 from .errors import DETAIL, mark_error
-from .exchange import NOTHING, Exchange, Log, clock_of
+from .exchange import NOTHING, Log, ServiceExchange
 from .guesses import COUNT_WORDS, LEAST_NAME, MAX_READINGS, MINUTE
 from .kinds import CREATE, DEPLOYMENT, LIST, NAME_PREFIX, find_kinds
 from .order import find_order
@@ -54,7 +54,7 @@ class Template:
     """
 
     kind: str
-    exchanges: tuple[Exchange, ...]
+    exchanges: tuple[ServiceExchange, ...]
     body: Any = NOTHING
     varying: frozenset[Path] = frozenset()
     headers: Mapping[str, str | None] = field(default_factory=dict)
@@ -66,7 +66,7 @@ class Template:
 
     @property
     def content_type(self) -> str:
-        return self.exchanges[0].header("Content-Type") or ""
+        return self.exchanges[0].find_response_field("Content-Type") or ""
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ class Observation:
 def observe(log: Log, places: Places) -> Observation:
     """Observe a service in a log."""
     observer = Observer(log, places)
-    by_kind: dict[str, list[Exchange]] = defaultdict(list)
+    by_kind: dict[str, list[ServiceExchange]] = defaultdict(list)
     for exchange, kind in find_kinds(log).items():
         if not exchange.failure:
             by_kind[kind].append(exchange)
@@ -108,7 +108,7 @@ class Observer:
         self.words = places.words
         self._second_ids = [*find_second_ids(places)]
 
-    def template(self, kind: str, exchanges: list[Exchange]) -> Template:
+    def template(self, kind: str, exchanges: list[ServiceExchange]) -> Template:
         """The template of the responses of a kind, or of the last one if all of them failed."""
         if kind == LIST:
             return self._list(exchanges)
@@ -120,10 +120,12 @@ class Observer:
 
     # The list
 
-    def _list(self, exchanges: list[Exchange]) -> Template:
+    def _list(self, exchanges: list[ServiceExchange]) -> Template:
         places = self._places
         path = places.items_path
-        lists = [each for each in places.lists if isinstance(find_value(each.json, path), list)]
+        lists = [
+            each for each in places.lists if isinstance(find_value(each.response_json, path), list)
+        ]
         lists = first_and_last(prefer(lists, lambda each: bool(places.list_items(each))))
         if path is None or not lists:
             return replace(self._plain(LIST, exchanges), is_own=False)
@@ -138,7 +140,7 @@ class Observer:
         headers = common_headers(lists, known)
         return Template(LIST, tuple(lists), body, varying, headers, is_own=bool(own))
 
-    def _known_of_list(self, exchange: Exchange) -> Known:
+    def _known_of_list(self, exchange: ServiceExchange) -> Known:
         places = self._places
         items = places.list_items(exchange)
         named: list[tuple[str, Any]] = [("count", places.count_items(exchange))]
@@ -149,7 +151,7 @@ class Observer:
             ]
         return Known(tuple(each for each in named if is_id(each[1])), self._base)
 
-    def _readings_of_others(self, lists: list[Exchange]) -> list[Reading]:
+    def _readings_of_others(self, lists: list[ServiceExchange]) -> list[Reading]:
         """The projects of others, as they are listed."""
         places = self._places
         items = first_and_last([item for each in lists for item in places.list_items(each)])
@@ -163,7 +165,7 @@ class Observer:
 
     # The created project
 
-    def _create(self, exchanges: list[Exchange]) -> Template:
+    def _create(self, exchanges: list[ServiceExchange]) -> Template:
         places = self._places
         creation = places.creation
         if creation is None:
@@ -238,7 +240,7 @@ class Observer:
 
     # Deployments
 
-    def _deployment(self, exchanges: list[Exchange]) -> Template:
+    def _deployment(self, exchanges: list[ServiceExchange]) -> Template:
         places = self._places
         known = self._known_of_deployment()
         readings = [
@@ -293,14 +295,14 @@ class Observer:
         creation = self._places.creation
         if creation is None:
             return 0.0, until
-        created_at = clock_of(creation)
+        created_at = creation.served_at
         if not created_at:
             return 0.0, inf  # a recording without times
         return created_at - MINUTE, until + created_at - creation.sent_at
 
     # Errors, and what is no JSON
 
-    def _error(self, kind: str, exchanges: list[Exchange]) -> Template:
+    def _error(self, kind: str, exchanges: list[ServiceExchange]) -> Template:
         """The template of an error: of the responses with the status of the first rejection."""
         rejected = [each for each in exchanges if 400 <= each.status < 500] or exchanges
         same = first_and_last([each for each in rejected if each.status == rejected[0].status])
@@ -316,7 +318,7 @@ class Observer:
         varying = frozenset(path for path in template.varying if find_value(body, path) != DETAIL)
         return replace(template, body=body, varying=varying)
 
-    def _plain(self, kind: str, exchanges: list[Exchange]) -> Template:
+    def _plain(self, kind: str, exchanges: list[ServiceExchange]) -> Template:
         """The template of responses without a record: of an error, or of what is no JSON."""
         chosen = exchanges
         is_error = kind.startswith("errors/")
@@ -351,11 +353,11 @@ def few_of_each(found: Sequence[T], key: Callable[[T], object]) -> list[T]:
     return [each for each in found if id(each) in chosen]
 
 
-def find_subject(exchange: Exchange) -> tuple[tuple[str, str], ...]:
+def find_subject(exchange: ServiceExchange) -> tuple[tuple[str, str], ...]:
     """Find what a request is about, which its error may repeat: an id, a name, or the path."""
     found = exchange.deployment_id
     if exchange.is_creation:
-        texts = find_texts(exchange.sent_json)
+        texts = find_texts(exchange.request_json)
         names = [text for path, text in texts.items() if get_key(path) == "name"]
         own = [text for text in texts.values() if text.startswith(NAME_PREFIX)]
         found = next(iter(own or names), "")
@@ -378,11 +380,13 @@ def remove_data(value: Any, values: set[str]) -> Any:
     return found
 
 
-def common_headers(exchanges: Sequence[Exchange], known: Sequence[Known]) -> dict[str, str | None]:
+def common_headers(
+    exchanges: Sequence[ServiceExchange], known: Sequence[Known]
+) -> dict[str, str | None]:
     """The header fields of all responses but that of the media type; None is one that varies."""
     found: dict[str, str | None] = {}
-    for name in {name.lower(): name for name in exchanges[0].headers}.values():
-        values = [each.header(name) for each in exchanges]
+    for name in {name.lower(): name for name, _ in exchanges[0].response_fields}.values():
+        values = [each.find_response_field(name) for each in exchanges]
         if name.lower() == "content-type" or None in values:
             continue
         pairs = zip(values, known, strict=True)

@@ -16,7 +16,7 @@ from web.routing import CREATED
 from web.validation import format_pointer
 
 from .checks import Check, Relation, Walk, check_fields, join_checks, join_others, relate
-from .exchange import Exchange, Log
+from .exchange import Log, ServiceExchange
 from .kinds import (
     CREATE,
     DEPLOYMENT,
@@ -157,7 +157,7 @@ def give_reason(check: Check) -> str:
     return explain_failure(exchange, "" if is_of_token else name_operation(exchange))
 
 
-def name_purpose(exchange: Exchange | None) -> str:
+def name_purpose(exchange: ServiceExchange | None) -> str:
     """What was asked for; in a recording the method and the path."""
     if exchange is None:
         return ""
@@ -172,7 +172,7 @@ class PartsJudge:
         self._places = places
         self._rules = rules
         self._document = own_contract().document
-        self._by_kind: dict[str, list[Exchange]] = defaultdict(list)
+        self._by_kind: dict[str, list[ServiceExchange]] = defaultdict(list)
         for exchange, kind in find_kinds(log).items():
             self._by_kind[kind].append(exchange)
 
@@ -184,7 +184,7 @@ class PartsJudge:
         yield from self._check_requests()
         yield from self._check_list()
 
-    def find_failure(self, part: str) -> Exchange | None:
+    def find_failure(self, part: str) -> ServiceExchange | None:
         """Find the last response that should have shown a part, if it shows nothing."""
         for kind, exchanges in self._by_kind.items():
             response = RESPONSE_OF.get(kind)
@@ -193,7 +193,7 @@ class PartsJudge:
                 return exchanges[-1]
         return None
 
-    def _check_response(self, kind: str, exchange: Exchange) -> Iterator[Check]:
+    def _check_response(self, kind: str, exchange: ServiceExchange) -> Iterator[Check]:
         """Check a response, unless a rule says all of it, or it shows nothing."""
         rules = [self._rules[part] for part in RULES_OF.get(kind, ())]
         is_broken = any(rule.observed and not rule.holds for rule in rules)
@@ -220,10 +220,10 @@ class PartsJudge:
         yield from self._check_body(kind, exchange, part, response["content"])
 
     def _check_body(
-        self, kind: str, exchange: Exchange, part: str, content: dict[str, Any]
+        self, kind: str, exchange: ServiceExchange, part: str, content: dict[str, Any]
     ) -> Iterator[Check]:
         (media_type,) = content
-        if exchange.content:
+        if exchange.response_body:
             yield Check(part, media_type, exchange.media_type or "no media type", exchange)
         yield Check(part, "JSON", "JSON" if exchange.has_json else "no JSON", exchange)
         if not exchange.has_json:
@@ -235,7 +235,7 @@ class PartsJudge:
         for check in join_others(found) if len(found) > 1 else found[0]:
             yield Check(check.part, check.expected, check.observed, exchange)
 
-    def _relations(self, exchange: Exchange) -> dict[str, Relation]:
+    def _relations(self, exchange: ServiceExchange) -> dict[str, Relation]:
         """What values have to be in a response with the created project, or its deployment."""
         places = self._places
         found = {}
@@ -279,9 +279,9 @@ class PartsJudge:
                 yield Check(PROJECT_LIST, what, what if is_listed else "it is not", later[-1])
 
 
-def select_distinct(exchanges: list[Exchange]) -> list[Exchange]:
+def select_distinct(exchanges: list[ServiceExchange]) -> list[ServiceExchange]:
     """Select one of those that have the same response."""
-    found: dict[object, Exchange] = {}
+    found: dict[object, ServiceExchange] = {}
     for each in exchanges:
-        found.setdefault((each.status, each.media_type, each.failure, each.content), each)
+        found.setdefault((each.status, each.media_type, each.failure, each.response_body), each)
     return [*found.values()]

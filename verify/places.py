@@ -27,7 +27,7 @@ from web.validation import format_pointer
 
 from .candidates import Candidate as Candidate
 from .candidates import find_in_bodies, names_deployment
-from .exchange import NOTHING, Exchange, Log
+from .exchange import NOTHING, Log, ServiceExchange
 from .guesses import MAX_ID
 from .kinds import CREATE, DEPLOYMENT, LIST, NAME_PREFIX, find_kinds
 from .status import find_status, word_of, words_at
@@ -66,15 +66,15 @@ class Places:
     project of that one. An id is of the type that it has in its body.
     """
 
-    creation: Exchange | None = None
+    creation: ServiceExchange | None = None
     created: Any = NOTHING  # what its response shows, unless that has other projects, too
     request: Any = None  # the body of the creation, with the marker {project.name}
     created_id: Any = None
     created_name: str = ""
-    lists: tuple[Exchange, ...] = ()  # the successful ones that are JSON
+    lists: tuple[ServiceExchange, ...] = ()  # the successful ones that are JSON
     items_path: Path | None = None  # of the array of the projects, in a list
     id_path: Path | None = None  # in an item
-    followed: tuple[Exchange, ...] = ()
+    followed: tuple[ServiceExchange, ...] = ()
     is_own: bool = True  # whether the followed deployment is the created one, or was named
     deployment_id: Any = None
     owner_id: Any = None
@@ -85,14 +85,14 @@ class Places:
 
     # The list
 
-    def list_items(self, exchange: Exchange) -> list[Any]:
+    def list_items(self, exchange: ServiceExchange) -> list[Any]:
         """Return the projects in a list, none if it has no array of them."""
         found = find_value(exchange.seen, self.items_path)
         return found if isinstance(found, list) else []
 
-    def count_items(self, exchange: Exchange) -> int:
+    def count_items(self, exchange: ServiceExchange) -> int:
         """Return how many projects a list has, also if not all of them are read."""
-        found = find_value(exchange.json, self.items_path)
+        found = find_value(exchange.response_json, self.items_path)
         return len(found) if isinstance(found, list) else 0
 
     def find_id(self, item: Any) -> Any:
@@ -113,11 +113,11 @@ class Places:
     # The created project
 
     @cached_property
-    def created_items(self) -> dict[Exchange, Any]:
+    def created_items(self) -> dict[ServiceExchange, Any]:
         """The created project in each of the lists, None if it is not there."""
         return {each: find_created_item(self, self.list_items(each)) for each in self.lists}
 
-    def get_created_item(self, exchange: Exchange) -> Any:
+    def get_created_item(self, exchange: ServiceExchange) -> Any:
         return self.created_items.get(exchange)
 
     @cached_property
@@ -126,12 +126,12 @@ class Places:
         found = [item for item in self.created_items.values() if item is not None]
         return found[-1] if found else None
 
-    def list_others(self, exchange: Exchange) -> list[Any]:
+    def list_others(self, exchange: ServiceExchange) -> list[Any]:
         """Return the listed projects that are not the created one."""
         mine = self.get_created_item(exchange)
         return [item for item in self.list_items(exchange) if item != mine]
 
-    def split_body(self, is_list: bool, exchange: Exchange) -> list[Any]:
+    def split_body(self, is_list: bool, exchange: ServiceExchange) -> list[Any]:
         """Return the body; that of a list with the created project alone, or each other one."""
         items = self.list_items(exchange) if is_list else []
         if not items or self.items_path is None:
@@ -142,7 +142,7 @@ class Places:
 
     # The deployment
 
-    def read_status(self, exchange: Exchange) -> str:
+    def read_status(self, exchange: ServiceExchange) -> str:
         """Return the status of a deployment as a word, "" if it has none."""
         if self.status_path is None:
             return ""
@@ -168,7 +168,7 @@ def find_places(log: Log, hints: Hints | None = None) -> Places:
     return add_status(places, hints)
 
 
-def is_json(exchange: Exchange) -> bool:
+def is_json(exchange: ServiceExchange) -> bool:
     return exchange.is_success and exchange.has_json
 
 
@@ -214,13 +214,15 @@ def find_hinted_in_items(places: Places, hints: Hints, marker: str) -> Path | No
 # The name, and the list
 
 
-def choose_creation(creations: list[Exchange], reads: list[Exchange]) -> Exchange | None:
+def choose_creation(
+    creations: list[ServiceExchange], reads: list[ServiceExchange]
+) -> ServiceExchange | None:
     """Choose the creation of whose deployment the most was read, of equal ones the last one."""
     contents = defaultdict(set)
     for each in reads:
-        contents[each.deployment_id].add(each.content)
+        contents[each.deployment_id].add(each.response_body)
 
-    def count(creation: Exchange) -> int:
+    def count(creation: ServiceExchange) -> int:
         found = find_in_bodies([creation.seen], [creation], None)
         return max((len(contents[each.id]) for each in found if each.id in contents), default=0)
 
@@ -232,7 +234,7 @@ def add_name(places: Places, hints: Hints) -> Places:
     creation = places.creation
     if creation is None:
         return places
-    sent = creation.sent_json
+    sent = creation.request_json
     texts = find_texts(sent) if isinstance(sent, dict) else {}
     known = get_first(find_name_paths(hints.request)) if hints.request is not None else None
     own = get_first(path for path, text in texts.items() if text.startswith(NAME_PREFIX))
@@ -342,7 +344,7 @@ def add_created(places: Places, hints: Hints) -> Places:
             others += places.list_others(each)
     ids = {str(item["id"]) for item in others if isinstance(item, dict) and is_id(item.get("id"))}
     has_other = any(each in others or str(each.get("id")) in ids for each in objects)
-    has_list = any(has_siblings(value, places) for _, value in walk(creation.json))
+    has_list = any(has_siblings(value, places) for _, value in walk(creation.response_json))
     return replace(places, created=NOTHING if has_other or has_list else body)
 
 
@@ -430,9 +432,9 @@ def find_candidates(places: Places, hints: Hints | None = None) -> list[Candidat
     return find_in_bodies(bodies, [places.creation], places.created_id, *known)
 
 
-def add_deployment(places: Places, reads: list[Exchange], hints: Hints) -> Places:
+def add_deployment(places: Places, reads: list[ServiceExchange], hints: Hints) -> Places:
     """Add the reads of one deployment: the named one, or the created one, or any."""
-    by_id: dict[str, list[Exchange]] = defaultdict(list)
+    by_id: dict[str, list[ServiceExchange]] = defaultdict(list)
     for exchange in reads:
         by_id[exchange.deployment_id].append(exchange)
     created = find_created_deployment(places, by_id, hints) if places.creation else ""
@@ -464,7 +466,9 @@ def find_typed_id(text: str, bodies: list[Any]) -> Any:
     return int(text) if is_integer else text
 
 
-def find_created_deployment(places: Places, by_id: dict[str, list[Exchange]], hints: Hints) -> str:
+def find_created_deployment(
+    places: Places, by_id: dict[str, list[ServiceExchange]], hints: Hints
+) -> str:
     """Find the id of the created deployment among those that were read; "" if none of them is it.
 
     Without a candidate it is one that tells of the created project.

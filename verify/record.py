@@ -9,7 +9,6 @@ import re
 from collections import defaultdict, deque
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from datetime import UTC, datetime
 from functools import partial
 from hmac import compare_digest
 from http.client import HTTPResponse
@@ -27,8 +26,7 @@ from web.patterns import matches
 from web.problems import Problem, handle_errors
 from web.routing import read_raw_target
 
-from .client import MAX_BODY
-from .exchange import CODINGS, NOTHING, Exchange, Log, unpack
+from .exchange import CODINGS, MAX_BODY, NOTHING, Log, ServiceExchange, unpack
 from .shorten import shorten
 from .streams import decompress_pieces, read_pieces, replace_in_pieces
 
@@ -59,7 +57,7 @@ class Opener(Protocol):
 
     base: str
 
-    def open(self, request: Exchange) -> tuple[Exchange, HTTPResponse | None]: ...
+    def open(self, request: ServiceExchange) -> tuple[ServiceExchange, HTTPResponse | None]: ...
 
 
 class Recorder:
@@ -75,7 +73,7 @@ class Recorder:
         self._redactor = Redactor([token])
         self._lock = Lock()
         self._log = Log(client.base, ())
-        self._waiting: list[Exchange] = []  # that are not in the log yet
+        self._waiting: list[ServiceExchange] = []  # that are not in the log yet
         self._journals: dict[str, Journal] = defaultdict(Journal)  # by world
         self.app = Flask(__name__, static_folder=None)
         handle_errors(self.app, {})
@@ -131,7 +129,7 @@ class Recorder:
             raise Problem(413, "body_too_large", f"Send at most {MAX_BODY // 1024**2} MiB.")
         world = self._world_of(credential())
         target = read_raw_target(request.environ)
-        sent = Exchange(request.method, target, self._sent(world), body)
+        sent = ServiceExchange(request.method, target, self._sent(world), body)
         exchange, rest = self._client.open(sent)
         with self._lock:
             entry = self._journals[world or ""].add(exchange, self._redactor)
@@ -145,17 +143,17 @@ class Recorder:
             raise Problem(502, "no_response", detail)
         return response_of(exchange, self._client.base)
 
-    def _record(self, exchange: Exchange) -> None:
+    def _record(self, exchange: ServiceExchange) -> None:
         with self._lock:
             self._waiting.append(exchange)
             if len(self._waiting) >= MAX_WAITING:
                 self._shorten()
 
     def _record_end(
-        self, head: Exchange, entry: dict[str, Any], content: bytes, failure: str
+        self, head: ServiceExchange, entry: dict[str, Any], content: bytes, failure: str
     ) -> None:
         """Record a response that has been passed on as it came, also in its entry."""
-        exchange = unpack(replace(head, content=content, failure=failure), MAX_BODY)
+        exchange = unpack(replace(head, response_body=content, failure=failure))
         self._record(exchange)
         entry.update(describe_response(exchange, self._redactor))
 
@@ -176,15 +174,15 @@ class Journal:
         self.entries: deque[dict[str, Any]] = deque(maxlen=MAX_ENTRIES)
         self.last = 0  # number
 
-    def add(self, exchange: Exchange, redactor: Redactor) -> dict[str, Any]:
+    def add(self, exchange: ServiceExchange, redactor: Redactor) -> dict[str, Any]:
         """Add an entry, and return it."""
         self.last += 1
         entry = {
             "number": self.last,
-            "time": timestamp(datetime.fromtimestamp(exchange.sent_at, UTC)),
+            "time": timestamp(exchange.time),
             **redactor.mask_request_line(exchange.method, exchange.path, exchange.query),
-            "headers": mask_fields(exchange.sent, redactor),
-            **show_body(exchange.body, exchange.sent_json, redactor),
+            "headers": mask_fields(exchange.request_fields, redactor),
+            **show_body(exchange.request_body, exchange.request_json, redactor),
             "status": exchange.status,
             **OF_STUB,
             **describe_response(exchange, redactor),
@@ -193,12 +191,12 @@ class Journal:
         return entry
 
 
-def describe_response(exchange: Exchange, redactor: Redactor) -> dict[str, Any]:
+def describe_response(exchange: ServiceExchange, redactor: Redactor) -> dict[str, Any]:
     """Return what an entry has of the response: `{"reason": None, "response": {...}}`."""
     response = {
         "status": exchange.status,
-        "headers": mask_fields(exchange.headers.items(), redactor),
-        **show_body(exchange.content, exchange.json, redactor),
+        "headers": mask_fields(exchange.response_fields, redactor),
+        **show_body(exchange.response_body, exchange.response_json, redactor),
     }
     return {"reason": exchange.failure or None, "response": response}
 
@@ -248,17 +246,19 @@ def named_in(field: str) -> set[str]:
     return {name.strip().lower() for name in field.split(",")}
 
 
-def response_of(exchange: Exchange, base: str, pieces: Iterable[bytes] | None = None) -> Response:
+def response_of(
+    exchange: ServiceExchange, base: str, pieces: Iterable[bytes] | None = None
+) -> Response:
     """The response of the service, whose own URLs lead to the proxy: a test follows them.
 
     Its `pieces` are passed on as they come, if it is an open one.
     """
-    own = OWN_FIELDS | named_in(exchange.header("Connection") or "")
+    own = OWN_FIELDS | named_in(exchange.find_response_field("Connection") or "")
     if pieces is not None and exchange.coding in CODINGS:
         own.add("content-encoding")  # they are passed on without it
     here = request.host_url.rstrip("/")
     fields = []
-    for name, value in exchange.headers.items():
+    for name, value in exchange.response_fields:
         if name.lower() not in own:
             line = re.sub(r"[\r\n]+[ \t]*", " ", str(value))  # of a folded one (RFC 9112 §5.2)
             fields.append((name, line.replace(f"{base}/v1", f"{here}/v1")))
@@ -270,9 +270,13 @@ def response_of(exchange: Exchange, base: str, pieces: Iterable[bytes] | None = 
         decompressed = decompress_pieces(pieces, exchange.coding)
         passed: Passed = PassedInPieces(replace_in_pieces(decompressed, urls), exchange.status)
     else:
-        content = b"".join(replace_in_pieces([exchange.content], urls))
+        content = b"".join(replace_in_pieces([exchange.response_body], urls))
         passed = Passed(content, exchange.status)
-        size = exchange.header("Content-Length") if exchange.method == "HEAD" else len(content)
+        size = (
+            exchange.find_response_field("Content-Length")
+            if exchange.method == "HEAD"
+            else len(content)
+        )
         if size is not None and exchange.status not in (204, 304):
             fields.append(("Content-Length", str(size)))
     passed.headers = Headers(fields)

@@ -10,7 +10,7 @@ from traffic.masking import Redactor, cut_text, make_printable
 
 from .checks import Check
 from .drift import write_drift_line
-from .exchange import Exchange
+from .exchange import ServiceExchange
 from .main import Finding, Result, left_behind, write_line
 from .options import Options
 from .parts import (
@@ -89,7 +89,7 @@ def text_of_checks(
     result: Result, checks: Sequence[Check], describe: Callable[[Check], Iterable[str]]
 ) -> Iterator[str]:
     """What checks say, and each exchange that showed some of them."""
-    by_exchange: dict[Exchange | None, list[Check]] = defaultdict(list)
+    by_exchange: dict[ServiceExchange | None, list[Check]] = defaultdict(list)
     for check in checks:
         by_exchange[check.exchange].append(check)
     for exchange, found in by_exchange.items():
@@ -142,7 +142,7 @@ def text_of_profile(result: Result, file: object) -> Iterator[str]:
         yield from indented(result.inferred.notes, 2)
 
 
-def text_of_left_behind(exchanges: Sequence[Exchange]) -> Iterator[str]:
+def text_of_left_behind(exchanges: Sequence[ServiceExchange]) -> Iterator[str]:
     found = left_behind(exchanges)
     if found:
         yield ""
@@ -157,11 +157,11 @@ def indented(lines: Iterable[str], size: int) -> Iterator[str]:
         yield " " * size + line
 
 
-def text_of_exchange(secrets: Secrets, exchange: Exchange) -> Iterator[str]:
+def text_of_exchange(secrets: Secrets, exchange: ServiceExchange) -> Iterator[str]:
     yield f"> {exchange.method} {exchange.target}"
-    yield from text_of_message(secrets, ">", exchange.sent, exchange.body)
+    yield from text_of_message(secrets, ">", exchange.request_fields, exchange.request_body)
     yield f"< {exchange.reason}"
-    yield from text_of_message(secrets, "<", exchange.headers.items(), exchange.content)
+    yield from text_of_message(secrets, "<", exchange.response_fields, exchange.response_body)
 
 
 def text_of_message(

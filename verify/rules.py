@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from .checks import MISSING, PRESENT, Check
-from .exchange import Exchange, Log
+from .exchange import Log, ServiceExchange
 from .kinds import (
     CREATE,
     DEPLOYMENT,
@@ -44,9 +44,9 @@ class Evidence:
 
     log: Log
     places: Places
-    kinds: dict[Exchange, str]
+    kinds: dict[ServiceExchange, str]
 
-    def select(self, *kinds: str) -> list[Exchange]:
+    def select(self, *kinds: str) -> list[ServiceExchange]:
         """Select the exchanges with the token for these operations, but for guessed ids."""
         own = []
         for exchange in self.log.exchanges:
@@ -58,7 +58,7 @@ class Evidence:
         return own
 
 
-def name_operation(exchange: Exchange) -> str:
+def name_operation(exchange: ServiceExchange) -> str:
     """Name the operation that a request is for, "" for another request."""
     if exchange.is_list:
         return LIST
@@ -87,7 +87,7 @@ def check_rules(log: Log, places: Places) -> dict[str, Check]:
 
 
 def check_projects_path(evidence: Evidence) -> Check:
-    def contradict(exchange: Exchange) -> str:
+    def contradict(exchange: ServiceExchange) -> str:
         if not exchange.is_list:
             return ""
         if exchange.is_redirect:
@@ -98,21 +98,21 @@ def check_projects_path(evidence: Evidence) -> Check:
 
 
 def check_list(evidence: Evidence) -> Check:
-    def contradict(exchange: Exchange) -> str:
+    def contradict(exchange: ServiceExchange) -> str:
         return "" if exchange.is_redirect else str(exchange.status)
 
     return check_operation(evidence, LIST_PART, "success", (LIST,), contradict)
 
 
 def check_creation(evidence: Evidence) -> Check:
-    def contradict(exchange: Exchange) -> str:
+    def contradict(exchange: ServiceExchange) -> str:
         return str(exchange.status) if exchange.status in (404, 405) else ""
 
     return check_operation(evidence, POST_PART, "success", (CREATE,), contradict)
 
 
 def check_deployments_path(evidence: Evidence) -> Check:
-    def contradict(exchange: Exchange) -> str:
+    def contradict(exchange: ServiceExchange) -> str:
         if exchange.is_redirect:
             return f"{exchange.status}, a redirect"
         return NO_PATH if is_as_unknown_path(evidence, exchange) else ""
@@ -121,7 +121,7 @@ def check_deployments_path(evidence: Evidence) -> Check:
 
 
 def check_deployment(evidence: Evidence) -> Check:
-    def contradict(exchange: Exchange) -> str:
+    def contradict(exchange: ServiceExchange) -> str:
         if is_as_unknown_path(evidence, exchange):
             return NO_PATH
         return "405" if exchange.status == 405 else ""
@@ -134,7 +134,7 @@ def check_operation(
     part: str,
     expected: str,
     kinds: tuple[str, ...],
-    contradict: Callable[[Exchange], str],
+    contradict: Callable[[ServiceExchange], str],
 ) -> Check:
     """Check a rule that a success shows, and that a failure contradicts if `contradict` says so."""
     asked = evidence.select(*kinds)
@@ -151,18 +151,18 @@ def check_operation(
     return Check(part, expected, "", asked[-1] if asked else None)
 
 
-def is_as_unknown_path(evidence: Evidence, exchange: Exchange) -> bool:
+def is_as_unknown_path(evidence: Evidence, exchange: ServiceExchange) -> bool:
     """Whether an error is that of a path that does not exist."""
     unknown = [each for each, kind in evidence.kinds.items() if kind == UNKNOWN_PATH]
     return exchange.status == 404 and describe_error(exchange) in map(describe_error, unknown)
 
 
-def describe_error(exchange: Exchange) -> object:
+def describe_error(exchange: ServiceExchange) -> object:
     """Return what errors for one reason have in common: their code, or the whole body."""
-    code = exchange.json.get("code") if isinstance(exchange.json, dict) else None
+    code = exchange.response_json.get("code") if isinstance(exchange.response_json, dict) else None
     if code:
         return code
-    body = exchange.content.decode(errors="replace")
+    body = exchange.response_body.decode(errors="replace")
     return body.replace(exchange.target, "")
 
 
@@ -226,7 +226,7 @@ def check_bearer(evidence: Evidence) -> Check:
     return Check(BEARER, "rejected", "rejected", rejected[0])
 
 
-def contradict_bearer(exchange: Exchange) -> str:
+def contradict_bearer(exchange: ServiceExchange) -> str:
     """Say how a response shows that the token is not needed.
 
     A POST says so with any status but 401 and 403: the body was looked at first.
@@ -239,7 +239,7 @@ def contradict_bearer(exchange: Exchange) -> str:
     return ""
 
 
-def is_without_token(evidence: Evidence, exchange: Exchange) -> bool:
+def is_without_token(evidence: Evidence, exchange: ServiceExchange) -> bool:
     """Whether a request had no token or a wrong one; also if no response came."""
     if exchange.purpose:
         return find_asked_kind(exchange) in TOKEN_ERRORS
@@ -250,7 +250,9 @@ def is_without_token(evidence: Evidence, exchange: Exchange) -> bool:
     return is_recorded and exchange.is_creation and not exchange.token
 
 
-def find_lacks(evidence: Evidence, rejected: list[Exchange]) -> Iterator[Exchange | None]:
+def find_lacks(
+    evidence: Evidence, rejected: list[ServiceExchange]
+) -> Iterator[ServiceExchange | None]:
     """Find each operation of which nothing shows that it rejects such requests.
 
     It is the last request that should have, None if there was none.

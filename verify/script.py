@@ -16,7 +16,7 @@ from profiles.profile import Profile
 from web.strict_json import MEDIA_TYPE
 
 from .client import Client
-from .exchange import DEPLOYMENTS, PROJECTS, Exchange, Log, clock_of
+from .exchange import DEPLOYMENTS, PROJECTS, Log, ServiceExchange
 from .kinds import (
     CREATE,
     DEPLOYMENT,
@@ -80,7 +80,7 @@ class Session:
     tell: Callable[[str], None] = lambda line: None
     sleep: Callable[[float], None] = time.sleep
     clock: Callable[[], float] = time.monotonic
-    exchanges: list[Exchange] = field(default_factory=list)
+    exchanges: list[ServiceExchange] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         wrong = "".join(secrets.choice(ascii_lowercase + digits) for _ in self.plan.token)
@@ -126,7 +126,9 @@ class Session:
                 self.rename(last, REJECTED)
                 self.post(body, media_type=listed)
 
-    def post(self, body: str, media_type: str = MEDIA_TYPE, purpose: str = CREATE) -> Exchange:
+    def post(
+        self, body: str, media_type: str = MEDIA_TYPE, purpose: str = CREATE
+    ) -> ServiceExchange:
         """Send a creation, in whose body a new name stands for the marker."""
         # Small letters, digits and `-`: some services make the name of a host of it.
         data = body.replace(NAME, new_name()).encode()
@@ -140,11 +142,11 @@ class Session:
         for name in path[:-1]:
             holder = holder[name]
         del holder[path[-1]]
-        media_type = self.last(CREATE).sent_field("Content-Type")
+        media_type = self.last(CREATE).find_request_field("Content-Type")
         self.post(json.dumps(request), media_type, NAMELESS)
 
     @property
-    def creation(self) -> Exchange | None:
+    def creation(self) -> ServiceExchange | None:
         """The response to the creation, if one succeeded."""
         created = [each for each in self.exchanges if each.purpose == CREATE and each.is_success]
         return created[-1] if created else None
@@ -161,12 +163,12 @@ class Session:
             self.sleep(pause_after(waited))
             previous = last
             last = self.send(LIST, "GET", PROJECTS)
-            if last.content != previous.content:
+            if last.response_body != previous.response_body:
                 places = self.look()
 
     # The deployment
 
-    def find_deployment(self) -> Exchange | None:
+    def find_deployment(self) -> ServiceExchange | None:
         """The first read of the given deployment, of the created one, or of a listed one.
 
         Without a success it is the response that says most of what failed, if any does.
@@ -174,7 +176,7 @@ class Session:
         given = self.plan.hints.deployment
         if given:
             return self.read_deployment(DEPLOYMENT, given)
-        tried: dict[str, tuple[Candidate, Exchange]] = {}
+        tried: dict[str, tuple[Candidate, ServiceExchange]] = {}
         started = self.clock()
         while True:
             found = self.seek(tried)
@@ -192,7 +194,7 @@ class Session:
                 return self.rename(exchange, DEPLOYMENT)
         return None
 
-    def seek(self, tried: dict[str, tuple[Candidate, Exchange]]) -> Exchange | None:
+    def seek(self, tried: dict[str, tuple[Candidate, ServiceExchange]]) -> ServiceExchange | None:
         """Ask for each candidate that was not tried yet, and for the likeliest one again.
 
         The deployment of a new project may appear later.
@@ -209,7 +211,9 @@ class Session:
             tried[candidate.id] = candidate, exchange
         return None
 
-    def is_hopeful(self, started: float, tried: dict[str, tuple[Candidate, Exchange]]) -> bool:
+    def is_hopeful(
+        self, started: float, tried: dict[str, tuple[Candidate, ServiceExchange]]
+    ) -> bool:
         """Whether the deployment of the created project may appear yet, or its id in the list.
 
         One that a response names has as long as its run; the first name of one has less.
@@ -222,11 +226,11 @@ class Session:
         is_late = self.clock() - started >= most
         return self.creation is not None and not is_late and self.last(LIST).status != 429
 
-    def read_deployment(self, purpose: str, deployment_id: str) -> Exchange:
+    def read_deployment(self, purpose: str, deployment_id: str) -> ServiceExchange:
         segment = quote(deployment_id, "", errors="replace")
         return self.send(purpose, "GET", f"{DEPLOYMENTS}{segment}")
 
-    def follow(self, first: Exchange) -> None:
+    def follow(self, first: ServiceExchange) -> None:
         """Read the deployment until it has ended; with each new status read the list.
 
         That of somebody else's project is not followed: it is read once more at the most.
@@ -236,7 +240,7 @@ class Session:
         if self.plan.repeats:
             self.send(DEPLOYMENT, "GET", first.target)
 
-    def read_until_end(self, last: Exchange) -> None:
+    def read_until_end(self, last: ServiceExchange) -> None:
         """Poll until the status is a last one, or an unknown one that stays.
 
         A last word may be that of a part, where the status is not sure.
@@ -260,10 +264,10 @@ class Session:
             self.sleep(pause_after(now - started))
             previous = last
             last = self.send(DEPLOYMENT, "GET", last.target)
-            if last.content != previous.content:
+            if last.response_body != previous.response_body:
                 places = self.look()
 
-    def ask_without_token(self, deployment: Exchange | None) -> None:
+    def ask_without_token(self, deployment: ServiceExchange | None) -> None:
         """Ask each operation without the token, and with a wrong one.
 
         The body of the creation is one that the contract rejects: a service that looks at it first
@@ -286,12 +290,12 @@ class Session:
         chosen = lists[:1] + others + lists[1:][-1:]
         return find_places(Log(self.client.base, tuple(chosen)), self.plan.hints)
 
-    def last(self, purpose: str) -> Exchange:
+    def last(self, purpose: str) -> ServiceExchange:
         return [each for each in self.exchanges if each.purpose == purpose][-1]
 
     # Requests
 
-    def get(self, purpose: str, target: str, authorization: str = WITH_TOKEN) -> Exchange:
+    def get(self, purpose: str, target: str, authorization: str = WITH_TOKEN) -> ServiceExchange:
         """Send a GET, twice if what varies is to be seen; return the last response."""
         if self.plan.repeats:
             self.send(purpose, "GET", target, authorization=authorization)
@@ -305,17 +309,17 @@ class Session:
         body: bytes = b"",
         fields: dict[str, str] | None = None,
         authorization: str = WITH_TOKEN,
-    ) -> Exchange:
+    ) -> ServiceExchange:
         """Send a request; once more after a 5xx, but for a POST, which may have created a project.
 
         After a 429 it is sent again at its Retry-After, if that is soon.
         """
         sent = {"Authorization": self._authorizations[authorization], **(fields or {})}
-        request = Exchange(
+        request = ServiceExchange(
             method=method,
             target=target,
-            sent=tuple((name, value) for name, value in sent.items() if value),
-            body=body,
+            request_fields=[(name, value) for name, value in sent.items() if value],
+            request_body=body,
             purpose=purpose + authorization,
         )
         received = self._send_once(request)
@@ -327,7 +331,7 @@ class Session:
         self._tell(received)
         return received
 
-    def _send_once(self, request: Exchange) -> Exchange:
+    def _send_once(self, request: ServiceExchange) -> ServiceExchange:
         if self.exchanges:
             self.sleep(self.plan.pause)
         self.exchanges.append(request)  # before it is sent, since that may be interrupted
@@ -335,13 +339,13 @@ class Session:
         self.exchanges[-1] = received
         return received
 
-    def rename(self, exchange: Exchange, purpose: str) -> Exchange:
+    def rename(self, exchange: ServiceExchange, purpose: str) -> ServiceExchange:
         """Give an exchange the purpose that it turned out to have."""
         renamed = replace(exchange, purpose=purpose)
         self.exchanges[self.exchanges.index(exchange)] = renamed
         return renamed
 
-    def _tell(self, exchange: Exchange) -> None:
+    def _tell(self, exchange: ServiceExchange) -> None:
         outcome = exchange.purpose, exchange.reason
         if outcome != self._told:
             self.tell(f"{exchange.purpose:34} {exchange.reason}")
@@ -370,7 +374,7 @@ def pause_after(waited: float) -> float:
     return min(0.02 + waited / 10, LONGEST_PAUSE)
 
 
-def seconds_until_again(exchange: Exchange) -> float | None:
+def seconds_until_again(exchange: ServiceExchange) -> float | None:
     """When a request is sent once more, None if it is not."""
     if exchange.status >= 500 and exchange.method != "POST":
         return 0.0
@@ -380,23 +384,23 @@ def seconds_until_again(exchange: Exchange) -> float | None:
     return seconds if seconds is not None and seconds <= MAX_RETRY_AFTER else None
 
 
-def read_retry_after(exchange: Exchange) -> float | None:
+def read_retry_after(exchange: ServiceExchange) -> float | None:
     """Read the seconds of a Retry-After, which may be a date (RFC 9110 §10.2.3)."""
-    text = exchange.header("Retry-After") or ""
+    text = exchange.find_response_field("Retry-After") or ""
     if re.fullmatch("[0-9]{1,9}", text):
         return float(text)
     try:
         at = parsedate_to_datetime(text).timestamp()
     except ValueError:
         return None
-    return max(at - clock_of(exchange), 0.0)
+    return max(at - exchange.served_at, 0.0)
 
 
 def new_name() -> str:
     return NAME_PREFIX + secrets.token_hex(4)
 
 
-def require_service(first: list[Exchange]) -> None:
+def require_service(first: list[ServiceExchange]) -> None:
     """Raise `NotVerifiable` if the first responses are not those of such a service."""
     listed, unknown, _ = first
     if {listed.status, unknown.status} <= {*NO_TOKEN}:
@@ -406,7 +410,7 @@ def require_service(first: list[Exchange]) -> None:
         raise NotVerifiable(f"nothing could be checked: {reasons[0]}")
     if any(each.has_json for each in first):
         return
-    place = f" to {listed.header('Location')}" if listed.is_redirect else ""
+    place = f" to {listed.find_response_field('Location')}" if listed.is_redirect else ""
     raise NotVerifiable(
         f"no response is JSON ({listed.reason}{place}): give the URL of the service itself, with "
         "its scheme (http or https?), without a redirect or a login page before it"

@@ -4,7 +4,7 @@ from collections.abc import Hashable
 from dataclasses import replace
 from typing import NamedTuple
 
-from .exchange import Exchange, Log
+from .exchange import Log, ServiceExchange
 
 PAGES = "lists with another query than the first one, such as other pages, were left out"
 UNCHANGED = "responses that are 304 were left out: they have no body"
@@ -14,7 +14,7 @@ class Row(NamedTuple):
     """Equal responses in a row; there is no last one yet of a single one."""
 
     response: Hashable
-    last: Exchange | None = None
+    last: ServiceExchange | None = None
 
 
 def shorten(log: Log) -> Log:
@@ -30,7 +30,7 @@ def shorten(log: Log) -> Log:
     return replace(log, exchanges=tuple(without_repeats(kept)), remarks=tuple(remarks))
 
 
-def without_other_pages(exchanges: list[Exchange]) -> list[Exchange]:
+def without_other_pages(exchanges: list[ServiceExchange]) -> list[ServiceExchange]:
     """Keep of several good lists those without a query, else those with the first one's."""
     lists = [each for each in exchanges if each.is_list and each.is_success]
     queries = [each.query for each in lists]
@@ -41,18 +41,18 @@ def without_other_pages(exchanges: list[Exchange]) -> list[Exchange]:
     return [each for each in exchanges if each not in others]
 
 
-def without_repeats(exchanges: list[Exchange]) -> list[Exchange]:
+def without_repeats(exchanges: list[ServiceExchange]) -> list[ServiceExchange]:
     """Keep the first and the last of those in a row that have the same request and response.
 
     In a row are those between which no other response to the same request stands, and for lists no
     other one of a deployment: a list shows what belongs to a status, also if it stays the same.
     """
     rows: dict[Hashable, Row] = {}
-    left_out: set[Exchange] = set()
+    left_out: set[ServiceExchange] = set()
     changes = 0  # of deployments
     for exchange in exchanges:
-        request = (exchange.method, exchange.target, exchange.token, exchange.body)
-        response: Hashable = (exchange.status, exchange.failure, exchange.content)
+        request = (exchange.method, exchange.target, exchange.token, exchange.request_body)
+        response: Hashable = (exchange.status, exchange.failure, exchange.response_body)
         if exchange.is_list:
             response = (response, changes)
         row = rows.get(request)

@@ -10,17 +10,17 @@ from traffic.masking import SECRET_FIELD
 from traffic.secrets import is_distinctive, is_placeholder, parse_cookies
 from traffic.secrets import is_secret_name as is_secret_name
 
-from .exchange import NOTHING, Exchange, Log
+from .exchange import NOTHING, Log, ServiceExchange
 
 SENT_SECRET = re.compile("code|otp|pin|assertion", re.IGNORECASE)  # whole names, in a request alone
 SENT_DIGITS = re.compile("[0-9 -]{4,}")  # of such a code
 
 
 class Secrets(secrets.Secrets):
-    def leak_in(self, exchange: Exchange) -> bool:
+    def leak_in(self, exchange: ServiceExchange) -> bool:
         """Return whether a response has a token, in its body or in its header fields."""
-        fields = [f"{name}: {value}" for name, value in exchange.headers.items()]
-        text = exchange.content.decode(errors="replace")
+        fields = [f"{name}: {value}" for name, value in exchange.response_fields]
+        text = exchange.response_body.decode(errors="replace")
         return any(self.has_token(each) for each in (*fields, text))
 
 
@@ -38,9 +38,9 @@ def secrets_of(log: Log, token: str = "") -> Secrets:
     return Secrets(tokens, others)
 
 
-def other_secrets(exchange: Exchange) -> Iterator[str]:
+def other_secrets(exchange: ServiceExchange) -> Iterator[str]:
     """Cookies, and keys in header fields, URLs and bodies."""
-    for name, value in (*exchange.sent, *exchange.headers.items()):
+    for name, value in (*exchange.request_fields, *exchange.response_fields):
         lower_name = name.lower()
         if lower_name in ("cookie", "set-cookie"):
             yield from parse_cookies(str(value))
@@ -54,7 +54,7 @@ def other_secrets(exchange: Exchange) -> Iterator[str]:
             yield value
 
 
-def sent_codes(exchange: Exchange) -> Iterator[str]:
+def sent_codes(exchange: ServiceExchange) -> Iterator[str]:
     """The codes of a request, which may have digits alone."""
     for name, value in sent_members(exchange):
         is_secret = is_distinctive(value) or SENT_DIGITS.fullmatch(value)
@@ -62,11 +62,11 @@ def sent_codes(exchange: Exchange) -> Iterator[str]:
             yield value
 
 
-def sent_members(exchange: Exchange) -> list[tuple[str, str]]:
+def sent_members(exchange: ServiceExchange) -> list[tuple[str, str]]:
     """The parameters and members of a request, in its query and its body."""
-    sent = parse_qsl(exchange.query) + members_of(exchange.sent_json)
-    if exchange.sent_json is NOTHING:
-        sent += parse_qsl(exchange.body.decode(errors="replace")[:10_000])
+    sent = parse_qsl(exchange.query) + members_of(exchange.request_json)
+    if exchange.request_json is NOTHING:
+        sent += parse_qsl(exchange.request_body.decode(errors="replace")[:10_000])
     return sent
 
 

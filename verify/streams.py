@@ -9,8 +9,8 @@ from http.client import HTTPResponse
 from queue import Empty, SimpleQueue
 from threading import Thread
 
-from .client import BROKEN, MAX_BODY, TOO_LARGE, describe_failure
-from .exchange import CODINGS, make_decompressor
+from .client import BROKEN, describe_failure
+from .exchange import CODINGS, MAX_BODY, TOO_LARGE, make_decompressor
 
 UNENDED = "its body did not end"
 

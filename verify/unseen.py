@@ -7,7 +7,7 @@ from profiles.profile import Profile
 from web.validation import format_pointer
 
 from .checks import Check
-from .exchange import Exchange, Log
+from .exchange import Log, ServiceExchange
 from .kinds import (
     CREATE,
     DEPLOYMENT,
@@ -62,17 +62,17 @@ def list_unseen(
     return found
 
 
-def make_unseen(what: str, reason: str, exchange: Exchange | None) -> Check:
+def make_unseen(what: str, reason: str, exchange: ServiceExchange | None) -> Check:
     return Check(what, "seen", reason, exchange)
 
 
-def group_by_operation(log: Log) -> dict[str, list[Exchange]]:
+def group_by_operation(log: Log) -> dict[str, list[ServiceExchange]]:
     """Group the requests with the token by their operation, also those that were rejected for it.
 
     What was only tried, or sent again, is not among them, nor a body that is rejected as such.
     """
     kinds = find_kinds(log)
-    groups: dict[str, list[Exchange]] = defaultdict(list)
+    groups: dict[str, list[ServiceExchange]] = defaultdict(list)
     for exchange in log.exchanges:
         kind = kinds.get(exchange, "")
         operation = name_operation(exchange)
@@ -86,7 +86,7 @@ def group_by_operation(log: Log) -> dict[str, list[Exchange]]:
     return groups
 
 
-def has_accepted(log: Log, exchange: Exchange) -> bool:
+def has_accepted(log: Log, exchange: ServiceExchange) -> bool:
     """Whether another token than that of a recorded request is accepted for its operation."""
     operation = name_operation(exchange)
     return any(
@@ -95,7 +95,7 @@ def has_accepted(log: Log, exchange: Exchange) -> bool:
     )
 
 
-def find_bad(exchanges: list[Exchange], kind: str) -> Exchange | None:
+def find_bad(exchanges: list[ServiceExchange], kind: str) -> ServiceExchange | None:
     """Find a last response that shows nothing: of each path, or of all creations."""
     last = {each.path if kind != CREATE else "": each for each in exchanges}
     bad = [each for each in last.values() if explain_nothing(each, kind)]
@@ -105,7 +105,7 @@ def find_bad(exchanges: list[Exchange], kind: str) -> Exchange | None:
 def list_aims(
     level: str,
     like: Profile | None,
-    asked: dict[str, list[Exchange]],
+    asked: dict[str, list[ServiceExchange]],
     places: Places,
     hints: Hints,
 ) -> list[str]:
@@ -119,7 +119,7 @@ def list_aims(
     return [LIST, CREATE, DEPLOYMENT] if has_deployment else [LIST, CREATE]
 
 
-def describe_missing(kind: str, exchange: Exchange | None, hints: Hints) -> str:
+def describe_missing(kind: str, exchange: ServiceExchange | None, hints: Hints) -> str:
     reason = explain_nothing(exchange, kind) if exchange else "no request was sent"
     if kind == CREATE and exchange is None:
         return "no project was created: none was asked for, or each was rejected for its body"
@@ -146,7 +146,7 @@ def check_created(kind: str, level: str, hints: Hints, places: Places) -> Iterat
         yield make_unseen("deployment", "that of the created project was not read", None)
 
 
-def check_list(lists: list[Exchange], places: Places) -> Iterator[Check]:
+def check_list(lists: list[ServiceExchange], places: Places) -> Iterator[Check]:
     """Check that the last list has its array, and a list since the creation its project."""
     last = lists[-1]
     path = places.items_path

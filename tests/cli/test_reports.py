@@ -13,7 +13,7 @@ from tests.program import run
 from tests.verify.conftest import TOKEN, Response, Service, verify
 from tests.verify.differences import ALL_ERRORS, on, on_deployment, on_projects, put, without
 from tests.wire import call
-from verify.exchange import Exchange
+from verify.exchange import ServiceExchange
 
 pytestmark = pytest.mark.process
 
@@ -118,7 +118,7 @@ def test_verify_has_a_test_case_for_each_part_and_each_other_finding(tmp_path: P
 COMMAND = "::error::of the service"
 
 
-def command(response: Response, request: Exchange, number: int) -> None:
+def command(response: Response, request: ServiceExchange, number: int) -> None:
     """The service sends what the runner of GitHub takes for a command, wherever it can."""
     response.headers |= {"::warning::x": COMMAND, "Content-Type": f"{COMMAND}/json"}
     if response.case == "created":

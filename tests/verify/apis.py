@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from tests.verify.conftest import TOKEN as TOKEN
-from verify.exchange import Exchange, Log, message_of
+from verify.exchange import Log, ServiceExchange
 from verify.infer import Inferred, infer_profile
 from verify.observe import Observation, observe
 from verify.places import Hints, find_places
@@ -89,7 +89,7 @@ class Api:
             exchanges.append(self._at(exchange, seconds))
         return Log(base, tuple(exchanges))
 
-    def _session(self) -> Iterator[Exchange]:
+    def _session(self) -> Iterator[ServiceExchange]:
         first = self.run[0]
         unknown = "/v1/deployments/stub-verify-1"
         for _ in range(2):
@@ -104,43 +104,52 @@ class Api:
         yield self._error(401, "no_token", "/v1/projects", "list without a token")
         yield self._error(401, "bad_token", "/v1/projects", "list with a wrong token")
 
-    def _list(self, more: list[Project]) -> Exchange:
+    def _list(self, more: list[Project]) -> ServiceExchange:
         projects = [Project(number, f"sample-{number}") for number in (1, 2, 3)] + more
         if self.newest_first:
             projects.reverse()
         body = self.listed([self.item(each) for each in projects])
-        return sent(Exchange("GET", "/v1/projects", purpose="list"), 200, {}, body)
+        return sent(ServiceExchange("GET", "/v1/projects", purpose="list"), 200, {}, body)
 
-    def _create(self, project: Project) -> Exchange:
+    def _create(self, project: Project) -> ServiceExchange:
         make = self.created or (lambda each: (201, {}, self.item(each)))
         data = json.dumps(self.request).encode()
-        request = Exchange("POST", "/v1/projects", body=data, purpose="create")
+        request = ServiceExchange("POST", "/v1/projects", request_body=data, purpose="create")
         return sent(request, *make(project))
 
-    def _read(self, project: Project) -> Exchange:
+    def _read(self, project: Project) -> ServiceExchange:
         path = f"/v1/deployments/{self.path_of(project)}"
-        return Exchange("GET", path, purpose="deployment")
+        return ServiceExchange("GET", path, purpose="deployment")
 
-    def _error(self, status: int, code: str, path: str, purpose: str) -> Exchange:
-        request = Exchange("GET", path, purpose=purpose)
+    def _error(self, status: int, code: str, path: str, purpose: str) -> ServiceExchange:
+        request = ServiceExchange("GET", path, purpose=purpose)
         return sent(request, status, {}, self.error(status, code))
 
-    def _at(self, exchange: Exchange, seconds: float) -> Exchange:
-        for name, value in {"Content-Type": self.media_type, **self.headers}.items():
-            if name not in exchange.headers:
-                exchange.headers[name] = value
+    def _at(self, exchange: ServiceExchange, seconds: float) -> ServiceExchange:
+        headers = {
+            "Content-Type": self.media_type,
+            **self.headers,
+            **dict(exchange.response_fields),
+        }
         fields = (("Authorization", f"Bearer {TOKEN}"),)
         if exchange.purpose.endswith("without a token"):
             fields = ()
-        return replace(exchange, sent_at=seconds, sent=fields)
+        time = datetime.fromtimestamp(seconds, UTC)
+        return replace(
+            exchange, time=time, request_fields=fields, response_fields=[*headers.items()]
+        )
 
 
-def sent(request: Exchange, status: int, headers: dict[str, str], body: Any) -> Exchange:
+def sent(
+    request: ServiceExchange, status: int, headers: dict[str, str], body: Any
+) -> ServiceExchange:
     """A request with its response; a body of `None` is none, bytes are as they are."""
     content = b"" if body is None else body
     if not isinstance(content, bytes):
         content = json.dumps(body).encode()
-    return replace(request, status=status, headers=message_of(headers.items()), content=content)
+    return replace(
+        request, status=status, response_fields=[*headers.items()], response_body=content
+    )
 
 
 def observed(log: Log, hints: Hints | None = None) -> Observation:

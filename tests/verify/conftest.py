@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import unquote
@@ -23,7 +24,7 @@ from profiles.profile import Profile
 from tests.contract import CREATED
 from tests.live import serving
 from tests.program import run
-from verify.exchange import PROJECTS, Exchange, message_of
+from verify.exchange import PROJECTS, ServiceExchange
 from verify.inputs import Inputs
 from verify.main import Result, judge
 from verify.options import Options
@@ -60,7 +61,7 @@ class Response:
         return [(name, value) for name, value in self.headers.items() if value is not None]
 
 
-Change = Callable[[Response, Exchange, int], None]
+Change = Callable[[Response, ServiceExchange, int], None]
 """Edits a response; the number counts those of its case, from 0."""
 
 
@@ -83,7 +84,7 @@ class Service:
     ) -> None:
         self.changes, self.base, self.new_id = changes, base, new_id
         self.opens, self.takes, self.accepts = opens, takes, accepts
-        self.requests: list[Exchange] = []
+        self.requests: list[ServiceExchange] = []
         self.sent: list[Response] = []
         self.projects: list[dict[str, Any]] = []
         self.deployments: dict[str, dict[str, Any]] = {}
@@ -109,11 +110,11 @@ class Service:
         request = Request(environ)
         fields = tuple(request.headers)
         target = read_raw_target(environ)
-        response = self.respond(Exchange(request.method, target, fields, request.get_data()))
+        response = self.respond(ServiceExchange(request.method, target, fields, request.get_data()))
         start_response(f"{response.status} X", response.fields)
         return [response.content]
 
-    def respond(self, request: Exchange) -> Response:
+    def respond(self, request: ServiceExchange) -> Response:
         """The response, with the changes."""
         with self._lock:
             self.requests.append(request)
@@ -127,8 +128,8 @@ class Service:
             self.sent.append(response)
             return response
 
-    def _conforming(self, request: Exchange) -> Response:
-        authorization, path = request.sent_field("Authorization"), request.path
+    def _conforming(self, request: ServiceExchange) -> Response:
+        authorization, path = request.find_request_field("Authorization"), request.path
         path = path.removeprefix(self.base)
         is_open = re.match(self.opens, f"{request.method} {path}")
         if not is_open and not re.match(self.takes, authorization):
@@ -156,9 +157,9 @@ class Service:
             found["status"] = {"queued": "building"}.get(found["status"], "succeeded")
         return Response("deployment", 200, shown)
 
-    def _post(self, request: Exchange) -> Response:
-        sent = request.sent_json
-        is_json = request.sent_field("Content-Type") == "application/json"
+    def _post(self, request: ServiceExchange) -> Response:
+        sent = request.request_json
+        is_json = request.find_request_field("Content-Type") == "application/json"
         if not is_json and "media type" not in self.accepts:
             return problem("media type", 415)
         has_name = isinstance(sent, dict) and bool(sent.get("name"))
@@ -202,15 +203,15 @@ class Direct:
     def sleep(self, seconds: float) -> None:
         self.now += seconds
 
-    def send(self, request: Exchange) -> Exchange:
-        request = replace(request, sent_at=self.now)
+    def send(self, request: ServiceExchange) -> ServiceExchange:
+        request = replace(request, time=datetime.fromtimestamp(self.now, UTC))
         self.now += 0.01
         response = self.service.respond(request)
         return replace(
             request,
             status=response.status,
-            headers=message_of(response.fields),
-            content=response.content,
+            response_fields=response.fields,
+            response_body=response.content,
             failure=response.failure,
         )
 

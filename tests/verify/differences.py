@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from tests import contract
 from tests.verify.conftest import Change, Response, Service, problem
-from verify.exchange import Exchange
+from verify.exchange import ServiceExchange
 
 LIST_PATH, DEP_PATH = "#/paths/~1v1~1projects", "#/paths/~1v1~1deployments~1{id}"
 LIST, POST, DEP = f"{LIST_PATH}/get", f"{LIST_PATH}/post", f"{DEP_PATH}/get"
@@ -55,14 +55,14 @@ def on(
     body: Edit | None = None,
     raw: bytes | None = None,
     failure: str = "",
-    has: Callable[[Exchange], bool] = lambda _: True,
+    has: Callable[[ServiceExchange], bool] = lambda _: True,
 ) -> Change:
     """A change of the responses of these cases, or of all, to requests that are such ones.
 
     A header of None is left out.
     """
 
-    def change(response: Response, request: Exchange, number: int) -> None:
+    def change(response: Response, request: ServiceExchange, number: int) -> None:
         if (cases and response.case not in cases) or not has(request):
             return
         content = response.body
@@ -248,13 +248,13 @@ DIFFERENCES = [
 ]  # fmt: skip
 
 
-def rewritten(response: Response, request: Exchange, number: int) -> None:
+def rewritten(response: Response, request: ServiceExchange, number: int) -> None:
     """White space, escapes, and members in another order."""
     text = json.dumps(dict(reversed(response.body.items())), indent=2).replace("a", "\\u0061")
     response.raw = f"\r\n{text}\t\n".encode()
 
 
-def grown(response: Response, request: Exchange, number: int) -> None:
+def grown(response: Response, request: ServiceExchange, number: int) -> None:
     """More members and headers each time."""
     response.headers |= {f"X-{number}": "1", "Set-Cookie": "a=b", "Location": "/v1/projects/7"}
     response.body["seen"] = {"id": [number]}

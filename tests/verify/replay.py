@@ -7,7 +7,7 @@ from flask.testing import FlaskClient
 
 from profiles.profile import Profile, make_profile
 from tests.profiles.conftest import client_of, like
-from verify.exchange import DEPLOYMENTS, Exchange, Log
+from verify.exchange import DEPLOYMENTS, Log, ServiceExchange
 from verify.places import Places
 
 Answer = tuple[int, Any]  # the status, and the shape of the body
@@ -19,7 +19,7 @@ def differences(document: Any, log: Log, places: Places) -> list[str]:
     client = client_of(like(profile))
     found = []
     for exchange in log.exchanges:
-        body = exchange.json if exchange.content else None
+        body = exchange.response_json if exchange.response_body else None
         expected = exchange.status, shape_of(body)
         seen = answer(client, profile, places, exchange)
         if seen != expected:
@@ -27,7 +27,9 @@ def differences(document: Any, log: Log, places: Places) -> list[str]:
     return found
 
 
-def answer(client: FlaskClient, profile: Profile, places: Places, exchange: Exchange) -> Answer:
+def answer(
+    client: FlaskClient, profile: Profile, places: Places, exchange: ServiceExchange
+) -> Answer:
     """The response of the stub to the same request, in the same status of the deployment."""
     own_id = deployment_id(client, places.created_name)
     word = places.read_status(exchange) if exchange in places.followed else ""
@@ -44,8 +46,8 @@ def answer(client: FlaskClient, profile: Profile, places: Places, exchange: Exch
     response = client.open(
         target,
         method=exchange.method,
-        data=exchange.body or None,
-        content_type=profile.request_type if exchange.body else None,
+        data=exchange.request_body or None,
+        content_type=profile.request_type if exchange.request_body else None,
         headers=headers,
     )
     body = response.get_json(force=True) if response.data else None

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from profiles.profile import Profile
 from stub import Options, create_stub
 from stub.world.seed import make_sample
-from verify.exchange import Exchange, Log, message_of
+from verify.exchange import Log, ServiceExchange
 from verify.kinds import DEPLOYMENT
 from verify.places import Hints
 from verify.script import Plan, Session
@@ -28,22 +28,22 @@ class Served:
     def clock(self) -> float:
         return self._now.timestamp()
 
-    def send(self, request: Exchange) -> Exchange:
-        sent_at = self.clock()
+    def send(self, request: ServiceExchange) -> ServiceExchange:
+        now = self._now
         self._now += timedelta(seconds=1)
         response = self._app.test_client().open(
             request.target,
             base_url=self.base,
             method=request.method,
-            headers=list(request.sent),
-            data=request.body or None,
+            headers=list(request.request_fields),
+            data=request.request_body or None,
         )
         return replace(
             request,
-            sent_at=sent_at,
+            time=now,
             status=response.status_code,
-            headers=message_of(response.headers),
-            content=response.data,
+            response_fields=[*response.headers],
+            response_body=response.data,
         )
 
 
@@ -59,8 +59,10 @@ def ask_stub(like: Profile, hints: Hints) -> Log:
 class OwnSession(Session):
     """A session that knows the created deployment, also where no response names it."""
 
-    def find_deployment(self) -> Exchange | None:
+    def find_deployment(self) -> ServiceExchange | None:
         authorization = ("Authorization", f"Bearer {TOKEN}")
-        console = self.client.send(Exchange("GET", "/_stub/console", sent=(authorization,)))
-        newest = console.json["projects"]["newest"][0]
+        console = self.client.send(
+            ServiceExchange("GET", "/_stub/console", request_fields=(authorization,))
+        )
+        newest = console.response_json["projects"]["newest"][0]
         return self.read_deployment(DEPLOYMENT, str(newest["deployment"]))

@@ -12,7 +12,7 @@ import pytest
 from tests.verify import differences as parts
 from tests.verify.conftest import TOKEN, Response, Service, find_verdict, judged, listening, verify
 from tests.verify.differences import first, on, on_listed, put, without
-from verify.exchange import Exchange, message_of
+from verify.exchange import ServiceExchange
 from verify.kinds import REJECTED
 from verify.main import left_behind
 from verify.privacy import Privacy
@@ -21,7 +21,7 @@ from verify.script import read_retry_after
 from verify.spellings import Secrets
 
 
-def posts(service: Service) -> list[Exchange]:
+def posts(service: Service) -> list[ServiceExchange]:
     return [each for each in service.requests if each.method == "POST"]
 
 
@@ -37,15 +37,15 @@ def test_each_request_is_safe_or_a_post_alone_and_its_token_in_one_header() -> N
     with listening(service) as url:
         assert verify(f"{url}/", "--write").status == 0
     assert {each.method for each in service.requests} == {"GET", "POST"}
-    sent = Counter(each.sent_field("Authorization") for each in service.requests)
+    sent = Counter(each.find_request_field("Authorization") for each in service.requests)
     (wrong,) = {*sent} - {f"Bearer {TOKEN}", ""}
     assert re.fullmatch(f"Bearer [a-z0-9]{{{len(TOKEN)}}}", wrong)
     assert sent[wrong] == sent[""] == 3
-    assert {each.sent_field("User-Agent") for each in service.requests} == {"stub-verify"}
+    assert {each.find_request_field("User-Agent") for each in service.requests} == {"stub-verify"}
     for each in service.requests:
         assert each.path.startswith("/api/v1/")
-        others = [value for name, value in each.sent if name != "Authorization"]
-        assert TOKEN not in f"{each.target} {others} {each.body!r}"
+        others = [value for name, value in each.request_fields if name != "Authorization"]
+        assert TOKEN not in f"{each.target} {others} {each.request_body!r}"
 
 
 @pytest.mark.process
@@ -65,10 +65,10 @@ def test_one_project_is_created_with_another_name_each_time() -> None:
         post, *rejected = posts(service)
         read = service.requests[service.requests.index(post) + 1]
         assert read.path == "/v1/deployments/d~4"
-        assert post.sent_field("Content-Type") == "application/json"
-        assert re.fullmatch("stub-verify-[0-9a-f]{8}", post.sent_json["name"])
-        assert [each.body for each in rejected] == [b"{}"] * 3  # with and without the token
-        names.add(post.sent_json["name"])
+        assert post.find_request_field("Content-Type") == "application/json"
+        assert re.fullmatch("stub-verify-[0-9a-f]{8}", post.request_json["name"])
+        assert [each.request_body for each in rejected] == [b"{}"] * 3  # with and without the token
+        names.add(post.request_json["name"])
     assert len(names) == 2
 
 
@@ -99,8 +99,8 @@ TEXT = "application/vnd.api+json"
 
 
 def test_a_creation_that_is_415_is_sent_once_more_as_the_list_is() -> None:
-    def unless_text(request: Exchange) -> bool:
-        return request.sent_field("Content-Type") != TEXT
+    def unless_text(request: ServiceExchange) -> bool:
+        return request.find_request_field("Content-Type") != TEXT
 
     service = Service(
         on("list", headers={"Content-Type": TEXT}),
@@ -109,7 +109,7 @@ def test_a_creation_that_is_415_is_sent_once_more_as_the_list_is() -> None:
         accepts={"media type"},
     )
     result = judged(service, "write")
-    types = [each.sent_field("Content-Type") for each in posts(service)]
+    types = [each.find_request_field("Content-Type") for each in posts(service)]
     assert types == ["application/json", TEXT, TEXT, "application/json", "application/json"]
     assert find_verdict(parts.BODY, result) == ("differs", "")
     rejected, *_ = [each for each in result.log.exchanges if each.is_creation]
@@ -126,7 +126,7 @@ def test_an_id_is_one_segment_of_the_path() -> None:
 def test_a_redirect_or_a_429_ends_the_polls() -> None:
     for status in (308, 429):
 
-        def respond(response: Response, request: Exchange, number: int) -> None:
+        def respond(response: Response, request: ServiceExchange, number: int) -> None:
             if response.case == "list" and number > 0:
                 response.status = status  # noqa: B023
 
@@ -147,8 +147,8 @@ def test_a_429_is_waited_for_once_and_for_ten_seconds_at_most() -> None:
 def test_a_retry_after_may_be_a_date() -> None:
     fields = [("Date", "Wed, 25 Nov 2026 20:38:08 GMT")]
     for text, seconds in (("Wed, 25 Nov 2026 20:38:13 GMT", 5.0), ("7", 7.0), ("soon", None)):
-        headers = message_of([*fields, ("Retry-After", text)])
-        assert read_retry_after(Exchange("GET", "/v1/x", headers=headers)) == seconds
+        exchange = ServiceExchange("GET", "/v1/x", response_fields=[*fields, ("Retry-After", text)])
+        assert read_retry_after(exchange) == seconds
 
 
 def test_a_new_deployment_that_is_not_there_yet_is_asked_for_again() -> None:
@@ -179,7 +179,7 @@ def moved(body: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_candidates_go_on_after_an_error_to_one_that_is_200() -> None:
-    def fail(response: Response, request: Exchange, number: int) -> None:
+    def fail(response: Response, request: ServiceExchange, number: int) -> None:
         response.status = FAILING.get(request.deployment_id, response.status)
 
     listed = on_listed(without("latest_deployment_id"))

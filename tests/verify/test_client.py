@@ -18,13 +18,13 @@ from tests.conftest import needs
 from tests.verify.conftest import TOKEN
 from tests.wire import free_port
 from verify.client import HTTPClient
-from verify.exchange import PROJECTS, Exchange, message_of
+from verify.exchange import PROJECTS, ServiceExchange
 from verify.kinds import explain_failure
 from verify.options import Options
 
 pytestmark = pytest.mark.process
 
-LIST = Exchange("GET", PROJECTS, (("Authorization", f"Bearer {TOKEN}"),))
+LIST = ServiceExchange("GET", PROJECTS, (("Authorization", f"Bearer {TOKEN}"),))
 
 
 @contextmanager
@@ -106,7 +106,7 @@ def test_a_compressed_body_is_unpacked_and_another_coding_stays() -> None:
         with sending(OK + fields.encode() + body, received=received) as url:
             exchange = HTTPClient(url, None).send(LIST)
         assert b"Accept-Encoding: gzip\r\n" in received[0]
-        seen = exchange.json if exchange.has_json else explain_failure(exchange, "list")
+        seen = exchange.response_json if exchange.has_json else explain_failure(exchange, "list")
         assert seen == ("200, but its body is no JSON, its coding is br" if coding == "br" else [1])
     with sending(OK + b"Content-Encoding: gzip\r\nContent-Length: 2\r\n\r\n[]") as url:
         assert HTTPClient(url, None).send(LIST).failure == "its body is no gzip"
@@ -131,14 +131,15 @@ def test_a_host_that_cannot_be_reached_is_a_sentence(monkeypatch: pytest.MonkeyP
 
 def test_a_number_that_no_double_has_is_no_json() -> None:
     for text in (b"1e400", b"9" * 309, b"9" * 5000, b"NaN", b"[" * 10**5):
-        assert not Exchange("GET", PROJECTS, content=b"[%s]" % text).has_json, text
+        assert not ServiceExchange("GET", PROJECTS, response_body=b"[%s]" % text).has_json, text
     for text in (b"1e300", b"9" * 308, b'"%s"' % (b"9" * 5000)):
-        assert Exchange("GET", PROJECTS, content=b"[%s]" % text).has_json, text
+        assert ServiceExchange("GET", PROJECTS, response_body=b"[%s]" % text).has_json, text
 
 
 def test_a_field_that_comes_twice_is_one_list() -> None:
-    headers = message_of([("Cache-Control", "private"), ("cache-control", "no-store")])
-    assert Exchange("GET", PROJECTS, headers=headers).header("Cache-Control") == "private, no-store"
+    fields = [("Cache-Control", "private"), ("cache-control", "no-store")]
+    exchange = ServiceExchange("GET", PROJECTS, response_fields=fields)
+    assert exchange.find_response_field("Cache-Control") == "private, no-store"
 
 
 # Proxies
@@ -157,7 +158,7 @@ def test_a_proxy_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
     with sending(EMPTY, received=received) as proxy:
         with_user = proxy.replace("://", "://user:pass@")
         set_proxies(monkeypatch, http_proxy=with_user, NO_PROXY="other.test")
-        assert HTTPClient("http://service.test", None).send(LIST).json == []
+        assert HTTPClient("http://service.test", None).send(LIST).response_json == []
     assert received[0].startswith(b"GET http://service.test/v1/projects HTTP/1.1\r\n")
     assert b"Proxy-Authorization: Basic dXNlcjpwYXNz\r\n" in received[0]
 
@@ -180,7 +181,7 @@ def test_no_proxy_is_used_for_loopback_and_where_a_variable_says_so(
 ) -> None:
     set_proxies(monkeypatch, ALL_PROXY=f"127.0.0.1:{free_port()}", NO_PROXY=".test")
     with sending(EMPTY) as url:
-        assert HTTPClient(url, None).send(LIST).json == []
+        assert HTTPClient(url, None).send(LIST).response_json == []
     unknown = HTTPClient("http://service.test", None, timeout=2).send(LIST).failure
     refused = HTTPClient("http://service.invalid", None).send(LIST).failure
     assert (refused, unknown != refused) == ("Connection refused", True)

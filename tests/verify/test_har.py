@@ -16,7 +16,7 @@ import pytest
 from tests.verify import differences as parts
 from tests.verify.conftest import TOKEN, Service, judged, told, verify
 from tests.verify.differences import on
-from verify.exchange import PROJECTS, Exchange, Log
+from verify.exchange import PROJECTS, Log, ServiceExchange
 from verify.har import read_har
 from verify.infer import infer_profile
 from verify.inputs import Inputs
@@ -39,7 +39,9 @@ def entry_of(
     """A request and its response, as a HAR file has them."""
     method = "POST" if body else "GET"
     headers = {"Authorization": f"Bearer {token}", "Cookie": COOKIE, "Content-Type": parts.JSON}
-    response = service.respond(Exchange(method, target, tuple(headers.items()), body.encode()))
+    response = service.respond(
+        ServiceExchange(method, target, tuple(headers.items()), body.encode())
+    )
     text = response.content.decode()
     return {
         "startedDateTime": f"2026-02-03T09:00:{number:02}.5Z",
@@ -91,7 +93,8 @@ def changed(entries: list[Entry], part: str, members: Entry) -> list[Entry]:
 def shown(log: Log) -> list[tuple[Any, ...]]:
     """What is the same, whoever has written the file."""
     return [
-        (each.method, each.target, each.status, each.json, each.sent_json) for each in log.exchanges
+        (each.method, each.target, each.status, each.response_json, each.request_json)
+        for each in log.exchanges
     ]
 
 
@@ -103,8 +106,8 @@ def test_a_recording_has_the_exchanges_with_the_service_in_their_order(tmp_path:
     expected = [(PROJECTS, 200), (PROJECTS, 201), *pairs, *errors]
     assert [(each.target, each.status) for each in log.exchanges] == expected
     (created,) = log.creations
-    assert created.sent_json == {"name": "my shop", "plan": "pro"}
-    assert created.json["name"] == "my shop"
+    assert created.request_json == {"name": "my shop", "plan": "pro"}
+    assert created.response_json["name"] == "my shop"
     assert created.token == TOKEN
     assert created.sent_at - log.exchanges[0].sent_at == 1
 
@@ -251,19 +254,22 @@ def test_an_entry_that_is_none_is_left_out(tmp_path: Path) -> None:
 # Long recordings
 
 
-def a_list(page: str = "", status: int = 200) -> Exchange:
-    return Exchange("GET", f"{PROJECTS}{page}", status=status, content=b"[]")
+def a_list(page: str = "", status: int = 200) -> ServiceExchange:
+    return ServiceExchange("GET", f"{PROJECTS}{page}", status=status, response_body=b"[]")
 
 
-def poll(status: str, number: int = 0) -> Exchange:
+def poll(status: str, number: int = 0) -> ServiceExchange:
     body = json.dumps({"status": status, "seconds": number})
-    return Exchange("GET", "/v1/deployments/d-1", status=200, content=body.encode())
+    return ServiceExchange("GET", "/v1/deployments/d-1", status=200, response_body=body.encode())
 
 
-def shorten_all(*exchanges: Exchange) -> tuple[list[Any], str]:
+def shorten_all(*exchanges: ServiceExchange) -> tuple[list[Any], str]:
     """The statuses and targets that stay, and the remarks."""
     log = shorten(Log(URL, exchanges))
-    seen = [each.json["status"] if each.is_deployment else each.target for each in log.exchanges]
+    seen = [
+        each.response_json["status"] if each.is_deployment else each.target
+        for each in log.exchanges
+    ]
     return seen, " ".join(log.remarks)
 
 
@@ -327,7 +333,9 @@ def test_a_placeholder_of_a_token_leaks_nowhere() -> None:
         "projects",
     ):
         sent = (("Authorization", f"Bearer {text}"),)
-        exchange = Exchange("GET", PROJECTS, sent, status=200, content=json.dumps([text]).encode())
+        exchange = ServiceExchange(
+            "GET", PROJECTS, sent, status=200, response_body=json.dumps([text]).encode()
+        )
         secrets = secrets_of(Log(URL, (exchange,)))
         assert not secrets.leak_in(exchange), text
         assert secrets.mask(text) == text

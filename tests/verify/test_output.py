@@ -24,7 +24,7 @@ from tests.verify.conftest import (
     verify,
 )
 from tests.verify.differences import AWAY, on, on_deployment, on_projects, put, without
-from verify.exchange import Exchange
+from verify.exchange import ServiceExchange
 from verify.inputs import read_known
 from verify.main import Result, left_behind, select_unknown, select_unused, write_line
 from verify.report import printed, text_of_result
@@ -178,9 +178,9 @@ def test_a_run_compares_with_a_profile_and_sends_a_given_body(tmp_path: Path) ->
 WILD = "\x1b[2J\x07\x9b31m\u202e\u2028\ud800"
 
 
-def hostile(response: Response, request: Exchange, number: int) -> None:
+def hostile(response: Response, request: ServiceExchange, number: int) -> None:
     """What was sent comes back, spelled in several ways, among what a terminal obeys."""
-    sent = request.sent_field("Authorization")
+    sent = request.find_request_field("Authorization")
     response.headers |= {"X-Sent": sent, "X-Wild": "\xff\x9b31m", "Content-Type": f"text/{TOKEN}"}
     told = f"{WILD}{sent}, {sent.partition(' ')[2].replace('/', '%2F')}"
     response.body |= {"id": WILD, "name": told, "detail": told}
@@ -250,7 +250,7 @@ def test_a_wrong_option_is_status_2_before_anything_is_asked() -> None:
 def test_after_a_signal_it_says_what_is_left_behind() -> None:
     is_over = threading.Event()
 
-    def interrupt(response: Response, request: Exchange, number: int) -> None:
+    def interrupt(response: Response, request: ServiceExchange, number: int) -> None:
         if response.case == "created":
             signal.pthread_kill(MAIN, signal.SIGTERM)
             is_over.wait(20)

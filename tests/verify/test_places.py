@@ -1,7 +1,6 @@
 """Where a service has what is found by what its values do: the list, the ids, the status."""
 
 from dataclasses import replace
-from email.message import Message
 from typing import Any
 
 import pytest
@@ -21,7 +20,7 @@ from tests.verify.apis import (
 from tests.verify.conftest import Service, judged
 from tests.verify.differences import Edit, first, on_projects, put, without
 from verify.candidates import find_in_bodies
-from verify.exchange import Exchange, Log
+from verify.exchange import Log, ServiceExchange
 from verify.kinds import find_kinds
 from verify.places import Hints, find_arrays, find_candidates, find_ids, find_places
 from verify.status import find_status
@@ -191,7 +190,7 @@ def test_of_several_creations_the_one_whose_deployment_was_read_most_is_followed
     log = Api().log()
     before = [each for each in log.exchanges if each.is_creation]
     body = {"id": "prj_9", "name": "later", "latest_deployment_id": "dpl_9"}
-    later = sent(replace(before[0], body=b'{"name": "later"}'), 201, {}, body)
+    later = sent(replace(before[0], request_body=b'{"name": "later"}'), 201, {}, body)
     one_read = replace(
         next(each for each in log.exchanges if each.purpose == "deployment"),
         target="/v1/deployments/dpl_9",
@@ -272,10 +271,12 @@ KINDS: list[tuple[str, str, int, str, str]] = [
 
 
 def test_the_kind_of_a_recorded_response_follows_from_its_request() -> None:
-    accepted = Exchange("GET", "/v1/projects", (("Authorization", "Bearer token"),), status=200)
+    accepted = ServiceExchange(
+        "GET", "/v1/projects", (("Authorization", "Bearer token"),), status=200
+    )
     for method, target, status, token, kind in KINDS:
         fields = (("Authorization", f"Bearer {token}"),) if token else ()
-        exchange = Exchange(method, target, fields, b"{", 0.0, status, Message())
+        exchange = ServiceExchange(method, target, fields, b"{", status)
         found = find_kinds(Log(BASE, (accepted, exchange)))
         assert found.get(exchange, "") == kind, (method, target, status)
 
@@ -286,7 +287,7 @@ def test_what_was_sought_in_vain_and_what_was_asked_again_is_of_no_kind() -> Non
         ("deployment", 404): "deployment", ("unknown path", 200): "errors/not_found",
     }  # fmt: skip
     for (purpose, status), kind in kinds.items():
-        exchange = Exchange("GET", "/v1/deployments/x", status=status, purpose=purpose)
+        exchange = ServiceExchange("GET", "/v1/deployments/x", status=status, purpose=purpose)
         assert find_kinds(Log(BASE, (exchange,))).get(exchange, "") == kind
 
 

@@ -5,6 +5,7 @@ import json
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import timedelta
 from http import HTTPStatus
 from itertools import count
 from random import Random
@@ -36,7 +37,8 @@ from tests.verify.apis import (
 )
 from tests.verify.replay import differences
 from tests.verify.served import ask_stub
-from verify.exchange import Exchange, Log
+from traffic.exchange import UNKNOWN_TIME
+from verify.exchange import Log, ServiceExchange
 from verify.inputs import Inputs
 from verify.main import judge
 from verify.options import Options
@@ -537,9 +539,11 @@ def test_without_a_project_of_its_own_a_profile_has_errors_alone() -> None:
 def test_a_header_field_that_varies_in_one_kind_of_response_is_in_none() -> None:
     numbers = count()
     log = Api(headers={"X-Index": "1"}).log()
+    exchanges = []
     for exchange in log.exchanges:
-        exchange.headers.replace_header("X-Index", str(next(numbers)))
-    found = inferred(log)
+        fields = dict(exchange.response_fields) | {"X-Index": str(next(numbers))}
+        exchanges.append(replace(exchange, response_fields=[*fields.items()]))
+    found = inferred(Log(BASE, tuple(exchanges)))
     assert "X-Index" not in json.dumps(found.document)
     assert "/create/headers/X-Index: left out, as it varies" in found.notes
 
@@ -556,7 +560,7 @@ def test_an_error_has_the_words_of_the_service_and_what_the_request_had() -> Non
         }
         body = json.dumps({"message": texts.get(exchange.purpose, "Try it later, please.")})
         is_error = exchange.status >= 400
-        exchanges.append(replace(exchange, content=body.encode()) if is_error else exchange)
+        exchanges.append(replace(exchange, response_body=body.encode()) if is_error else exchange)
     errors = inferred(Log(BASE, tuple(exchanges))).document["errors"]
     assert {code: form["body"]["message"] for code, form in errors.items()} == {
         "deployment_not_found": "No deployment has the id {error.subject}.",
@@ -606,7 +610,9 @@ def test_a_given_deployment_is_the_one_of_the_profile() -> None:
         project = Project(2, "sample-2", word)
         body = {**plain_deployment(project), "region": "fra"}
         target = f"/v1/deployments/{project.deployment_id}"
-        read = Exchange("GET", target, sent_at=START.timestamp() + 30, purpose="deployment")
+        read = ServiceExchange(
+            "GET", target, time=START + timedelta(seconds=30), purpose="deployment"
+        )
         exchanges.append(sent(read, 200, {"Content-Type": "application/json"}, body))
     document = inferred(Log(BASE, tuple(exchanges)), Hints(deployment="dpl_8052")).document
     assert document["statuses"] == {"run": ["running", "canceled"]}
@@ -618,9 +624,9 @@ def test_a_given_deployment_is_the_one_of_the_profile() -> None:
 
 def test_an_error_that_was_not_seen_as_such_is_not_in_a_profile() -> None:
     """Of one without JSON the status stays; a wrong token is rejected as a missing one is."""
-    changes: dict[str, Callable[[Exchange], Exchange]] = {
+    changes: dict[str, Callable[[ServiceExchange], ServiceExchange]] = {
         "unknown path": lambda each: replace(each, status=200),
-        "unknown deployment": lambda each: replace(each, content=b"<p>"),
+        "unknown deployment": lambda each: replace(each, response_body=b"<p>"),
         "list with a wrong token": lambda each: replace(each, purpose="candidate"),
     }
     log = Api().log()
@@ -638,7 +644,7 @@ def test_an_error_that_was_not_seen_as_such_is_not_in_a_profile() -> None:
 def test_a_recording_without_times_has_those_of_the_responses() -> None:
     for headers, day in (({}, "1970-01-01"), ({"Date": DATE}, "2026-11-25")):
         log = Api(headers=headers).log()
-        untimed = Log(BASE, tuple(replace(each, sent_at=0.0) for each in log.exchanges))
+        untimed = Log(BASE, tuple(replace(each, time=UNKNOWN_TIME) for each in log.exchanges))
         document = inferred(untimed).document
         time = document["record"]["created_at"]
         assert (time, document["observed_at"]) == (CREATED_AT, day)

@@ -12,7 +12,7 @@ from tests.conftest import ROOT
 from tests.verify import differences as parts
 from tests.verify.conftest import TOKEN, Direct, Service, judged, verify
 from tests.verify.differences import on, on_projects, put
-from verify.exchange import PROJECTS, Exchange
+from verify.exchange import PROJECTS, ServiceExchange
 from verify.record import Recorder
 
 BASE = "https://service.example/api"
@@ -24,7 +24,7 @@ class Behind(Direct):
 
     base = BASE
 
-    def open(self, request: Exchange) -> tuple[Exchange, None]:
+    def open(self, request: ServiceExchange) -> tuple[ServiceExchange, None]:
         return self.send(request), None
 
 
@@ -58,7 +58,7 @@ def test_a_request_and_its_response_are_passed_on() -> None:
     done = proxy.call("GET", f"{PROJECTS}?page=%2F", X_Own="a", Connection="X-Hop", X_Hop="b")
     (received,) = proxy.service.requests
     assert (received.method, received.target) == ("GET", f"{PROJECTS}?page=%2F")
-    names = {name for name, _ in received.sent}
+    names = {name for name, _ in received.request_fields}
     assert {"X-Own", "Authorization"} <= names
     assert not {"X-Hop", "Connection", "Host"} & names
     assert (done.status_code, done.data) == (200, proxy.service.sent[0].content)
@@ -66,7 +66,7 @@ def test_a_request_and_its_response_are_passed_on() -> None:
     assert done.headers["X-Folded"] == "a b"
     created = proxy.create()
     assert (created.status_code, len(created.data)) == (201, 4 << 20)
-    assert proxy.service.requests[1].body == BODY.encode()
+    assert proxy.service.requests[1].request_body == BODY.encode()
     assert proxy.call("POST", PROJECTS, "x" * ((4 << 20) + 1)).status_code == 413
     assert len(proxy.service.requests) == 2
     proxy = Proxy(on("unknown", headers={"Content-Length": "7"}))
@@ -87,14 +87,14 @@ def test_the_log_has_what_was_passed_on() -> None:
         (201, TOKEN), *read, (401, "wrong-token-5"), (401, ""),
     ]  # fmt: skip
     (created,) = log.creations
-    assert created.sent_json == {"name": "my shop", "plan": "pro"}
+    assert created.request_json == {"name": "my shop", "plan": "pro"}
 
 
 def test_a_world_is_one_of_the_proxy_alone() -> None:
     proxy = Proxy()
     for world in ("job-1", "job-2", "job-2"):
         assert proxy.call("GET", PROJECTS, token=f"{TOKEN}.{world}").status_code == 200
-    sent = {each.sent_field("Authorization") for each in proxy.service.requests}
+    sent = {each.find_request_field("Authorization") for each in proxy.service.requests}
     assert sent == {f"Bearer {TOKEN}"}
     assert {each.token for each in proxy.recorder.log().exchanges} == {TOKEN}
     assert proxy.requests(token=f"{TOKEN}.job-1") == [f"GET {PROJECTS} 200"]
@@ -143,7 +143,7 @@ def test_the_urls_of_the_service_lead_to_the_proxy() -> None:
     done: Any = proxy.create()
     assert (done.headers["Location"], done.json["url"]) == (here, here)
     (recorded,) = proxy.recorder.log().exchanges
-    assert (recorded.header("Location"), recorded.json["url"]) == (url, url)
+    assert (recorded.find_response_field("Location"), recorded.response_json["url"]) == (url, url)
     assert proxy.call("GET", PROJECTS).json == {"url": here}
 
 

@@ -19,7 +19,7 @@ from tests.verify.differences import (
 )
 from tests.verify.test_har import har_of, record
 from tests.verify.test_record import Proxy
-from verify.exchange import PROJECTS, Exchange, Log
+from verify.exchange import PROJECTS, Log, ServiceExchange
 from verify.har import read_har
 from verify.inputs import Inputs
 from verify.main import Finding, judge, write_line
@@ -50,7 +50,7 @@ def breaking(case: str) -> dict[str, Change]:
     }
 
 
-def stuck(response: Response, request: Exchange, number: int) -> None:
+def stuck(response: Response, request: ServiceExchange, number: int) -> None:
     if response.case == "deployment":
         response.body["status"] = "queued"
 

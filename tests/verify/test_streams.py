@@ -95,7 +95,7 @@ def test_each_event_is_passed_on_before_the_service_sends_the_next() -> None:
             assert response.read() == SECOND
         assert proxy.entry()["response"]["body"] == (FIRST + SECOND).decode()
     (exchange,) = proxy.recorder.log().exchanges
-    assert (exchange.content, exchange.failure) == (FIRST + SECOND, "")
+    assert (exchange.response_body, exchange.failure) == (FIRST + SECOND, "")
 
 
 def test_a_client_may_leave_a_stream_that_has_no_end() -> None:
@@ -103,7 +103,7 @@ def test_a_client_may_leave_a_stream_that_has_no_end() -> None:
     with recording(service) as proxy, proxy.ask() as response:
         assert response.read1() == FIRST
     (exchange,) = proxy.recorder.log().exchanges
-    assert (exchange.content, exchange.failure) == (FIRST, "its body did not end")
+    assert (exchange.response_body, exchange.failure) == (FIRST, "its body did not end")
 
 
 def test_a_stream_is_unpacked_and_its_urls_lead_to_the_proxy() -> None:
@@ -117,7 +117,7 @@ def test_a_stream_is_unpacked_and_its_urls_lead_to_the_proxy() -> None:
         assert response.getheader("Content-Encoding") is None
         body = response.read().decode()
     (exchange,) = proxy.recorder.log().exchanges
-    first, second = exchange.content.decode().split("\n\n")
+    first, second = exchange.response_body.decode().split("\n\n")
     assert body == f"data: http://{proxy.host}/v1/a\n\n{second}"
     assert first.startswith("data: http://127.0.0.1:")
 
