@@ -43,7 +43,7 @@ class Case(NamedTuple):
         return f"{first.message} (and {len(more)} more)" if more else first.message
 
 
-def junit_xml(suite: str, cases: Sequence[Case]) -> str:
+def format_junit(suite: str, cases: Sequence[Case]) -> str:
     """The JUnit XML of test cases, in the form that Jenkins and GitLab read."""
     from xml.etree.ElementTree import Element, SubElement, indent, tostring  # most starts need none
 

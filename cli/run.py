@@ -23,7 +23,7 @@ from .files import with_files
 from .keep import Keeper
 from .log import RunLog
 from .options import Settings, Start
-from .reports import Case, Failure, annotate, is_xml, junit_xml, try_to_write, write_file
+from .reports import Case, Failure, annotate, format_junit, is_xml, try_to_write, write_file
 from .stderr import say
 
 if TYPE_CHECKING:
@@ -283,7 +283,7 @@ def text_of_report(
     parts: RunParts, verdict: stub.Verdict, probe: "Probe | None", status: int
 ) -> str:
     if is_xml(parts.settings.report):
-        return junit_xml("deployment-stub", list(cases_of(parts, verdict, probe)))
+        return format_junit("deployment-stub", list(cases_of(parts, verdict, probe)))
     document = verdict.document(status)
     if probe:
         from .probe_report import document_of

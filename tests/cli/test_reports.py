@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from cli.reports import Case, Failure, annotate, junit_xml
+from cli.reports import Case, Failure, annotate, format_junit
 from tests.cli.conftest import script
 from tests.program import run
 from tests.verify.conftest import TOKEN, Response, Service, verify
@@ -39,7 +39,7 @@ def cases_in(path: Path) -> dict[str, Any]:
 def test_any_text_can_be_in_a_report(tmp_path: Path) -> None:
     file = tmp_path / "x.xml"
     failures = [Failure(HOSTILE, HOSTILE), Failure("second")]
-    file.write_text(junit_xml("s", [Case(HOSTILE, failures), Case("b", (), HOSTILE)]), "utf-8")
+    file.write_text(format_junit("s", [Case(HOSTILE, failures), Case("b", (), HOSTILE)]), "utf-8")
     cases = cases_in(file)
     failure = cases[READ].find("failure")
     assert failure.get("message") == f"{READ} (and 1 more)"

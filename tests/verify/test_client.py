@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.verify import warnings_of
+from cli.verify_run import list_warnings
 from tests.conftest import needs
 from tests.verify.conftest import TOKEN
 from tests.wire import free_port
@@ -219,4 +219,4 @@ def test_a_token_in_clear_text_is_warned_of() -> None:
         ("localhost.evil.example", True), ("127.0.0.1.evil.example", True),
     ):  # fmt: skip
         warnings = ["warning: http sends the token without encryption"] * is_warned_of
-        assert warnings_of(Options(url=f"http://{host}:1")) == warnings, host
+        assert list_warnings(Options(url=f"http://{host}:1")) == warnings, host

@@ -1,0 +1,282 @@
+"""A run of `verify`: gets exchanges with a service, judges them, and reports the findings."""
+
+import json
+import signal
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import Any, NoReturn
+from urllib.parse import urlsplit
+
+import click
+
+import server
+from profiles.check import MAX_BYTES
+from traffic.addresses import is_loopback
+from verify import record
+from verify.client import TIMEOUT, HTTPClient, check_token
+from verify.exchange import Log, ServiceExchange
+from verify.har import read_har
+from verify.inputs import Inputs, check_save, read_inputs
+from verify.main import Finding, Result, judge, select_unused, write_line
+from verify.options import KINDS, Options
+from verify.parts import BROKEN, DIFFERS, give_reason
+from verify.report import (
+    NOTHING_SHOWN,
+    describe_failure,
+    document_of,
+    printed,
+    text_of_left_behind,
+    text_of_profile,
+    text_of_result,
+)
+from verify.script import Plan, Session
+from verify.spellings import Secrets
+
+from .command import Command
+from .reports import (
+    Case,
+    Failure,
+    annotate,
+    check_writable,
+    format_junit,
+    is_xml,
+    replace_file,
+    try_to_write,
+    write_file,
+)
+from .run import warn_of_no_request
+from .stderr import say_error
+
+
+@dataclass(frozen=True)
+class VerifyRun:
+    """What `verify` was started with, and the time of its start."""
+
+    options: Options
+    inputs: Inputs
+    environ: Mapping[str, str]
+    token: str
+    started: datetime
+
+
+def run_verify(options: Options, environ: Mapping[str, str]) -> int:
+    """Get the exchanges, judge them, and report; return the exit status.
+
+    Raises `click.UsageError`, `server.ListenError`, and `OSError` for a file.
+    """
+    token = environ.get("VERIFY_TOKEN", "")
+    secrets = Secrets([token])
+    try:
+        inputs = read_inputs(options)
+        client = None if options.har else make_client(options, token)
+        check_save(options)
+        if options.save:
+            check_writable(options.save)
+        if options.report:
+            write_file(options.report, "")  # A report of a previous run would be misleading.
+        run = VerifyRun(options, inputs, environ, token, datetime.now(UTC))
+        return get_and_judge(run, client, secrets)
+    except ValueError as error:
+        # A response may have repeated the token.
+        lines = [printed(secrets, line) for line in str(error).split("\n")]
+        raise click.UsageError("\n".join(lines) + ".") from None
+
+
+def get_and_judge(run: VerifyRun, client: HTTPClient | None, secrets: Secrets) -> int:
+    """Get the exchanges, and judge them. A signal ends it, and the output says what is left."""
+    options = run.options
+    sent: list[ServiceExchange] = []
+    handler = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        lines = [f"verify {options.source} ({options.level})", *list_warnings(options)]
+        print_lines(secrets, lines)
+        if client is None:
+            log, status = read_har(Path(options.source)), 0
+        elif options.words:
+            log, status = record_command(client, run.token, options.words, run.environ)
+        else:
+            log, status = ask_service(run, client, secrets, sent), 0
+        return judge_log(run, log, status)
+    except KeyboardInterrupt as interrupted:
+        print_lines(secrets, ["interrupted: no verdicts"])
+        number: int = interrupted.args[0] if interrupted.args else signal.SIGINT
+        return 128 + number
+    finally:
+        signal.signal(signal.SIGTERM, handler)
+        print_lines(secrets, text_of_left_behind(sent))
+
+
+def interrupt(number: int, frame: object) -> NoReturn:
+    """Handle a signal as Ctrl-C is handled; raises `KeyboardInterrupt(number)`."""
+    raise KeyboardInterrupt(number)
+
+
+def make_client(options: Options, token: str) -> HTTPClient:
+    timeout = record.TIMEOUT if options.words else TIMEOUT
+    client = HTTPClient(options.url, options.ca, timeout)
+    check_token(token)
+    return client
+
+
+def list_warnings(options: Options) -> list[str]:
+    url = urlsplit(options.url)
+    if url.scheme == "http" and not is_loopback(url.hostname or ""):
+        return ["warning: http sends the token without encryption"]
+    return []
+
+
+def print_lines(secrets: Secrets, lines: Iterable[str]) -> None:
+    """Print lines with masked secrets. Ignore a closed pipe, such as `| head`."""
+    with suppress(BrokenPipeError):
+        for line in lines:
+            click.echo(printed(secrets, line))
+
+
+# The exchanges
+
+
+def ask_service(
+    run: VerifyRun, client: HTTPClient, secrets: Secrets, sent: list[ServiceExchange]
+) -> Log:
+    """Ask the service; append each exchange to `sent`, which is complete after Ctrl-C, too."""
+    options = run.options
+    plan = Plan(
+        token=run.token,
+        writes=options.write,
+        wait=options.wait,
+        pause=options.pause,
+        repeats=bool(options.save or options.like),
+        hints=run.inputs.hints,
+    )
+    if not options.write:
+        line = "without --write, verify sees no creation, and no deployment that runs"
+        print_lines(secrets, [line])
+
+    def tell(line: str) -> None:
+        print_lines(secrets, [line])
+
+    return Session(client, plan, tell=tell, exchanges=sent).ask_all()
+
+
+def record_command(
+    client: HTTPClient, token: str, words: Sequence[str], environ: Mapping[str, str]
+) -> tuple[Log, int]:
+    """Run a command with a proxy to the service; return the recording and the exit status.
+
+    The command's environment has STUB_URL and STUB_TOKEN. Raises `server.ListenError`.
+    """
+    recorder = record.Recorder(client, token)
+    command = Command(words, environ)
+    host = "127.0.0.1"
+
+    def begin(port: int, stop: Callable[[], None]) -> None:
+        command.forward_signals()
+        command.environ.update(STUB_URL=f"http://{host}:{port}", STUB_TOKEN=token)
+        command.start(command.run, stop)
+
+    try:
+        server.serve(recorder.app, host, 0, server.ServerOptions(on_listening=begin))
+    finally:
+        command.end()
+    log = recorder.log()
+    if not log.exchanges:
+        warn_of_no_request(command, "STUB_URL")
+    return log, command.status
+
+
+# The end
+
+
+def judge_log(run: VerifyRun, log: Log, status: int) -> int:
+    """Judge a log, and report; return the exit status: that of the command if it is not 0."""
+    options = run.options
+    try:
+        result = judge(log, options, run.inputs, run.token)
+    except ValueError as error:
+        if not status:
+            raise
+        say_error(f"{error}.")
+        return status
+    print_lines(result.secrets, text_of_result(result))
+    findings = result.select_findings(options.fail_on, run.inputs.known)
+    is_written = write_files(run, result, findings)
+    print_findings(run, result, findings)
+    if status == 0 and findings:
+        return 1
+    if status == 0 and not is_written:
+        return 2
+    return status
+
+
+def write_files(run: VerifyRun, result: Result, findings: list[Finding]) -> bool:
+    """Write the report and the profile; return whether both were written."""
+    report, save = run.options.report, run.options.save
+    is_whole = True
+    if report:
+        text = format_report(run, result, findings)
+        is_whole = try_to_write(partial(write_file, report, text))
+    if save and result.inferred is None:
+        line = f"{save} was not written: a profile needs a project that was created"
+        print_lines(result.secrets, ["", line])
+        is_whole = False
+    elif save and result.inferred:
+        if save_profile(save, result.inferred.document):
+            print_lines(result.secrets, text_of_profile(result, save))
+        else:
+            is_whole = False
+    return is_whole
+
+
+def format_report(run: VerifyRun, result: Result, findings: list[Finding]) -> str:
+    if is_xml(run.options.report):
+        return format_junit("verify", [*list_cases(result, findings)])
+    return format_json(document_of(result, run.options, run.started, findings))
+
+
+def list_cases(result: Result, findings: list[Finding]) -> Iterator[Case]:
+    """Make a test case for each part of the contract, and for each kind of other findings."""
+    of_parts = (BROKEN, DIFFERS)
+    by_part = {check.part: (kind, check) for kind, check in findings if kind in of_parts}
+    for check in result.parts:
+        found = by_part.get(check.part)
+        failures = [Failure(*describe_failure(result, found))] if found else []
+        skipped = "" if check.observed else give_reason(check) or NOTHING_SHOWN
+        yield Case(check.part, failures, printed(result.secrets, skipped))
+    for kind in KINDS:
+        if kind not in of_parts:
+            of_kind = [finding for finding in findings if finding[0] == kind]
+            yield Case(kind, [Failure(*describe_failure(result, each)) for each in of_kind])
+
+
+def save_profile(file: Path, document: dict[str, Any]) -> bool:
+    """Write a profile, and return whether it was written. It must not be too large for --like."""
+    text = format_json(document)
+    if len(text.encode()) > MAX_BYTES:
+        say_error(f"{file} was not written: it would have over {MAX_BYTES} bytes.")
+        return False
+    return try_to_write(partial(replace_file, file, text))
+
+
+def format_json(document: dict[str, Any]) -> str:
+    text = json.dumps(document, indent=2, ensure_ascii=False)
+    # JSON may have half of a surrogate pair (RFC 8259 §8.2), which UTF-8 cannot have.
+    data = text.encode(errors="replace")
+    return f"{data.decode()}\n"
+
+
+def print_findings(run: VerifyRun, result: Result, findings: list[Finding]) -> None:
+    """Print the findings, and warn of lines of --known that match no finding."""
+    secrets = result.secrets
+    errors = [write_line(finding) for finding in findings]
+    unused = select_unused(result.findings, run.inputs.known)
+    warnings = [f"--known {line!r} matches no finding" for line in unused]
+    lines = ["", *[f"finding: {line}" for line in errors]]
+    if not findings:
+        lines.append(f"no finding of the kinds {', '.join(run.options.fail_on)}")
+    print_lines(secrets, [*lines, *[f"warning: {line}" for line in warnings]])
+    annotate(run.environ, "error", [printed(secrets, line) for line in errors])
+    annotate(run.environ, "warning", [printed(secrets, line) for line in warnings])
