@@ -21,7 +21,6 @@ FORM = (
     "a token that this service was started with, and nothing else."
 )
 B64TOKEN = re.compile(r"[A-Za-z0-9._~+/-]+=*")  # RFC 6750 §2.1
-CREDENTIAL = re.compile(r"[A-Za-z0-9._~+/=-]+")  # It has the characters of a token in any order.
 TOKEN_RULE = "a token is made of one or more of A-Z a-z 0-9 - . _ ~ + / and may end with ="
 
 Authenticate = Callable[[str], Store | None]
@@ -104,6 +103,6 @@ def describe_mistake(header: str) -> str:
         return "has something other than one space after the word."
     if re.search(r"\s", rest[1:]):
         return "has something after the token."
-    if not CREDENTIAL.fullmatch(rest[1:]):
+    if not re.fullmatch(r"[A-Za-z0-9._~+/=-]+", rest[1:]):
         return f"has another character: {TOKEN_RULE}."
     return "has an unknown token."

@@ -6,9 +6,7 @@ from functools import cache
 
 from records import truncate_to_milliseconds
 
-TIME = re.compile(
-    r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d+))?(Z|[+-]\d\d:[0-5]\d)", re.ASCII | re.IGNORECASE
-)
+TIME = r"(?ai)(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d+))?(Z|[+-]\d\d:[0-5]\d)"
 
 
 def parse_time(value: object) -> datetime | None:
@@ -16,7 +14,9 @@ def parse_time(value: object) -> datetime | None:
 
     A leap second, such as `2016-12-31T23:59:60Z`, is the last microsecond of its minute.
     """
-    match = TIME.fullmatch(value) if isinstance(value, str) else None
+    if not isinstance(value, str):
+        return None
+    match = re.fullmatch(TIME, value)
     if match is None:
         return None
     text = match[0].upper()

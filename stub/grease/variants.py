@@ -82,7 +82,7 @@ def add_members(source: Random, members: dict[str, Any]) -> None:
 
 def draw_time(text: str, source: Random) -> str:
     """Spell a time in another way. A text that is no time stays."""
-    match = TIME.fullmatch(text)
+    match = re.fullmatch(TIME, text)
     moment = parse_time(text)
     if match is None or moment is None:
         return text

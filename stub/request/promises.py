@@ -5,6 +5,7 @@ import re
 from typing import Any
 from urllib.parse import parse_qsl
 
+from auth import B64TOKEN
 from profiles.openapi import Operation
 from traffic.json_values import find_missing, find_unknown
 from web.validation import format_pointer
@@ -41,7 +42,7 @@ def find_violations(operation: Operation | None, rejected: str | None, target: s
     rejected Authorization header; it is None if the token is valid.
     """
     found = []
-    well_formed = "Bearer [A-Za-z0-9._~+/-]+=*"
+    well_formed = f"Bearer {B64TOKEN.pattern}"
     if rejected is not None and not re.fullmatch(well_formed, rejected):
         name = operation.id if operation else "no operation"
         form = "an Authorization header of another form" if rejected else "no Authorization header"
