@@ -22,7 +22,7 @@ from stub.world.store import Records
 parse_time: Callable[[str], datetime] = datetime.fromisoformat
 
 
-class Document(NamedTuple):
+class WorldDocument(NamedTuple):
     """The content of the hash.
 
     `version` is None if Redis has no document; `setting` is None if nobody has changed the clock.
@@ -44,7 +44,7 @@ def format_fields(setting: Setting | None, records: Records) -> dict[Any, Any]:
     return {"version": digest_text(text), "projects": len(records.projects), "document": text}
 
 
-def parse_document(version: bytes, text: bytes) -> Document:
+def parse_document(version: bytes, text: bytes) -> WorldDocument:
     """Parse a document. Raises `ValueError` if this package has not written it."""
     if version != digest_text(text):
         raise ValueError
@@ -52,7 +52,7 @@ def parse_document(version: bytes, text: bytes) -> Document:
     projects = [parse_project(*members) for members in parts["projects"]]
     deployments = [parse_deployment(*members) for members in parts["deployments"]]
     setting = parse_setting(*parts["setting"]) if parts["setting"] else None
-    return Document(version, setting, Records(tuple(projects), tuple(deployments)))
+    return WorldDocument(version, setting, Records(tuple(projects), tuple(deployments)))
 
 
 def digest_text(text: bytes) -> bytes:

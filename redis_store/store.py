@@ -18,7 +18,7 @@ from stub.world.store import NewStore, Records, WorldStore
 
 from .changes import Change, Made, Turns
 from .client import RedisClient, log_failure
-from .document import Document, format_fields, parse_document
+from .document import WorldDocument, format_fields, parse_document
 
 DAY = 24 * 60 * 60  # seconds
 PAUSE = 0.02  # maximum seconds before a change is repeated
@@ -60,7 +60,7 @@ class RedisStore:
         self._start = start
         self._ids = ids
         self._new_store = new_store
-        self._initial = Document(None, None, records)
+        self._initial = WorldDocument(None, None, records)
         self._known = self._initial
         self._turns = Turns()  # `_known` changes only in a turn.
         self._program = uuid4().bytes
@@ -200,15 +200,15 @@ class RedisStore:
         found: Any = redis.hmget(self._key, "version", "document")
         self._learn(parse_document(*found) if all(found) else self._initial)
 
-    def _learn(self, document: Document) -> None:
+    def _learn(self, document: WorldDocument) -> None:
         self._known = document
         self.now.setting = document.setting or self._start.setting
 
-    def _copy(self, document: Document, ids: MakeId) -> tuple[WorldStore, WorldClock]:
+    def _copy(self, document: WorldDocument, ids: MakeId) -> tuple[WorldStore, WorldClock]:
         clock = WorldClock(self._start.real, document.setting or self._start.setting)
         return self._new_store(clock, ids, records=document.records), clock
 
-    def _write(self, pipeline: Redis, store: WorldStore, clock: WorldClock) -> Document:
+    def _write(self, pipeline: Redis, store: WorldStore, clock: WorldClock) -> WorldDocument:
         # A clock that nobody has changed follows the --freeze of the program that reads it.
         setting = None if clock.setting == self._start.setting else clock.setting
         records = store.records()
@@ -217,4 +217,4 @@ class RedisStore:
         pipeline.hdel(self._key, "next")
         if self._seconds:
             pipeline.expire(self._key, self._seconds)
-        return Document(fields["version"], setting, records)
+        return WorldDocument(fields["version"], setting, records)

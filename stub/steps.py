@@ -32,7 +32,7 @@ from .request.faults import Fault, wait
 from .request.outcome import Outcome, decide
 from .request.paths import CONTROLS, is_preflight
 from .request.promises import find_unpromised, find_violations
-from .world.world import Common, World
+from .world.world import Common, WorldState
 from .world.worlds import Visit
 
 OPEN_PATHS = {
@@ -148,7 +148,7 @@ class Steps:
         self,
         response: Response,
         received: Request,
-        world: World,
+        world: WorldState,
         outcome: Outcome,
         problem: dict[str, Any] | None,
     ) -> Applied:
@@ -174,7 +174,7 @@ class Steps:
         self,
         response: Response,
         received: Request,
-        world: World,
+        world: WorldState,
         outcome: Outcome,
         fault: Fault | None,
     ) -> tuple[str, ...]:
@@ -230,7 +230,7 @@ class Steps:
         )
 
     def _read_exchange(
-        self, received: Request, response: Response, world: World, delay: float
+        self, received: Request, response: Response, world: WorldState, delay: float
     ) -> Exchange:
         """Read a request and its response, with as much of the bodies as an entry keeps."""
         environ = received.environ

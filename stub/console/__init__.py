@@ -14,7 +14,7 @@ from web.strict_json import JSON, MEDIA_TYPE
 from ..control.routes import common, open_world
 from ..grease.axes import TIER_1, Grease
 from ..world.rules import View
-from ..world.world import Common, World
+from ..world.world import Common, WorldState
 
 if TYPE_CHECKING:
     from profiles.profile import Profile
@@ -63,7 +63,7 @@ VIEWS: dict[str, View] = {
 }
 
 
-def view(world: World, common: Common) -> dict[str, Any]:
+def view(world: WorldState, common: Common) -> dict[str, Any]:
     """What the page shows of a world, it reads the journal elsewhere.
 
     All statuses are those of one time, which is the time of the clock.

@@ -13,12 +13,12 @@ from web.validation import make_error, prefix_errors, require_valid
 
 from ..world import rules
 from ..world.seed import Seed, build_project, check_seed, convert_id
-from ..world.world import Common, World
+from ..world.world import Common, WorldState
 
 Values = dict[str, str]
 Params = dict[str, Any]
-Change = Callable[[World], Values]
-Check = Callable[[Common, Params], Iterable[FieldError]]
+SetUp = Callable[[WorldState], Values]
+CheckParams = Callable[[Common, Params], Iterable[FieldError]]
 
 
 def read_change() -> tuple[str, Params, bool]:
@@ -39,7 +39,7 @@ def read_change() -> tuple[str, Params, bool]:
     return document["state"], given, document.get("action") == "teardown"
 
 
-def find_state(common: Common, name: str, params: Params) -> Change:
+def find_state(common: Common, name: str, params: Params) -> SetUp:
     """What sets up the state of this name, a built-in one or a team's own, once its params are
     checked. Each may be set up repeatedly.
     """
@@ -56,7 +56,7 @@ def find_state(common: Common, name: str, params: Params) -> Change:
     raise Problem(404, "not_found", detail)
 
 
-def add_seed(seed: Seed, world: World) -> Values:
+def add_seed(seed: Seed, world: WorldState) -> Values:
     """Add the records of a seed, but for those whose name or id is in the store."""
     store = world.store
     existing = {project.name: project.id for project in store.list_projects()}
@@ -80,19 +80,19 @@ def add_seed(seed: Seed, world: World) -> Values:
     return values
 
 
-def no_projects(params: Params, world: World) -> Values:
+def no_projects(params: Params, world: WorldState) -> Values:
     world.store.remove_projects()
     return {}
 
 
-def a_project(params: Params, world: World) -> Values:
+def a_project(params: Params, world: WorldState) -> Values:
     """Add the project of a seed unless its name exists; with a new name if none is given."""
     name = params.get("name") or world.ids("project")
     project = build_project({**params, "name": name})
     return add_seed(Seed((project,)), world)
 
 
-def a_deployment(params: Params, world: World) -> Values:
+def a_deployment(params: Params, world: WorldState) -> Values:
     store = world.store
     project_id = params.get("project_id")
     projects = {project.id: project for project in store.list_projects()}
@@ -126,7 +126,7 @@ def check_deployment(common: Common, params: Params) -> Iterator[FieldError]:
     yield from rules.check(params, "DeploymentParams", common.options.words)
 
 
-BUILT_IN: dict[str, tuple[Check, Callable[[Params, World], Values]]] = {
+BUILT_IN: dict[str, tuple[CheckParams, Callable[[Params, WorldState], Values]]] = {
     "no projects exist": (check_none, no_projects),
     "a project exists": (check_project, a_project),
     "a deployment exists": (check_deployment, a_deployment),
@@ -142,7 +142,7 @@ def project_values(project: Project) -> Values:
     }
 
 
-def deployment_values(deployment: Deployment, world: World) -> Values:
+def deployment_values(deployment: Deployment, world: WorldState) -> Values:
     values = {
         "id": deployment.id,
         "deployment_id": deployment.id,

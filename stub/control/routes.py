@@ -24,7 +24,7 @@ from ..world.clock import MAX_ADVANCE
 from ..world.seed import SEED_DEPTH, convert_id, make_seed, write_seed
 from ..world.store import UnknownProject
 from ..world.tokens import MAIN
-from ..world.world import Common, World
+from ..world.world import Common, WorldState
 from ..world.worlds import Visit, Worlds
 from .verdict import judge_world
 
@@ -38,7 +38,7 @@ def common() -> Common:
     return all_worlds().common
 
 
-def open_world() -> World:
+def open_world() -> WorldState:
     """The world of the request. Opened late, so that an invalid request makes none."""
     visit: Visit = g.store
     return visit.world

@@ -9,7 +9,7 @@ from web.patterns import matches
 from ..request.coverage import find_unmet
 from ..request.faults import make_unused_findings
 from ..request.findings import KINDS, Finding
-from ..world.world import Common, World
+from ..world.world import Common, WorldState
 from ..world.worlds import Worlds
 
 MAX_PRINTED = 20  # of a kind, in the coverage as text
@@ -35,7 +35,7 @@ def choose(
 
 
 def judge_world(
-    world: World, common: Common, fail_on: Collection[str], allowed: Collection[str]
+    world: WorldState, common: Common, fail_on: Collection[str], allowed: Collection[str]
 ) -> dict[str, Any]:
     """The wire form of the verdict of a world."""
     coverage = world.coverage

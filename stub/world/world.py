@@ -72,7 +72,7 @@ class Common:
         return new_store(clock, ids, records=self.records), clock
 
 
-class World:
+class WorldState:
     """A world from one reset to the next. A request stays in the world that it entered.
 
     `instance` is a random name, so a page notices a reset and a restart of the program.

@@ -14,7 +14,7 @@ from ..request.faults import UnusedFault
 from ..request.outcome import Outcome
 from .seed import Seed
 from .tokens import MAIN, Tokens
-from .world import Common, World
+from .world import Common, WorldState
 
 
 class Worlds:
@@ -29,7 +29,9 @@ class Worlds:
         self.tokens = Tokens(common.options.tokens)
         self._stores = common.options.stores
         self._lock = Lock()
-        self._worlds: OrderedDict[str, World] = OrderedDict()  # the least recently used one first
+        self._worlds: OrderedDict[str, WorldState] = (
+            OrderedDict()
+        )  # the least recently used one first
         self._most = common.options.max_worlds
         # Of the worlds that have ended.
         self._unused_faults: dict[str, UnusedFault] = {}  # by their description
@@ -39,12 +41,12 @@ class Worlds:
         name = self.tokens.find_world(token)
         return None if name is None else Visit(name, self)
 
-    def open(self, name: str) -> World:
+    def open(self, name: str) -> WorldState:
         """Return the world of that name, which is made on its first use."""
         with self._lock:
             world = self._worlds.get(name)
             if world is None:
-                world = World(name, self.common)
+                world = WorldState(name, self.common)
                 self._add(name, world)
             self._worlds.move_to_end(name)
             return world
@@ -55,7 +57,7 @@ class Worlds:
         A named world without a seed is removed, and made anew on its next use.
         """
         # Made without the lock, since a large seed takes time.
-        world = World(name, self.common)
+        world = WorldState(name, self.common)
         world.store.reset(world.records_of(seed) if seed is not None else None)
         with self._lock:
             self._remove(name)
@@ -91,7 +93,7 @@ class Worlds:
             rows.append(row)
         return {"worlds": rows, "room": 1 + self._most - len(worlds)}
 
-    def _projects_of(self, worlds: dict[str, World]) -> dict[str, int]:
+    def _projects_of(self, worlds: dict[str, WorldState]) -> dict[str, int]:
         """The number of projects of these worlds, and of those that a shared store has."""
         if self._stores:
             # A world without records there begins with those of the start.
@@ -101,7 +103,7 @@ class Worlds:
 
     # The caller of these holds the lock.
 
-    def _add(self, name: str, world: World) -> None:
+    def _add(self, name: str, world: WorldState) -> None:
         self._worlds[name] = world
         named = [each for each in self._worlds if each != MAIN]
         if len(named) > self._most:
@@ -136,7 +138,7 @@ class Visit:
     hint: str = ""  # an option of the program, for the log
 
     @cached_property
-    def world(self) -> World:
+    def world(self) -> WorldState:
         """The world. It is opened at its first use, so that a rejected request opens none."""
         return self.worlds.open(self.name)
 

@@ -12,7 +12,7 @@ import pytest
 
 from cli.options import OPTIONS
 from deployment_stub import Stub, StubError, World
-from deployment_stub.stub_fixture import Options
+from deployment_stub.stub_fixture import StubOptions
 from tests.conftest import ROOT
 from tests.program import environment, finished, process
 from tests.wire import Connection, Reply, call, port_of
@@ -214,4 +214,4 @@ def test_it_does_without_pytest_and_ends_with_a_process_that_is_killed() -> None
 
 
 def test_the_program_has_each_option_of_the_class() -> None:
-    assert {*Options.__annotations__} <= {*OPTIONS}
+    assert {*StubOptions.__annotations__} <= {*OPTIONS}
