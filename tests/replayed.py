@@ -1,44 +1,72 @@
 """What the stub responds to a large table of requests, as recorded: the files of `replayed/`.
 
-A file is a scenario. Its first line has the options of the app, of which `like` is a profile or the
-name of one in `services/`, and `failures` the name of a failure with the requests of the plain run.
-Each further line has a request and its response, followed by the seconds that it was delayed, if it
-was; or `advance`, the seconds by which the clock of the machine goes on. To add a request, write a
-line with its `send` alone. To record the responses anew, run
+A file is a scenario. Its first line is its head: the `options` of the app, of which `like` is a
+profile or the name of one in `services/`, and `failures` the name of a failure with the requests of
+the plain run; the `headers` that its responses share; and `redis`, if it is played over Redis, too.
+Each further line has a request and its response, as `rows.py` writes it; or `advance`, the seconds
+by which the clock of the machine goes on. To add a request, write a line with its `send` only:
 
+    {"send": ["POST", "/v1/projects", {"name": "shop"}, {"Prefer": "code=503"}]}
+
+The first command prints what has changed, the second one records the responses anew:
+
+    .venv/bin/python -m tests.replayed --diff
     .venv/bin/python -m tests.replayed
 
-and read the difference. What follows the contract or the guide alone is not recorded: their text,
+What follows the contract or the guide alone is not recorded: their text, the files of the console,
 and of a coverage or a verdict the operations that were not called.
 """
 
-import hashlib
 import json
 import re
+import sys
+from collections import Counter
 from collections.abc import Callable
-from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from flask import Flask
+from flask import Flask, request_finished
 from werkzeug.test import create_environ, run_wsgi_app
 
 from profiles.profile import make_profile
 from stub.grease.axes import parse_axes
 from stub.request.failures import Failures, RunJournal
 from stub.world.seed import make_sample
+from tests.changes import describe_changes, renew_texts
 from tests.conftest import BEARER, START, Clock, make_stub, seed_of
 from tests.contract import V1
+from tests.rows import FOLDER, Response, Texts, read_lines, write_lines
 from tests.services import DOCUMENTS
 from tests.stores import ids_counted_by_prefix
 
-FOLDER = Path(__file__).parent / "replayed"
-SCENARIOS = sorted(path.stem for path in FOLDER.glob("*.jsonl"))
+TABLES = ("messages", "records")
+SCENARIOS = sorted({path.stem for path in FOLDER.glob("*.jsonl")} - {*TABLES})
 COMMAND = ".venv/bin/python -m tests.replayed"
-TEXTS = ("/openapi.json", "/_stub/openapi.json", "/llms.txt")
-FOLLOWING = (*TEXTS, "/_stub/coverage", "/_stub/verdict", "/_stub/console", "/_stub/like")
+TEXTS = re.compile(r"/openapi\.json|/_stub/openapi\.json|/llms\.txt|/_stub/console/.+")
 OPERATIONS = [operation["operationId"] for _, _, operation in V1.operations()]
-LONG = 4000  # characters of a body, of which the file has the digest alone
-USUAL = {"Cache-Control": "no-store", "Content-Type": "application/json"}
+
+
+class Scenario(NamedTuple):
+    """A file of the table; a step is a request, with or without its response, or an advance."""
+
+    options: dict[str, Any]
+    headers: dict[str, Any]
+    over_redis: bool
+    steps: list[dict[str, Any]]
+
+
+def read(name: str) -> Scenario:
+    """Read a scenario."""
+    head, *steps = read_lines(name)
+    options, headers = head.get("options", {}), head.get("headers", {})
+    return Scenario(options, headers, head.get("redis", False), steps)
+
+
+def write(name: str, scenario: Scenario, rows: list[dict[str, Any]]) -> None:
+    """Write a scenario with these rows."""
+    head: dict[str, Any] = {"options": scenario.options, "headers": scenario.headers}
+    if scenario.over_redis:
+        head["redis"] = True
+    write_lines(name, [head, *rows])
 
 
 def make_app(given: dict[str, Any], clock: Clock, **more: Any) -> Flask:
@@ -70,28 +98,34 @@ def failures_after(name: str, *plain_requests: list[Any]) -> Failures:
 
 
 def play(
-    lines: list[dict[str, Any]], change: Callable[[Flask], Flask] = lambda app: app, **more: Any
-) -> list[dict[str, Any]]:
-    """The lines of a scenario, with the responses of a new app, which `change` may change."""
-    given, *steps = lines
+    scenario: Scenario, change: Callable[[Flask], Flask] = lambda app: app, **more: Any
+) -> list[Response | None]:
+    """The responses of a new app, which `change` may change, to the steps of a scenario."""
     clock = Clock()
     waits: list[float] = []
-    app = change(make_app(given, clock, sleep=waits.append, **more))
-    played = [given]
-    for step in steps:
-        if "advance" in step:
-            clock.advance(step["advance"])
-            played.append(step)
-        else:
-            status, unusual, text = response_to(app, step["send"])
-            got = [status, unusual, shortened(text), *waits]
+    whole: list[bytes] = []
+    made = make_app(scenario.options, clock, sleep=waits.append, **more)
+    app = change(made)
+
+    def keep_whole(sender: Flask, response: Any, **_: Any) -> None:
+        whole.append(response.get_data() if response.is_sequence else b"")
+
+    responses: list[Response | None] = []
+    with request_finished.connected_to(keep_whole, made):
+        for step in scenario.steps:
+            if "advance" in step:
+                clock.advance(step["advance"])
+                responses.append(None)
+                continue
+            response = response_to(app, step["send"], whole)
+            responses.append(response._replace(waited=(*waits,)))
             waits.clear()
-            played.append({"send": step["send"], "got": got})
-    return played
+            whole.clear()
+    return responses
 
 
-def response_to(app: Flask, send: list[Any]) -> list[Any]:
-    """Its status, the fields in which it differs from most responses, and its body."""
+def response_to(app: Flask, send: list[Any], whole: list[bytes] | None = None) -> Response:
+    """The response to a request; that of a HEAD has the body of a GET, which is in `whole`."""
     method, target, *rest = send
     body = rest[0] if rest else ""
     headers = rest[1] if len(rest) > 1 else {}
@@ -101,74 +135,78 @@ def response_to(app: Flask, send: list[Any]) -> list[Any]:
     if "Content-Length" in headers:  # another than that of the body
         environ["CONTENT_LENGTH"] = headers["Content-Length"]
     chunks, status, sent = run_wsgi_app(app, environ)  # no client stands between
-    fields = sent.to_wsgi_list()
-    data = re.sub(rb'"instance": "\w+"', b'"instance": "random"', b"".join(chunks))
-    unusual: list[list[str | None]] = []
-    unusual += [[name, value] for name, value in fields if USUAL.get(name) != value]
-    unusual += [[name, None] for name in USUAL if name not in sent]
-    if ["Content-Length", str(len(data))] in unusual:
-        unusual.remove(["Content-Length", str(len(data))])
-    text = re.sub(r'"ms": ([0-9.]+)', tens_of_seconds, data.decode("latin-1"))
+    data = b"".join(chunks)
+    fields: dict[str, Any] = {}
+    for name, value in sent.to_wsgi_list():
+        fields[name] = [*fields[name], value] if name in fields else [value]
+    fields = {name: each if len(each) > 1 else each[0] for name, each in fields.items()}
+    length = fields.get("Content-Length")
+    if method == "HEAD" and not data and whole and length == str(len(whole[0])):
+        data = whole[0]
+    if length == str(len(data)):
+        del fields["Content-Length"]
     path = target.partition("?")[0]
-    if status == "200 OK" and path in FOLLOWING:
-        unusual = [field for field in unusual if field[0] != "Content-Length"]  # that of HEAD
-        if path in TEXTS and text:
-            text = "a text"
+    if TEXTS.fullmatch(path) and status == "200 OK" and data:
+        data = b"a text"
+    return Response(status, fields, leave_out_chance(data))
+
+
+def leave_out_chance(body: bytes) -> bytes:
+    """Replace what differs with each run, and the list of the operations."""
+    body = re.sub(rb'"instance": "\w+"', b'"instance": "random"', body)
+    body = re.sub(rb'"ms": ([0-9.]+)', tens_of_seconds, body)
     for between in (", ", " or "):
-        text = text.replace(between.join(OPERATIONS), "the operations")
-    return [status, unusual, leave_out_idle(text)]
+        body = body.replace(between.join(OPERATIONS).encode(), b"the operations")
+    return body
 
 
-def leave_out_idle(text: str) -> str:
-    """Return the text of a body without the operations that were not called.
-
-    They stand in a coverage, also in that of the console, and in a verdict; of a profile, the codes
-    of the contract that it does not have are left out.
-    """
-    try:
-        document = json.loads(text)
-    except ValueError:
-        return text
-    if not isinstance(document, dict):
-        return text
-    coverage = document.get("coverage", document)
-    if isinstance(coverage, dict) and {"operations", "met", "of"} <= coverage.keys():
-        of_all = coverage["operations"]
-        called = {name: counts for name, counts in of_all.items() if any(counts.values())}
-        coverage["operations"] = called
-        del coverage["of"]
-    elif "unused_patterns" in document:
-        found = document["findings"]
-        document["findings"] = [each for each in found if each["kind"] != "idle"]
-    elif "unobserved_errors" in document:
-        del document["unobserved_errors"]
-    else:
-        return text
-    return f"{json.dumps(document, ensure_ascii=text.isascii())}\n"
-
-
-def shortened(text: str) -> str:
-    if len(text) <= LONG:
-        return text
-    digest = hashlib.sha256(text.encode("latin-1")).hexdigest()
-    return f"sha256 {digest}"
-
-
-def tens_of_seconds(found: re.Match[str]) -> str:
+def tens_of_seconds(found: re.Match[bytes]) -> bytes:
     """Of a duration, which is that of a delay where the clock runs; a busy machine adds less."""
-    return f'"ms": {float(found[1]) // 10_000 * 10_000:.0f}'
+    return f'"ms": {float(found[1]) // 10_000 * 10_000:.0f}'.encode()
 
 
-def read(name: str) -> list[dict[str, Any]]:
-    lines = (FOLDER / f"{name}.jsonl").read_text("utf-8").splitlines()
-    return [json.loads(line) for line in lines]
+def make_rows(
+    scenario: Scenario, responses: list[Response | None], texts: Texts
+) -> list[dict[str, Any]]:
+    """Make the rows of a scenario."""
+    rows = []
+    for step, response in zip(scenario.steps, responses, strict=True):
+        if response is None:
+            rows.append(step)
+        else:
+            row = texts.make_row(response, scenario.headers)
+            rows.append({"send": step["send"], **row})
+    return rows
 
 
-def write(name: str, lines: list[dict[str, Any]]) -> None:
-    text = "".join(f"{json.dumps(line)}\n" for line in lines)
-    (FOLDER / f"{name}.jsonl").write_text(text, "utf-8")
+def share_headers(responses: list[Response | None]) -> dict[str, Any]:
+    """Return the header fields that more than half of the responses have, but for their type."""
+    found: Counter[str] = Counter()
+    received = [each for each in responses if each]
+    for response in received:
+        fields = {k: v for k, v in response.headers.items() if k != "Content-Type"}
+        found.update(json.dumps(field) for field in fields.items())
+    return dict(sorted(json.loads(field) for field in found if found[field] * 2 > len(received)))
+
+
+def main(arguments: list[str]) -> None:
+    """Record the responses, or print how they differ from the recorded ones."""
+    scenarios = {name: read(name) for name in SCENARIOS}
+    played = {name: play(scenario) for name, scenario in scenarios.items()}
+    old = Texts.read()
+    texts = renew_texts(old, scenarios, played)
+    rows = {}
+    for name, scenario in scenarios.items():
+        scenario = scenario._replace(headers=share_headers(played[name]))
+        rows[name] = make_rows(scenario, played[name], texts)
+        if arguments != ["--diff"]:
+            write(name, scenario, rows[name])
+    if arguments == ["--diff"]:
+        print("\n".join(describe_changes(old, texts, scenarios, rows)))
+    else:
+        write_lines("messages", texts.messages)
+        write_lines("records", texts.forms)
 
 
 if __name__ == "__main__":
-    for each in SCENARIOS:
-        write(each, play(read(each)))
+    main(sys.argv[1:])

@@ -36,9 +36,8 @@ def app_alone() -> Flask:
 
 @pytest.mark.parametrize("name", ["session", "paths", "browsers", "like-prisma"])
 def test_the_speedups_change_no_response(name: str) -> None:
-    lines = read(name)
     plain, fast = app_alone(), speed_up(app_alone())
-    for line in lines:
+    for line in read(name).steps:
         if "send" in line:
             assert response_to(fast, line["send"]) == response_to(plain, line["send"]), line
 

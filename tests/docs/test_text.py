@@ -71,7 +71,8 @@ def test_every_option_and_variable_exists() -> None:
     variables |= {*OTHER_VARIABLES}
     other_tools = r"^```console\n.*?^```$"  # see tests/clients
     # What has options of its own: commands, servers, uvx and pytest.
-    others = r"[ `]-- [\w.].*|-m pytest .*|uvx --from|bin/(?:flask|waitress-serve) .*"
+    others = r"[ `]-- [\w.].*|-m (?:pytest|tests\.replayed) .*|uvx --from|"
+    others += r"bin/(?:flask|waitress-serve) .*"
     for name, text in TEXTS.items():
         if name == "CHANGELOG.md":  # which names those of other versions
             continue

@@ -16,7 +16,7 @@ from tests.stub.greased import AXES
 PROJECTS = "/v1/projects"
 # Those that a person may write, and those of the recorded responses.
 FORMS = SERVICES | {
-    name: make_profile(read(name)[0]["like"]) for name in SCENARIOS if name.startswith("own-")
+    name: make_profile(read(name).options["like"]) for name in SCENARIOS if name.startswith("own-")
 }
 CASES = [(name, False) for name in FORMS] + [(name, True) for name in SERVICES]
 

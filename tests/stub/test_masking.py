@@ -25,13 +25,13 @@ HIDDEN = {
 @pytest.mark.parametrize("name", HIDDEN)
 def test_no_part_of_a_token_is_seen_where_requests_are_shown(name: str) -> None:
     """In the recorded responses, the access log, and the verdict of the run."""
-    given, *steps = read(name)
-    token = given["tokens"][0]
-    app, shown = logged_stub(seed=SAMPLE_SEED, **given)
-    for step in steps:
-        _, _, body, *_ = response_to(app, step["send"])
+    scenario = read(name)
+    token = scenario.options["tokens"][0]
+    app, shown = logged_stub(seed=SAMPLE_SEED, **scenario.options)
+    for step in scenario.steps:
+        response = response_to(app, step["send"])
         if step["send"][:1] == ["GET"] and step["send"][1].startswith("/_stub/"):
-            shown.append(body)
+            shown.append(response.body.decode("latin-1"))
     verdict = verdict_of(app, CHOICES, [token])
     shown += [verdict.table(), json.dumps(verdict.document(0))]
     for each in shown:

@@ -3,6 +3,7 @@
 It does so with what makes it faster, too: in the app, and in the server.
 """
 
+import json
 import re
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -18,32 +19,46 @@ from redis_store import RedisStores
 from redis_store.document import digest_text
 from tests.live import serving
 from tests.redis_server import RedisServer
-from tests.replayed import COMMAND, SCENARIOS, play, read
+from tests.replayed import COMMAND, SCENARIOS, Scenario, make_rows, play, read
+from tests.rows import Response, Texts, read_lines
 from tests.wire import Connection, get
 from web.speedups import speed_up
 
+TEXTS = Texts.read()
+ADVICE = f"see what has changed: {COMMAND} --diff; if it is meant, record it: {COMMAND}"
 
-def assert_recorded(played: list[dict[str, Any]], lines: list[dict[str, Any]]) -> None:
-    advice = f"if this is meant, record the responses anew: {COMMAND}"
-    for each, recorded in zip(played, lines, strict=True):
-        assert each == recorded, f"{each}\n{recorded}\n{advice}"
+
+def assert_recorded(scenario: Scenario, responses: list[Response | None]) -> None:
+    rows = make_rows(scenario, responses, TEXTS)
+    for row, recorded in zip(rows, scenario.steps, strict=True):
+        assert json.dumps(row) == json.dumps(recorded), ADVICE  # in the same order, too
 
 
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_responses_are_those_that_were_recorded(name: str) -> None:
-    lines = read(name)
-    assert_recorded(play(lines), lines)
-    assert_recorded(play(lines, speed_up), lines)
+    scenario = read(name)
+    assert_recorded(scenario, play(scenario))
+    assert_recorded(scenario, play(scenario, speed_up))
+
+
+def test_each_sentence_stands_once_and_some_response_has_it() -> None:
+    rows = json.dumps([read(name).steps for name in SCENARIOS])
+    for message in read_lines("messages"):
+        name = message["name"]
+        used = (f"<{name}>" in rows, f"<{name}|" in rows, f'"code": "{name}"' in rows)
+        assert any(used), ADVICE
+    sentences = [message["sentence"] for message in read_lines("messages")]
+    assert len(sentences) == len({*sentences}), ADVICE
 
 
 @pytest.mark.process
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_responses_over_the_wire_are_the_same_with_and_without_speedups(name: str) -> None:
-    lines = read(name)
+    scenario = read(name)
     with ExitStack() as stack:
-        plain = play(lines, lambda app: stack.enter_context(over_the_wire(app)))
+        plain = play(scenario, lambda app: stack.enter_context(over_the_wire(app)))
         change = server.speed_up
-        fast = play(lines, lambda app: stack.enter_context(over_the_wire(speed_up(app), change)))
+        fast = play(scenario, lambda app: stack.enter_context(over_the_wire(speed_up(app), change)))
     for played, expected in zip(fast, plain, strict=True):
         assert played == expected
 
@@ -77,7 +92,7 @@ def over_the_wire(
 
 
 @pytest.mark.process
-@pytest.mark.parametrize("name", SCENARIOS)
+@pytest.mark.parametrize("name", [name for name in SCENARIOS if read(name).over_redis])
 def test_responses_over_redis_are_those_that_were_recorded(
     name: str, shared_redis: RedisServer, redis_stores: RedisStores
 ) -> None:
@@ -95,5 +110,5 @@ def test_responses_over_redis_are_those_that_were_recorded(
         app.before_request(rewrite)
         return app
 
-    lines = read(name)
-    assert_recorded(play(lines, with_others, stores=redis_stores), lines)
+    scenario = read(name)
+    assert_recorded(scenario, play(scenario, with_others, stores=redis_stores))
