@@ -1,4 +1,4 @@
-"""The command that the program runs beside the server: `app.py -- COMMAND`."""
+"""The command that the program runs while it serves: `app.py -- COMMAND`."""
 
 import os
 import signal
@@ -14,19 +14,17 @@ import server
 
 from .stderr import say, say_error
 
-KILL = getattr(signal, "SIGKILL", signal.SIGTERM)
-REPEAT_WINDOW = 0.2  # seconds; `timeout` sends its signal twice, to the process and to its group
-COULD_NOT_RUN = 126
+COULD_NOT_RUN = 126  # exit statuses of a shell
 NOT_FOUND = 127
+KILL = getattr(signal, "SIGKILL", signal.SIGTERM)  # Windows has no SIGKILL.
 
 
 class Command:
-    """A command, which is run once, or several times by --probe.
+    """A command that is run once, or several times by --probe.
 
-    `status` is the exit status of the latest run, in the terms of a shell, and a failure until it
-    has ended.
-    `signal` is the first one that came. `grace` is the number of seconds that the command has to
-    end when the server has failed.
+    `status` is the exit status of the latest run as a shell has it, such as 143 after SIGTERM;
+    until the run has ended, it is a failure. `signal` is the first signal that this process got.
+    If the server fails, the command has `grace` seconds to end.
     """
 
     def __init__(
@@ -35,40 +33,37 @@ class Command:
         self._words = words
         self.environ = {**environ}
         self._grace = grace
-        self._process: subprocess.Popen[bytes] | None = None  # of the latest run
+        self._process: subprocess.Popen[bytes] | None = None
         self._shares_terminal = False
         self._thread: threading.Thread | None = None
-        self._has_ended = False  # whether the latest `work` has
-        self._signalled_at = 0.0  # monotonic
-        # Of `_process` and `signal`: else both sides send a signal that comes during a start.
+        self._has_ended = False
+        self._signalled_at = 0.0  # time.monotonic()
+        # Guards `_process` and `signal`, so that a signal during a start is sent only once.
         self._lock = threading.RLock()
         self.signal: int | None = None
         self.status = COULD_NOT_RUN
-        self.seconds = 0.0  # that the latest run took
+        self.seconds = 0.0  # duration of the latest run
 
-    def forward_signals(self) -> None:
-        """From now on signals are for the command, also before it is started."""
-        if hasattr(signal, "SIGCHLD"):  # with a parent that ignores it, every status would be 0
+    def forward_signals(self) -> server.Handlers:
+        """Forward signals to the command, also before its start; return the previous handlers."""
+        if hasattr(signal, "SIGCHLD"):
+            # If this process ignored SIGCHLD, every exit status would be 0.
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-        for each in server.STOP_SIGNALS:
-            if signal.getsignal(each) is not signal.SIG_IGN:  # as `nohup` has set it
-                signal.signal(each, self._forward)
+        return server.handle_stop_signals(self._forward)
 
     @contextmanager
     def forwarding_signals(self) -> Iterator[None]:
-        """Forward the signals that come between two runs, too; then put the handlers back."""
-        previous = {each: signal.getsignal(each) for each in server.STOP_SIGNALS}
-        self.forward_signals()
+        """Forward signals, also between two runs; then restore the previous handlers."""
+        previous = self.forward_signals()
         try:
             yield
         finally:
-            for each, handler in previous.items():
-                signal.signal(each, handler)
+            server.restore_handlers(previous)
 
     def start(self, work: Callable[[], int], then: Callable[[], None]) -> None:
-        """In a thread note the status that `work` returns, which runs the command; call `then`.
+        """Call `work`, which runs the command, in a thread; store its status, and call `then`.
 
-        A run that a signal cut short is a failure, also if the command ended with 0 then.
+        A run that a signal cut short is a failure, even if the command ended with 0.
         """
         self.status = COULD_NOT_RUN
         self._has_ended = False
@@ -88,11 +83,12 @@ class Command:
         self._thread.start()
 
     def run(self, output: IO[bytes] | None = None, limit: float | None = None, **more: str) -> int:
-        """Run it, for so many seconds at most, with more environment variables; return its status.
+        """Run the command for at most `limit` seconds; return its exit status.
 
-        It has the standard streams of this process; with a file for its `output`, no input. Its
-        group is its own, to which a signal is passed on once. Only a command with a terminal stays
-        in our group: another could not read from it.
+        `more` are environment variables, such as `STUB_PROBE_RUN="plain"`. The command has the
+        standard streams of this process; with an `output` file, it has no input. It runs in a
+        process group of its own, which gets each signal once. A command that reads from a terminal
+        stays in the group of this process: otherwise it could not read.
         """
         self._process = None
         self._shares_terminal = not output and has_terminal()
@@ -111,10 +107,10 @@ class Command:
             return NOT_FOUND if isinstance(error, FileNotFoundError) else COULD_NOT_RUN
         with self._lock:
             self._process = process
-            missed = self.signal  # it came while the run was started
+            missed = self.signal  # A signal may come while the command is started.
         if missed is not None:
             self._send(missed)
-        timer = threading.Timer(limit or 0, self.kill_group)  # `wait(limit)` would poll
+        timer = threading.Timer(limit or 0, self.kill_group)  # `process.wait(limit)` would poll.
         timer.daemon = True
         if limit is not None:
             timer.start()
@@ -124,12 +120,12 @@ class Command:
         return code if code >= 0 else 128 - code
 
     def kill_group(self) -> None:
-        """Kill what the latest run has in its group, if that is not ours."""
+        """Kill the process group of the latest run, unless it is the group of this process."""
         if self._process and not self._shares_terminal:
             self._send(KILL)
 
     def end(self) -> None:
-        """End it, if it still runs after the server."""
+        """End the command if it still runs: first with SIGTERM, then with SIGKILL."""
         if self.signal is None and not self._has_ended:
             self.signal = signal.SIGTERM
         for number in (signal.SIGTERM, KILL):
@@ -139,8 +135,12 @@ class Command:
             if self._thread:
                 self._thread.join(self._grace)
 
-    def _forward(self, number: int, frame: FrameType | None) -> None:
-        """Pass the first signal on. A second one ends the command and this process."""
+    def _forward(self, number: int, frame: FrameType | None, repeat_window: float = 0.2) -> None:
+        """Forward the first signal. The second signal kills the command and this process.
+
+        A signal in the next `repeat_window` seconds is a repetition: timeout(1) sends its signal to
+        the process and to its group.
+        """
         now = time.monotonic()
         with self._lock:
             is_first = self.signal is None
@@ -149,19 +149,20 @@ class Command:
                 self.signal = number
                 self._signalled_at = now
         if is_first:
-            # A terminal has sent its Ctrl-C to the command, too.
+            # A terminal sends Ctrl-C to the command, too.
             is_known = self._shares_terminal and number != signal.SIGTERM
             if has_process and not is_known:
                 self._send(number)
-        elif has_process and now - self._signalled_at > REPEAT_WINDOW:
+        elif has_process and now - self._signalled_at > repeat_window:
             self._send(KILL)
             signal.signal(number, signal.SIG_DFL)
             signal.raise_signal(number)
 
     def _send(self, number: int) -> None:
-        """Send a signal to the latest run, and to what it has started if it has its own group."""
+        """Send a signal to the command, and to its children if it has a group of its own."""
         assert self._process is not None
-        with suppress(ProcessLookupError, PermissionError):  # macOS: the group has ended
+        # macOS raises PermissionError if the group has ended.
+        with suppress(ProcessLookupError, PermissionError):
             if self._shares_terminal:
                 self._process.send_signal(number)
             else:
@@ -169,10 +170,10 @@ class Command:
 
 
 def has_terminal() -> bool:
-    """Whether this process is in the foreground of the terminal that it reads from."""
-    if not hasattr(os, "killpg"):  # Windows: a command has no group of its own
+    """Return whether this process is in the foreground of the terminal that it reads from."""
+    if not hasattr(os, "killpg"):  # Windows has no process groups.
         return True
     try:
         return os.isatty(0) and os.tcgetpgrp(0) == os.getpgrp()
-    except OSError:  # it is not the controlling terminal, as after `setsid`
+    except OSError:  # It is not the controlling terminal, such as after `setsid`.
         return False

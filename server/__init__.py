@@ -16,6 +16,7 @@ import logging
 import signal
 import sys
 import traceback
+from collections.abc import Callable
 from ipaddress import ip_address
 from types import FrameType
 from typing import Any
@@ -30,8 +31,7 @@ from .loop import Server as Server
 from .loop import ServerOptions as ServerOptions
 from .speedups import speed_up as speed_up
 
-# Windows has no SIGHUP.
-STOP_SIGNALS = [each for each in signal.Signals if each.name in ("SIGTERM", "SIGINT", "SIGHUP")]
+Handlers = dict[signal.Signals, Any]
 DEFAULTS = ServerOptions()
 
 
@@ -63,21 +63,35 @@ def serve(app: App, host: str, port: int, options: ServerOptions = DEFAULTS) -> 
     server = create_server(app, host, port, options)
 
     def drain(number: int, frame: FrameType | None) -> None:
-        for each in previous:
-            signal.signal(each, signal.SIG_DFL)
+        restore_handlers(dict.fromkeys(previous, signal.SIG_DFL))
         server.stop()
 
-    previous: dict[signal.Signals, Any] = {}
-    for each in STOP_SIGNALS:
-        if each.name != "SIGHUP" or signal.getsignal(each) is not signal.SIG_IGN:  # by `nohup`
-            previous[each] = signal.signal(each, drain)
+    previous = handle_stop_signals(drain)
     try:
         options.on_listening(server.effective_port, server.stop)
         server.run()
     finally:
         server.close()
-        for each, handler in previous.items():
-            signal.signal(each, handler)
+        restore_handlers(previous)
+
+
+def handle_stop_signals(handler: Callable[[int, FrameType | None], None]) -> Handlers:
+    """Handle SIGTERM, SIGINT and SIGHUP; return the previous handlers.
+
+    A SIGHUP that is ignored, such as by `nohup`, stays ignored.
+    """
+    previous: Handlers = {}
+    for each in signal.Signals:
+        is_ignored = signal.getsignal(each) is signal.SIG_IGN
+        # Windows has no SIGHUP.
+        if each.name in ("SIGTERM", "SIGINT") or (each.name == "SIGHUP" and not is_ignored):
+            previous[each] = signal.signal(each, handler)
+    return previous
+
+
+def restore_handlers(previous: Handlers) -> None:
+    for each, handler in previous.items():
+        signal.signal(each, handler)
 
 
 def without_message(record: logging.LogRecord) -> bool:
