@@ -1,44 +1,94 @@
-"""The app that is served: how it is made; and the store of --store."""
+"""Makes the app that the program serves, with the files and the store of its settings."""
 
 import sys
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from flask import Flask
 
 import stub
-from stub import SharedStores
 from web.speedups import speed_up
 
+from .keep import has_records
 from .log import RunLog
-from .options import Settings, invalid
+from .options import MAX_STORED, Settings, invalid
+
+if TYPE_CHECKING:
+    from profiles.profile import Profile
 
 NewApp = Callable[..., Flask]
 
 
 def make_app(create_stub: NewApp, log: RunLog, settings: Settings, /, **probed: Any) -> Flask:
-    """The app of the settings, whose files have been read; a run of --probe replaces options.
+    """Make the app from settings whose files have been read; see `load_files()`.
 
-    Raises `click.UsageError` for an unknown part.
+    A run of --probe replaces some options of the stub, such as `grease=("members",)`. Raises
+    `click.UsageError` for an unknown part in --grease.
     """
     own = {"log": log.add, **probed}
     options = replace(settings.options, **own)
     try:
         app = create_stub(options)
-    except ValueError as error:  # of a part in --grease
+    except ValueError as error:
         raise click.UsageError(f"{error}.") from None
     return speed_up(app)
 
 
-def worlds_of(app: Flask) -> stub.Worlds:
+def get_worlds(app: Flask) -> stub.Worlds:
     worlds: stub.Worlds = app.extensions["worlds"]
     return worlds
 
 
-def connect_store(url: str) -> SharedStores:
-    """The stores of --store. Raises `click.UsageError` if it cannot be used."""
+def load_files(settings: Settings) -> Settings:
+    """Return the settings with the content of their files, and with their store.
+
+    Raises `click.UsageError` for a file or a store that cannot be used.
+    """
+    try:
+        like = None
+        if settings.like:
+            from profiles.profile import read_profile  # Most starts do not need it.
+
+            like = read_profile(settings.like)
+        seed = load_seed(settings, like)
+        states = stub.read_states(settings.states, like) if settings.states else {}
+    except ValueError as error:
+        raise click.UsageError(str(error)) from None
+    check_outcomes(settings, like)
+    options = replace(settings.options, like=like, seed=seed, states=states)
+    if settings.store:
+        most = options.max_projects or MAX_STORED
+        if most > MAX_STORED:
+            reason = f"{most} is too many with --store: give at most {MAX_STORED}."
+            raise invalid("max_projects", reason)
+        options = replace(options, stores=connect_store(settings.store), max_projects=most)
+    return replace(settings, options=options)
+
+
+def load_seed(settings: Settings, like: "Profile | None") -> stub.Seed:
+    if settings.keep and has_records(settings.keep):
+        return stub.read_seed(settings.keep, like)
+    if settings.empty:
+        return stub.Seed()
+    if settings.seed:
+        return stub.read_seed(settings.seed, like)
+    return stub.make_sample(like)
+
+
+def check_outcomes(settings: Settings, like: "Profile | None") -> None:
+    statuses = like.words if like else ()
+    for _, status in settings.options.outcomes:
+        for error in stub.check(status, "Status", statuses):
+            raise invalid("outcome", f"{status!r} {error.detail}.")
+
+
+def connect_store(url: str) -> stub.SharedStores:
+    """Connect to the store of a URL such as `redis://127.0.0.1:6379/0`.
+
+    Raises `click.UsageError` if it cannot be used.
+    """
     try:
         from redis_store import RedisStores
 

@@ -1,4 +1,4 @@
-"""`docs NAME`: the files that a team copies, and the contract."""
+"""`docs NAME` prints the files that a team copies, and the contract."""
 
 import json
 from importlib.resources import files
@@ -14,7 +14,7 @@ from web.files import read_file
 from .options import file
 from .reports import name_errors
 
-PACKAGE = "deployment_stub"  # in a clone beside cli/, and around it in an installation
+PACKAGE = "deployment_stub"
 FILES = {
     "pytest": f"{PACKAGE}/stub_fixture.py",
     "node": "docs/fixtures/stub_fixture.mjs",
@@ -23,7 +23,7 @@ FILES = {
     "profile": "profiles/profile.json",
     "openapi": "openapi.json",
 }
-TYPES_OF_NODE = "docs/fixtures/stub_fixture.d.mts"
+NODE_TYPES = "docs/fixtures/stub_fixture.d.mts"
 
 
 @click.command("docs", short_help="Print a fixture, the schema of a profile, or the contract.")
@@ -43,7 +43,7 @@ def show_document(name: str | None, is_typed: bool, like: Path | None, output: P
         raise click.UsageError("--types needs the name node.")
     if like and name != "openapi":
         raise click.UsageError("--like needs the name openapi.")
-    content = read_document(TYPES_OF_NODE if is_typed else FILES[name])
+    content = read_document(NODE_TYPES if is_typed else FILES[name])
     if name == "profile":
         content = f"{json.dumps(read_schema(), indent=2, ensure_ascii=False)}\n".encode()
     if like:
@@ -59,7 +59,10 @@ def show_document(name: str | None, is_typed: bool, like: Path | None, output: P
 
 
 def read_document(path: str) -> bytes:
-    """Read a file of the program, or of the package around it."""
+    """Read a file of the program, such as `openapi.json`, or of its package.
+
+    The package stands beside `cli/` in a clone, and around it in an installation.
+    """
     folder, _, name = path.partition("/")
     if folder == PACKAGE:
         return files(PACKAGE).joinpath(name).read_bytes()

@@ -1,4 +1,4 @@
-"""--keep: the records of the main world in a file, from which the next run starts."""
+"""--keep writes the records of the main world to a file, from which the next run starts."""
 
 import threading
 import time
@@ -11,21 +11,20 @@ from stub import MAIN, write_seed
 from .reports import replace_file
 from .stderr import say
 
-PAUSE = 1.0  # seconds between two looks at the records
-
 
 class Keeper:
-    """Writes the records of the main world at the start, a second after a change, and at the end.
+    """A context manager that writes the records at its start, after changes, and at its end.
 
-    A write that fails meanwhile is repeated a second later. A context manager, which raises
-    `OSError` at its start if the file cannot be written.
+    Every `pause` seconds it looks for changes, and repeats a write that has failed. Its start
+    raises `OSError` if the file cannot be written.
     """
 
-    def __init__(self, path: Path, worlds: stub.Worlds) -> None:
+    def __init__(self, path: Path, worlds: stub.Worlds, pause: float = 1.0) -> None:
         self._path = path
         self._worlds = worlds
-        self._text = ""  # of the file
-        self._at_rest: Any = None  # a world, its list and its clock, of which no text will change
+        self._pause = pause
+        self._text = ""  # the content of the file
+        self._at_rest: Any = None  # the state of the world, if only a change can change the text
         self._has_ended = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
 
@@ -33,48 +32,50 @@ class Keeper:
         is_continued = has_records(self._path)
         self.save()
         if is_continued:
-            say(f"the records are those of {self._path}\n")
+            say(f"starting with the records in {self._path}\n")
         self._thread.start()
 
     def __exit__(self, *error: object) -> None:
         self._has_ended.set()
         self._thread.join()
-        self._at_rest = None  # the last save writes the file in any case
+        # The last `save()` writes the file even if nothing has changed.
+        self._at_rest = None
         self._text = ""
 
     def save(self) -> None:
-        """Write the file if the text of the records is another one. Raises `OSError`.
+        """Write the file if the text of the records has changed. Raises `OSError`.
 
-        The text changes as long as a deployment runs: it has the rest of its timeline.
+        While a deployment runs, the text changes: it has the remaining seconds of the timeline.
         """
         world = self._worlds.open(MAIN)
-        seen = world, world.store.list_projects(), world.clock.setting  # each change makes a list
-        if seen == self._at_rest:
+        # After every change, the list of projects is a new list.
+        state = world, world.store.list_projects(), world.clock.setting
+        if state == self._at_rest:
             return
         text = write_seed(world.store.records(), world.store.now())
         if text == self._text:
-            self._at_rest = seen
+            self._at_rest = state
             return
         replace_file(self._path, text)
         self._text = text
 
     def _run(self) -> None:
         has_failed = False
-        pause = PAUSE
+        pause = self._pause
         while not self._has_ended.wait(pause):
             started = time.monotonic()
             try:
                 self.save()
             except OSError as error:
                 if not has_failed:
-                    say(f"warning: {error.filename}: {error.strerror}: it is tried again\n")
+                    say(f"warning: {error.filename}: {error.strerror}: will retry\n")
                 has_failed = True
             else:
                 has_failed = False
             took = time.monotonic() - started
-            pause = max(PAUSE, 4 * took)  # a fifth of the time is enough for a large world
+            pause = max(self._pause, 4 * took)  # Writing takes at most a fifth of the time.
 
 
 def has_records(path: Path) -> bool:
-    """Whether a file has records: an empty one, made to be mounted, has none."""
+    """Return whether a file has records. Docker users mount an empty file at first."""
     return path.exists() and path.stat().st_size > 0

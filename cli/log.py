@@ -1,4 +1,4 @@
-"""The log of a run: on stderr, at once or at its end, and in the file of --log."""
+"""The log of a run: printed at once or at the end, and written to the file of --log."""
 
 from collections import deque
 from contextlib import suppress
@@ -18,25 +18,21 @@ from .options import Settings
 from .reports import open_private
 from .stderr import say
 
-UNLOGGED = (f"{stub.POLL_PATH}/", "/_stub/health", "/_stub/ready")  # where they succeed
+FREQUENT = (f"{stub.POLL_PATH}/", "/_stub/health", "/_stub/ready")
 DOCUMENTS = ("/openapi.json", "/_stub/openapi.json", "/llms.txt")
-# Lines that the end of a failed run shows, and with --quiet. A guess: those of a large test run.
-HELD = 1000
-LATEST = 20
-HINTS = 100  # the newest, which are not repeated
 
 
 class RunLog:
-    """The log of a run: printed at once, or held and printed at the end of a run that fails.
+    """The log of a run: printed at once, or held until the end and printed if the run fails.
 
-    It is held beside a COMMAND, whose output it would bury, and with --quiet. A run fails by its
-    status or a finding, not by a 4xx, which tests request on purpose. Raises `OSError` if the file
-    cannot be written.
+    It is held with --quiet, and with a COMMAND, whose output is more important. A run fails with
+    its exit status or a finding, not with a 404 that a test wants to see. Raises `OSError` if the
+    file of --log cannot be written.
     """
 
     def __init__(self, settings: Settings, *, has_command: bool) -> None:
         self.redactor = Redactor(settings.options.tokens)
-        self.is_muted = False  # whether only the file gets what comes
+        self.is_muted = False  # If true, new lines go only to the file.
         self.has_served_documents = False
         self._file = LogFile(settings.log) if settings.log else None
         self._quiet = settings.quiet
@@ -44,19 +40,20 @@ class RunLog:
         self._has_readers = not settings.quiet or bool(
             has_command or settings.fail_on or settings.log
         )
-        self._held: deque[str] = deque(maxlen=LATEST if settings.quiet else HELD)
-        self._hints: deque[str] = deque(maxlen=HINTS)
+        # A large test run sends about 1,000 requests: a guess.
+        self._held: deque[str] = deque(maxlen=20 if settings.quiet else 1000)
+        self._hints: deque[str] = deque(maxlen=100)
 
     def add(self, response: Response) -> Response:
-        """The last step of a request: log its response."""
+        """Log a response: the last step of a request."""
         path = request.environ["PATH_INFO"]
         status = response.status_code
         if path in DOCUMENTS:
             self.has_served_documents = True
         if not self._has_readers and status < 400:
             return response
-        # The console has many files and asks each second, that of the image every 5 seconds.
-        if path == stub.POLL_PATH or (status == 200 and path.startswith(UNLOGGED)):
+        # The console polls every second, and the health check of the image every 5 seconds.
+        if path == stub.POLL_PATH or (status == 200 and path.startswith(FREQUENT)):
             return response
         self._add(line_of(response, self.redactor), path, status)
         visit = g.get("store")
@@ -65,13 +62,13 @@ class RunLog:
         return response
 
     def add_wrong_host(self, name: str) -> None:
-        """Say how to start to serve the host that a request was for."""
+        """Print the option that lets the program serve the host of a rejected request."""
         self._hint(f"Host {name} is not served: start with --trusted-host {name}")
 
     def held(self) -> str:
-        """The latest lines that were not printed."""
+        """Return the latest lines that were not printed."""
         is_full = len(self._held) == self._held.maxlen
-        before = "(--log FILE has all lines)\n" if is_full else ""
+        before = "(--log FILE has the earlier lines)\n" if is_full else ""
         return before + "".join(self._held)
 
     def close(self) -> None:
@@ -79,7 +76,10 @@ class RunLog:
             self._file.close()
 
     def _add(self, line: str, path: str, status: int) -> None:
-        """Write a line; print or hold it. A client may not show which control requests fail."""
+        """Write a line to the file; print or hold it.
+
+        A failed control request is printed at once, because a client may not show the failure.
+        """
         if self._file:
             self._file.add(line)
         if self.is_muted:
@@ -91,7 +91,7 @@ class RunLog:
             self._held.append(line)
 
     def _hint(self, hint: str) -> None:
-        """Print what to start with instead, unless this is one of the newest hints."""
+        """Print which option to start with, unless this is one of the newest hints."""
         text = make_printable(self.redactor.mask(hint)) + "\n"
         if text in self._hints:
             return
@@ -103,7 +103,7 @@ class RunLog:
 
 
 class LogFile:
-    """The file of --log, to which lines are appended, each behind the time and whole.
+    """The file of --log: `2026-01-05T09:00:00.000Z GET /v1/projects 200 …`, a line per request.
 
     Raises `OSError` if it cannot be opened.
     """
@@ -114,10 +114,10 @@ class LogFile:
         self._lock = Lock()
 
     def add(self, text: str) -> None:
-        """Append a line. One that cannot be written breaks no request, and leaves no half."""
+        """Append a line. If it cannot be written whole, nothing of it stays in the file."""
         line = f"{timestamp(utc_now())} {text}".encode(errors="replace")
         with self._lock:
-            if self._file.closed:  # the request outlived the grace
+            if self._file.closed:  # The request took longer than --grace.
                 return
             rest = line
             try:
@@ -131,9 +131,9 @@ class LogFile:
                 self._has_failed = True
 
     def _remove_last(self, size: int) -> None:
-        """Remove so many bytes from the end of the file."""
+        """Remove `size` bytes from the end of the file, unless it is a pipe."""
         if size:
-            with suppress(OSError):  # a pipe has no end
+            with suppress(OSError):
                 self._file.truncate(self._file.tell() - size)
 
     def close(self) -> None:

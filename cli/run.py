@@ -17,9 +17,8 @@ from profiles.openapi import read_statuses
 from traffic.masking import SHORT
 from web.files import read_file
 
-from .apps import NewApp, make_app, worlds_of
+from .apps import NewApp, get_worlds, load_files, make_app
 from .command import COULD_NOT_RUN, NOT_FOUND, Command
-from .files import with_files
 from .keep import Keeper
 from .log import RunLog
 from .options import Settings, Start
@@ -45,7 +44,7 @@ def run(start: Start, given: Settings) -> int:
     Raises `click.ClickException` and `OSError` for files that cannot be used, and what `serve`
     raises.
     """
-    settings = with_files(given)
+    settings = load_files(given)
     if settings.report:
         write_file(settings.report, "")  # that of another run is not this run's
     with closing(RunLog(settings, has_command=bool(start.words))) as log:
@@ -62,11 +61,11 @@ def run(start: Start, given: Settings) -> int:
             worlds = probe.worlds
         else:
             app = new_app()
-            keeper = Keeper(settings.keep, worlds_of(app)) if settings.keep else None
+            keeper = Keeper(settings.keep, get_worlds(app)) if settings.keep else None
             parts = RunParts(settings, log, command, keeper)
             with keeper or nullcontext():
                 serve(parts, app, command.run if command else None)
-            worlds = worlds_of(app)
+            worlds = get_worlds(app)
     return conclude(parts, worlds, probe, start.environ)
 
 
@@ -105,7 +104,7 @@ def run_once(
         command.status,
         command.seconds,
         parts.log.redactor.mask(written.decode(errors="replace")),
-        worlds_of(app),
+        get_worlds(app),
         journal.attempts,
         command.signal,
     )

@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from cli.documents import FILES, TYPES_OF_NODE
+from cli.documents import FILES, NODE_TYPES
 from profiles.check import read_schema
 from tests.conftest import ROOT
 from tests.program import not_started, run
@@ -13,7 +13,7 @@ KERNEL = str(ROOT / "tests" / "services" / "kernel.json")
 
 
 def test_each_fixture_and_the_contract_are_printed_as_they_are(tmp_path: Path) -> None:
-    fixtures = {*ROOT.glob("docs/fixtures/*.*")} - {ROOT / TYPES_OF_NODE}
+    fixtures = {*ROOT.glob("docs/fixtures/*.*")} - {ROOT / NODE_TYPES}
     assert fixtures <= {ROOT / path for path in FILES.values()}
     file = tmp_path / "file"
     for name, path in FILES.items():
@@ -23,7 +23,7 @@ def test_each_fixture_and_the_contract_are_printed_as_they_are(tmp_path: Path) -
         assert run("docs", name)[:3] == (0, content.decode(), "")
         assert run("docs", name, "-o", str(file))[:3] == (0, "", "")
         assert file.read_bytes() == content
-    assert run("docs", "node", "--types").stdout == (ROOT / TYPES_OF_NODE).read_text("utf-8")
+    assert run("docs", "node", "--types").stdout == (ROOT / NODE_TYPES).read_text("utf-8")
 
 
 def test_the_schema_of_a_profile_is_printed_with_the_codes_of_the_contract() -> None:

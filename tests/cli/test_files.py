@@ -131,7 +131,7 @@ def test_the_records_of_the_main_world_go_on(file: Path) -> None:
 
     # The first 60 seconds it is queued, the next ones building.
     done = run(*options, "--pace", "60", "--freeze", "2026-01-05T09:00:00Z", during=work)
-    assert "the records are those of" not in done.stderr
+    assert "starting with the records in" not in done.stderr
     listed = [each["name"] for each in json.loads(done.result)["projects"]]
     assert listed == ["of the seed", "of the main world"]
     kept = file.read_text("utf-8")
@@ -141,7 +141,7 @@ def test_the_records_of_the_main_world_go_on(file: Path) -> None:
         return [read(url), call(url, paths[0], token="b").json["status"]]
 
     next_day = run(*options, "--freeze", "2026-01-05T09:00:00Z", during=read_again)
-    assert f"the records are those of {file}\n" in next_day.stderr
+    assert f"starting with the records in {file}\n" in next_day.stderr
     assert next_day.result == [done.result, "building"]
     assert json.loads(file.read_text("utf-8"))["projects"] == json.loads(kept)["projects"]
     assert {*file.parent.iterdir()} == {seed, file}
@@ -177,7 +177,7 @@ def test_a_change_is_kept_by_a_program_that_is_killed(file: Path) -> None:
 
 def test_what_fails_to_be_kept_is_said_once_and_tried_again(file: Path) -> None:
     file.write_text("{}")
-    warning = f"warning: {file}: Is a directory: it is tried again\n"
+    warning = f"warning: {file}: Is a directory: will retry\n"
 
     def work(url: str) -> None:
         file.unlink()

@@ -44,7 +44,7 @@ def test_beside_a_command_the_latest_lines_are_held(quiet: bool, capsys: Capture
     lines = [f"#{number} GET /v1/projects?n={number} 200" for number in range(1, 26)]
     assert send(*(line.split()[2] for line in lines), "/_stub/requests") == []
     held = log.held()
-    assert held.startswith("(--log FILE has all lines)\n#6 " if quiet else "#1 ")
+    assert held.startswith("(--log FILE has the earlier lines)\n#6 " if quiet else "#1 ")
     shown = lines[-20:] if quiet else [*lines, "GET /_stub/requests 200"]
     assert requests(held) == shown
     (failed,) = send("/_stub/none")  # no client shows a control request that failed

@@ -15,9 +15,8 @@ import pytest
 from flask import Flask
 from werkzeug.test import Client, TestResponse
 
-from cli.apps import NewApp, make_app, worlds_of
+from cli.apps import NewApp, get_worlds, load_files, make_app
 from cli.command import Command
-from cli.files import with_files
 from cli.log import RunLog
 from cli.options import Settings, parse_probe
 from cli.probe import Ended, Probe
@@ -64,7 +63,7 @@ class Function:
             status,
             self.now - started,
             "its output\n",
-            worlds_of(self.app),
+            get_worlds(self.app),
             journal.attempts,
             self.signal,
         )
@@ -83,7 +82,7 @@ class Done:
     """What a run with --probe left: its status, findings, results by axis or failure, and words."""
 
     def __init__(self, client: Callable[[Function], object], axes: str, **more: Any) -> None:
-        settings = with_files(Settings(SEEDED, probe=parse_probe(axes), **more))
+        settings = load_files(Settings(SEEDED, probe=parse_probe(axes), **more))
         log = RunLog(settings, has_command=True)
 
         def new_app(sleep: Callable[[float], None], **options: Any) -> Flask:
