@@ -11,7 +11,7 @@ from flask import Response, g, request
 import stub
 from records import timestamp
 from store import utc_now
-from stub import is_control_path, line_of
+from stub import format_line, is_control_path
 from traffic.masking import Redactor, make_printable
 
 from .options import Settings
@@ -55,15 +55,16 @@ class RunLog:
         # The console polls every second, and the health check of the image every 5 seconds.
         if path == stub.POLL_PATH or (status == 200 and path.startswith(FREQUENT)):
             return response
-        self._add(line_of(response, self.redactor), path, status)
+        self._add(format_line(response, self.redactor), path, status)
         visit = g.get("store")
         if visit and visit.hint:
             self._hint(visit.hint)
         return response
 
     def add_wrong_host(self, name: str) -> None:
-        """Print the option that lets the program serve the host of a rejected request."""
-        self._hint(f"Host {name} is not served: start with --trusted-host {name}")
+        """Print the option that lets the program serve the host of a rejected request, if any."""
+        if name:
+            self._hint(f"Host {name} is not served: start with --trusted-host {name}")
 
     def held(self) -> str:
         """Return the latest lines that were not printed."""

@@ -5,7 +5,7 @@ What the program needs of it, it finds here.
 
 from web.times import parse_time
 
-from .access_log import line_of
+from .access_log import format_line
 from .app import create_stub
 from .console import POLL_PATH
 from .control.verdict import Verdict

@@ -1,8 +1,6 @@
 """The access log: a line for each request and its response."""
 
 import time
-from collections.abc import Mapping
-from typing import Any
 
 from flask import Response, g, request
 
@@ -15,17 +13,13 @@ from .request.paths import is_control_path
 from .world.tokens import MAIN
 from .world.worlds import Visit
 
-MAX_TARGET = 2048  # bytes that are shown
 
+def format_line(response: Response, redactor: Redactor, max_target: int = 2048) -> str:
+    """Format the line of the current request: `job-5 #27 GET /v1/projects 200 0.4 ms`.
 
-def milliseconds_since(started: float) -> float:
-    return (time.perf_counter() - started) * 1000
-
-
-def line_of(response: Response, redactor: Redactor) -> str:
-    """The line of the current request's response: printable, and without tokens.
-
-    First comes what the stub calls the request, or its world; last, what the stub did on purpose.
+    It is printable and has no tokens. It begins with the name of the request in the journal, or of
+    its world. Notes on faults and grease follow the status. The target is cut to `max_target`
+    bytes.
     """
     environ = request.environ
     visit: Visit | None = g.get("store")
@@ -34,25 +28,17 @@ def line_of(response: Response, redactor: Redactor) -> str:
     method = environ["REQUEST_METHOD"]
     start = redactor.mask(f"{name} {method}")
     target = redactor.mask_target(read_raw_target(environ))
-    shown = cut_text(target, MAX_TARGET)
     status = response.status_code
-    line = f"{start} {shown} {status}"
+    line = f"{start} {cut_text(target, max_target)} {status}"
     problem = find_problem(response)
     if problem:
-        code = problem["code"]
-        line += f" {code}"
+        line += f" {problem['code']}"
         if status in REJECTED or is_control_path(environ["PATH_INFO"]):
-            line += f" ({shown_reasons(problem, redactor)})"
+            reasons = map(redactor.mask, list_reasons(problem)[:MAX_REASONS])
+            shown = "; ".join([cut_text(reason, MAX_REASON) for reason in reasons])
+            line += f" ({shown})"
     if recorded:
         line += "".join(f" {note}" for note in recorded.entry.applied.notes)
-    ms = milliseconds_since(environ[STARTED])
+    ms = (time.perf_counter() - environ[STARTED]) * 1000
     line += f" {ms:.1f} ms"
     return make_printable(line.lstrip()) + "\n"
-
-
-def shown_reasons(problem: Mapping[str, Any], redactor: Redactor) -> str:
-    shown = []
-    for reason in list_reasons(problem)[:MAX_REASONS]:
-        masked = redactor.mask(reason)
-        shown.append(cut_text(masked, MAX_REASON))
-    return "; ".join(shown)

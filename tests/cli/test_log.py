@@ -112,7 +112,7 @@ def test_what_the_start_does_not_allow_is_explained_once_and_masked(tmp_path: Pa
     preflight = ("Host: localhost", "Origin: http://a:2", "Access-Control-Request-Method: GET")
 
     def ask(url: str) -> None:
-        for host in 2 * ["stub.test:99", "[2001:db8::1]:9", "My.Own~Secret_2/x+y"]:
+        for host in 2 * ["stub.test:99", "[2001:db8::1]:9", "My.Own~Secret_2/x+y", "", ":99"]:
             with Connection(port_of(url)) as client:
                 client.send(get("/v1/projects", f"Host: {host}"))
                 assert_problem(client.reply(), 400, "host_not_allowed")

@@ -10,7 +10,7 @@ from flask import Flask, Response
 from flask.testing import FlaskClient
 
 from stub import Verdict, Worlds
-from stub.access_log import line_of
+from stub.access_log import format_line
 from tests.conftest import control_client_of, in_parallel, make_stub
 
 Clients = Callable[[str], FlaskClient]
@@ -47,7 +47,7 @@ def logged_stub(**options: Any) -> tuple[Flask, list[str]]:
     lines: list[str] = []
 
     def log(response: Response) -> Response:
-        line = line_of(response, worlds_of(app).common.redactor)
+        line = format_line(response, worlds_of(app).common.redactor)
         lines.extend(re.findall(r"\A(.*) \d+\.\d ms\n\Z", line))
         return response
 
