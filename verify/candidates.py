@@ -10,7 +10,6 @@ from traffic.json_values import Path
 from traffic.masking import SECRET_FIELD
 
 from .exchange import ServiceExchange
-from .guesses import MAX_ID
 from .values import (
     find_value,
     get_key,
@@ -84,7 +83,7 @@ def find_in_body(body: Any, own_id: str) -> Iterator[Candidate]:
 
 def may_be_id(value: Any) -> bool:
     text = str(value)
-    is_plain = len(text) <= MAX_ID and " " not in text and "://" not in text
+    is_plain = len(text) <= 1000 and " " not in text and "://" not in text
     return is_plain and parse_seconds(value) is None
 
 

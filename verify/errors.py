@@ -8,9 +8,9 @@ from werkzeug.http import HTTP_STATUS_CODES
 from profiles.markers import find_markers, split_markers
 from traffic.json_values import Path, replace_value
 
-from .guesses import PROSE_NAMES
+from .guesses import is_for_people
 from .kinds import NAME_PREFIX
-from .values import are_same, find_value, get_key, is_number, list_leaves, split_words
+from .values import are_same, find_value, get_key, is_number, list_leaves
 
 DETAIL = "{error.detail}"
 CODE = re.compile("[A-Za-z_.:/-]{1,64}|[A-Z]{0,8}[-_]?[0-9]{1,6}")
@@ -44,8 +44,7 @@ def is_prose(path: Path, text: str) -> bool:
     """Whether a text is for people: it has spaces, or stands in a member for such."""
     if re.search(r"\s", text):
         return True
-    is_for_people = bool(PROSE_NAMES.intersection(split_words(get_key(path))))
-    return is_for_people and not IDENTIFIER.fullmatch(text)
+    return is_for_people(get_key(path)) and not IDENTIFIER.fullmatch(text)
 
 
 def common_form(forms: list[dict[str, Any]]) -> dict[str, Any] | None:

@@ -1,20 +1,21 @@
-"""What is guessed where no response says it: lists of words, and numbers. A hint beats them."""
+"""Guesses by names of members and header fields, and by lengths: all that the profile relies on.
+
+They apply where no response tells more.
+"""
 
 import re
+from functools import lru_cache
+from typing import Any
 
-# Words of members' names, in lower case.
-PROSE_NAMES = {"message", "detail", "details", "description", "reason", "text", "log", "title"}
-COUNT_WORDS = {"count", "total", "length"}
-NO_COUNT_WORDS = {"page", "pages", "limit", "per", "max", "ms", "time", "seconds", "duration"}
-LAST_WORDS = {"last", "next", "after", "end", "cursor"}
-CODE_WORDS = {"code", "type", "kind", "error", "errors", "status", "reason", "resource", "name"}
+from traffic.json_values import Path
 
-# Signs of another page.
-NEXT_WORDS = {"next", "more", "cursor", "cursors", "continuation"}
-PAGE_WORDS = {"pages", "page"}
-SIZE_WORDS = {"per", "size", "limit", "max"}  # of a page
+from .values import get_key, is_number
 
-COMPUTED = re.compile(
+SHORTEST_PART = 3  # characters of a value that is found inside a text
+SHORTEST_NUMBER = 5  # digits of a number that is found inside a text
+SHORTEST_NAME = 5  # characters of a value that is found inside the name of a member
+
+COMPUTED_FIELDS = re.compile(
     "etag|last-modified|age|expires|date|warning|via|retry-after|set-cookie2?|server-timing|b3"
     "|.*(digest|md5|hash|checksum|signature|trace|rate-?limit|quota).*|x-b3-.*|x-amz.*|cf-.*"
     "|.*(request|correlation|transaction|span|invocation|session|audit)-?id.*|x-vercel-id"
@@ -22,13 +23,72 @@ COMPUTED = re.compile(
     "|nel|report-to|alt-svc",
     re.IGNORECASE,
 )
-"""Header fields that are computed for each response."""
+"""Header fields that a service computes for every response, such as `X-Request-Id`."""
 
-SHORTEST_PART = 3  # characters of a value that is found inside of a text
-SHORTEST_NUMBER = 5
-LEAST_NAME = 5  # characters of a value that is found in the name of a member
-MAX_READINGS = 20  # of a kind: the first half of them, and the last
-MAX_STATUS = 64  # characters
-MAX_ID = 1000
-MINUTE = 60.0  # by which clocks may differ
-LEAST_NUMBER = 1000  # of one that may say whose it is
+
+@lru_cache(maxsize=4096)
+def split_words(name: str) -> tuple[str, ...]:
+    """Split a name into words: `latestDeploymentId` into `latest`, `deployment` and `id`."""
+    separated = re.sub("(?<=[a-z0-9])[A-Z]", r"_\g<0>", name)
+    return tuple(re.findall("[a-z]+", separated.lower()))
+
+
+def has_word(name: str, *words: str) -> bool:
+    """Return whether a name has a word: `has_word("nextPage", "next", "more")` is true."""
+    return not set(words).isdisjoint(split_words(name))
+
+
+def is_count(name: str) -> bool:
+    """Return whether a member counts the items of the list: `totalItems`, but not `total_pages`."""
+    return has_word(name, "count", "total", "length") and not measures_more(name)
+
+
+def measures_more(name: str) -> bool:
+    """Return whether a member counts something that is no item: `max_count`, `total_ms`."""
+    return has_word(
+        name, "page", "pages", "limit", "per", "max", "ms", "time", "seconds", "duration"
+    )
+
+
+def is_for_people(name: str) -> bool:
+    """Return whether a member of an error has a text for people: `errorMessage`."""
+    return has_word(
+        name, "message", "detail", "details", "description", "reason", "text", "log", "title"
+    )
+
+
+def is_for_programs(name: str) -> bool:
+    """Return whether programs read a member of an error: `errorCode`."""
+    return has_word(
+        name, "code", "type", "kind", "error", "errors", "status", "reason", "resource", "name"
+    )
+
+
+# Pages
+
+
+def names_next_page(field: str, value: str) -> bool:
+    """Return whether a header field says that there is a next page: `Link: </v1>; rel=next`."""
+    if field.lower() == "link":
+        return re.search(r'rel="?[^",;]*next', value) is not None
+    return is_of_next_page(field) and value.lower() not in ("", "0", "false")
+
+
+def is_of_next_page(name: str) -> bool:
+    return has_word(name, "next", "more", "cursor", "cursors", "continuation")
+
+
+def show_one_page(path: Path, value: Any) -> Any:
+    """Return a value beside the list as it is on the only page: 1 for 7 at `/total_pages`."""
+    name = get_key(path)
+    names = [each for each in path if isinstance(each, str)]
+    is_of_size = has_word(name, "per", "size", "limit", "max")
+    if has_word(name, "page", "pages") and is_number(value) and not is_of_size:
+        return min(value, 1)
+    is_total = any(has_word(each, "total") for each in names)
+    if is_total and is_number(value) and not measures_more(name):
+        return "{count}"
+    if isinstance(value, bool):
+        return has_word(name, "last") or (value and not is_of_next_page(name))
+    is_sign = any(map(is_of_next_page, names)) and value not in ("", 0, None)
+    return None if is_sign else value

@@ -1,6 +1,5 @@
 """The profile of a service, from what was observed of it."""
 
-import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -22,7 +21,7 @@ from web.validation import format_pointer
 
 from .errors import common_form
 from .exchange import NOTHING, Log
-from .guesses import COMPUTED, NEXT_WORDS, NO_COUNT_WORDS, PAGE_WORDS, SIZE_WORDS
+from .guesses import COMPUTED_FIELDS, names_next_page, show_one_page
 from .join import join_profiles, pack_profile, unpack_profile
 from .kinds import CREATE, DEPLOYMENT, INVALID_BODY, LIST, find_kinds
 from .observe import Observation, Template, find_second_numbers, observe, remove_data
@@ -33,11 +32,8 @@ from .spellings import Secrets
 from .values import (
     find_texts,
     find_value,
-    get_key,
-    is_number,
     is_same,
     list_leaves,
-    split_words,
 )
 
 Part = dict[str, Any]
@@ -269,7 +265,7 @@ class Inference:
 
     def _field(self, name: str, value: str | None, place: str) -> str | None:
         """The value of a header field, None for one that a profile cannot have."""
-        if COMPUTED.fullmatch(name) or name.lower() == "allow":
+        if COMPUTED_FIELDS.fullmatch(name) or name.lower() == "allow":
             return None
         value = None if name.lower() in self._computed else value
         is_known = is_valid({name: value or ""}, load_schemas()["headers"])
@@ -278,7 +274,7 @@ class Inference:
         if value is None:
             self._notes.append(f"{place}/headers/{name}: left out, as it varies")
             return None
-        if says_next_page(name, value):
+        if names_next_page(name, value):
             self._notes.append(f"{place}/headers/{name}: left out, as it names another page")
             return None
         return value if self._privacy.is_safe_field(name, value) else None
@@ -287,7 +283,7 @@ class Inference:
         """The body of a list in which nothing says that there is another page."""
 
         def change(path: Path, value: Any) -> Any:
-            new = on_one_page(path, value)
+            new = show_one_page(path, value)
             if not is_same(new, value):
                 place = f"/list/body{format_pointer(*path)}"
                 self._notes.append(f"{place}: as on the only page, not {value!r}"[:200])
@@ -360,29 +356,3 @@ def values_of_strangers(places: Places) -> list[Any]:
 def without_status(value: Any) -> Any:
     """A profile without statuses, in which a plain text stands for each."""
     return map_leaves(value, lambda _, each: TEXT if each == CHOICE else each)
-
-
-# Pages
-
-
-def says_next_page(name: str, value: str) -> bool:
-    """Whether a header field says that there is another page."""
-    if name.lower() == "link":
-        return re.search(r'rel="?[^",;]*next', value) is not None
-    words = split_words(name)
-    return bool(NEXT_WORDS.intersection(words)) and value.lower() not in ("", "0", "false")
-
-
-def on_one_page(path: Path, value: Any) -> Any:
-    """A value around the list, as it is where there is one page."""
-    words = {word for name in path if isinstance(name, str) for word in split_words(name)}
-    own_words = split_words(get_key(path))
-    is_of_page = bool(PAGE_WORDS.intersection(own_words))
-    if is_of_page and is_number(value) and SIZE_WORDS.isdisjoint(own_words):
-        return 1 if value > 1 else value
-    if "total" in words and is_number(value) and NO_COUNT_WORDS.isdisjoint(own_words):
-        return "{count}"
-    if isinstance(value, bool):
-        return "last" in own_words or (value and NEXT_WORDS.isdisjoint(own_words))
-    is_sign = NEXT_WORDS.intersection(words) and value not in ("", 0, None)
-    return None if is_sign else value

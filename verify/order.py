@@ -1,5 +1,6 @@
 """The order of a list."""
 
+from .guesses import has_word
 from .places import Places
 from .values import (
     find_value,
@@ -8,7 +9,6 @@ from .values import (
     is_number,
     list_leaves,
     parse_seconds,
-    split_words,
 )
 
 OLDEST, NEWEST, ANOTHER = ("oldest first", "newest first", "another order")
@@ -35,7 +35,7 @@ def find_order_of_times(places: Places) -> str:
     """Find the order of the list by the first member that is the time of a creation."""
     items = places.list_items(places.lists[-1]) if places.lists else []
     for path, value in list_leaves(get_first(items)):
-        is_created = "created" in split_words(get_key(path))
+        is_created = has_word(get_key(path), "created")
         if not is_created or (parse_seconds(value) is None and not is_number(value)):
             continue
         times = [parse_seconds(find_value(item, path)) or find_value(item, path) for item in items]

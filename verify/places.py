@@ -28,7 +28,6 @@ from web.validation import format_pointer
 from .candidates import Candidate as Candidate
 from .candidates import find_in_bodies, names_deployment
 from .exchange import NOTHING, Log, ServiceExchange
-from .guesses import MAX_ID
 from .kinds import CREATE, DEPLOYMENT, LIST, NAME_PREFIX, find_kinds
 from .status import find_status, word_of, words_at
 from .values import (
@@ -38,7 +37,6 @@ from .values import (
     get_first,
     get_key,
     is_id,
-    list_arrays,
     list_leaves,
     mentions_deployment,
     parse_seconds,
@@ -125,6 +123,11 @@ class Places:
         """The created project as it was listed last, None if it was not."""
         found = [item for item in self.created_items.values() if item is not None]
         return found[-1] if found else None
+
+    @property
+    def other_items(self) -> list[Any]:
+        """The projects in the last list that are not the created project."""
+        return self.list_others(self.lists[-1]) if self.lists else []
 
     def list_others(self, exchange: ServiceExchange) -> list[Any]:
         """Return the listed projects that are not the created one."""
@@ -286,7 +289,8 @@ def find_arrays(body: Any, name: str) -> list[Path]:
 
     Else it is one whose items have a plain name, or an empty one.
     """
-    arrays = [path for path in list_arrays(body) if is_through_objects(path)]
+    found_arrays = [path for path, value in walk(body) if isinstance(value, list)]
+    arrays = [path for path in sorted(found_arrays, key=len) if is_through_objects(path)]
     with_name = [
         path for path in arrays if any(has_value(each, name) for each in find_value(body, path))
     ]
@@ -410,7 +414,7 @@ def may_be_id(path: Path, value: Any) -> bool:
         return False
     text = str(value)
     is_called_id = get_key(path) == "id"
-    is_plain = len(text) <= MAX_ID and "://" not in text and (" " not in text or is_called_id)
+    is_plain = len(text) <= 1000 and "://" not in text and (" " not in text or is_called_id)
     return is_plain and not mentions_deployment(path) and parse_seconds(value) is None
 
 

@@ -10,9 +10,10 @@ from traffic.json_values import Path
 from web.validation import format_pointer
 
 from .errors import is_code, literals
-from .guesses import CODE_WORDS, LEAST_NAME, LEAST_NUMBER, SHORTEST_PART
+from .guesses import SHORTEST_NAME, SHORTEST_PART, is_for_programs
+from .known import make_value_pattern
 from .spellings import Secrets, is_secret_name, label_of
-from .values import get_key, is_number, list_leaves, make_value_pattern, split_words
+from .values import get_key, is_number, list_leaves
 
 TEXT = "text"  # stands for a secret
 HOOK = re.compile(r"://\S*(\bhooks?\b|webhook)\S*/", re.IGNORECASE)
@@ -42,7 +43,7 @@ class Privacy:
         self._host = re.compile(rf"(?<![\w.-]){re.escape(host)}(?![\w-]|\.\w)") if host else None
         self._names = lower_texts(names)
         self._strangers = {
-            each for each in strangers if says_whose(each) and len(each) >= LEAST_NAME
+            each for each in strangers if says_whose(each) and len(each) >= SHORTEST_NAME
         }
         foreign = (lower_texts(others) - lower_texts(own)) | self._names | self._strangers
         self._foreign = {each for each in foreign if says_whose(each)}
@@ -60,7 +61,7 @@ class Privacy:
         """The body of an error: a code stays, whatever the records of others have beside names."""
 
         def is_safe(path: Path, text: str) -> bool:
-            is_read = CODE_WORDS.intersection(split_words(get_key(path))) and is_code(text)
+            is_read = is_for_programs(get_key(path)) and is_code(text)
             kept_out = self._strangers | self._names if is_read else self._foreign
             return self._is_safe(path, text) and not self._has_one_of(kept_out, text)
 
@@ -174,8 +175,8 @@ def lower_texts(bodies: Iterable[Any]) -> set[str]:
     return found
 
 
-def says_whose(text: str) -> bool:
+def says_whose(text: str, least_number: int = 1000) -> bool:
     """Whether a value may say whose it is: 7 does not."""
     if text.lstrip("-").isdigit():
-        return abs(int(text)) >= LEAST_NUMBER
+        return abs(int(text)) >= least_number
     return len(text) > 1

@@ -6,20 +6,19 @@ from typing import Any
 
 from traffic.json_values import Path
 
-from .guesses import MAX_STATUS
 from .values import find_value, get_key, is_number, list_leaves, parse_seconds
 
 WORD = re.compile(r"[A-Za-z][\w.-]*")
 
 
-def word_of(value: Any) -> str:
+def word_of(value: Any, max_length: int = 64) -> str:
     """Return a status as a word: a text that is short and no time, a number, true or false."""
     if isinstance(value, bool):
         return str(value).lower()
     if is_number(value):
         return str(value)
     if isinstance(value, str) and value.isprintable() and parse_seconds(value) is None:
-        return value if len(value) <= MAX_STATUS else ""
+        return value if len(value) <= max_length else ""
     return ""
 
 

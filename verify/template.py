@@ -1,4 +1,4 @@
-"""One template of several readings of a body: what they share, and how they differ."""
+"""Makes a template of several readings of a body: their markers, constants and choices."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -9,23 +9,10 @@ from profiles.markers import CHOICE
 from profiles.times import TimeForm, parse_time_form
 from traffic.json_values import Path
 
+from . import guesses
 from .exchange import NOTHING
-from .guesses import (
-    COUNT_WORDS,
-    LAST_WORDS,
-    NO_COUNT_WORDS,
-    SHORTEST_NUMBER,
-)
-from .values import (
-    Known,
-    are_same,
-    get_key,
-    is_number,
-    is_same,
-    make_example_time,
-    mentions_deployment,
-    split_words,
-)
+from .known import Known
+from .values import are_same, get_key, is_number, is_same, make_example_time, mentions_deployment
 
 
 @dataclass(frozen=True)
@@ -39,27 +26,27 @@ class Reading:
 
 @dataclass(frozen=True)
 class Unified:
-    """One body of all readings; `varying` are the paths of what another reading has otherwise."""
+    """A body for all readings, and the paths of the values that vary between readings."""
 
     body: Any
     varying: frozenset[Path]
 
 
 def unify(readings: Sequence[Reading]) -> Unified:
-    """What is known in each reading becomes a marker, and what is the same stays.
+    """Make one body of the bodies of readings.
 
-    What the status decides becomes a choice. The rest varies: the first value stands for it.
+    A known value becomes a marker: `{project.id}`. A value that depends on the status becomes a
+    choice. A constant stays. A value that varies stays as in the first reading.
     """
     unifier = Unifier()
-    body = unifier.unify(judged(readings), ())
+    body = unifier.unify(select_readings(readings), ())
     return Unified(body, frozenset(unifier.varying))
 
 
-def judged(readings: Sequence[Reading]) -> list[Reading]:
-    """The readings that show what varies within a status.
+def select_readings(readings: Sequence[Reading]) -> list[Reading]:
+    """Select all readings with the last status, and the first with every earlier status.
 
-    If the last status was read more than once, only its readings do: before, a member such as a
-    progress may change with time, and one reading of each other status counts.
+    Before the last status a member, such as a progress, may change with time.
     """
     last = readings[-1].word
     found = []
@@ -72,168 +59,171 @@ def judged(readings: Sequence[Reading]) -> list[Reading]:
 
 
 class Unifier:
-    """Collects the paths of what varies, while it makes one body of several."""
+    """Makes one body of several, and collects the paths of the values that vary."""
 
     def __init__(self) -> None:
         self.varying: set[Path] = set()
 
     def unify(self, readings: list[Reading], path: Path) -> Any:
-        bodies = [each.body for each in readings]
+        bodies = [reading.body for reading in readings]
         if all(isinstance(body, dict) for body in bodies):
             return self._unify_objects(readings, path)
         if all(isinstance(body, list) and len(body) == len(bodies[0]) for body in bodies):
             return self._unify_arrays(readings, path)
-        if any(isinstance(body, dict | list) for body in bodies):
-            return self._unify_by_status(readings, path)
-        marked = marked_scalar(readings, path)
-        if marked is not NOTHING:
-            return marked
+        if not any(isinstance(body, dict | list) for body in bodies):
+            leaf = unify_leaves(readings, path)
+            if leaf is not NOTHING:
+                return leaf
         return self._unify_by_status(readings, path)
 
     def _unify_arrays(self, readings: list[Reading], path: Path) -> list[Any]:
-        items = []
-        for index in range(len(readings[0].body)):
-            inner = [Reading(each.body[index], each.known, each.word) for each in readings]
-            items.append(self.unify(inner, (*path, index)))
-        return items
+        return [
+            self.unify(enter(readings, index), (*path, index))
+            for index in range(len(readings[0].body))
+        ]
 
     def _unify_objects(self, readings: list[Reading], path: Path) -> dict[str, Any]:
-        """Objects as one; a member that is there with some statuses alone is a choice of these."""
+        """Unify objects. A member that only some statuses have becomes a choice."""
         names: dict[str, None] = {}
         for reading in readings:
             names.update(dict.fromkeys(reading.body))
         members = {}
         for name in names:
-            having = [each for each in readings if name in each.body]
-            inner = [Reading(each.body[name], each.known, each.word) for each in having]
+            having = [reading for reading in readings if name in reading.body]
+            inner = enter(having, name)
             inner_path = (*path, name)
-            if len(having) == len(readings):
-                members[name] = self.unify(inner, inner_path)
-            elif is_decided(readings, name):
-                members[name] = {CHOICE: self._by_status(inner, inner_path)}
-            else:
+            if len(having) < len(readings) and depends_on_status(readings, name):
+                members[name] = {CHOICE: self._unify_each_status(inner, inner_path)}
+                continue
+            if len(having) < len(readings):
                 self.varying.add(inner_path)
-                members[name] = self.unify(inner, inner_path)
+            members[name] = self.unify(inner, inner_path)
         return members
 
     def _unify_by_status(self, readings: list[Reading], path: Path) -> Any:
-        """The choice between the bodies of the statuses, or the first one, if it varies."""
-        words = {each.word for each in readings}
+        """Make a choice by the status, or return the first body if it varies within a status."""
+        words = {reading.word for reading in readings}
         if len(words) > 1:
             inner = Unifier()
-            values = inner._by_status(readings, path)
+            values = inner._unify_each_status(readings, path)
             if path not in inner.varying:
                 self.varying |= inner.varying
-                return choice(values)
+                return make_choice(values)
         self.varying.add(path)
         return self.unify(readings[:1], path)
 
-    def _by_status(self, readings: list[Reading], path: Path) -> dict[str, Any]:
-        """For each status one body."""
+    def _unify_each_status(self, readings: list[Reading], path: Path) -> dict[str, Any]:
         by_word: dict[str, list[Reading]] = defaultdict(list)
         for reading in readings:
             by_word[reading.word].append(reading)
-        return {word: self.unify(of_word, path) for word, of_word in by_word.items()}
+        return {word: self.unify(found, path) for word, found in by_word.items()}
 
 
-def is_decided(readings: list[Reading], name: str) -> bool:
-    """Whether the status decides that there is a member."""
-    found = {(each.word, name in each.body) for each in readings}
-    return len(found) == len({each.word for each in readings})
+def enter(readings: list[Reading], name: str | int) -> list[Reading]:
+    """Return readings of the member, or the item, of the bodies."""
+    return [Reading(reading.body[name], reading.known, reading.word) for reading in readings]
 
 
-def choice(values: dict[str, Any]) -> dict[str, Any]:
-    """The choice between values by the status; what most statuses have is that of the others."""
-    each_value = list(values.values())
+def depends_on_status(readings: list[Reading], name: str) -> bool:
+    """Return whether the readings of a status agree on the presence of a member."""
+    words = {reading.word for reading in readings}
+    found = {(reading.word, name in reading.body) for reading in readings}
+    return len(found) == len(words)
 
-    def count(value: Any) -> int:
-        return len([each for each in each_value if is_same(value, each)])
 
-    usual = max(each_value, key=count)
+def make_choice(values: dict[str, Any]) -> dict[str, Any]:
+    """Make the choice between the values of statuses. The most frequent value is the default.
+
+    `{"queued": 0, "building": 0, "failed": 1}` has the choices `{"failed": 1, "": 0}`.
+    """
+    all_values = list(values.values())
+
+    def count_same(value: Any) -> int:
+        return len([found for found in all_values if is_same(value, found)])
+
+    usual = max(all_values, key=count_same)
     words = {word: value for word, value in values.items() if not is_same(value, usual)}
     return {CHOICE: {**words, "": usual}}
 
 
-# Values
+# Leaves
 
 
-def marked_scalar(readings: list[Reading], path: Path) -> Any:
-    """What stands for one value of all readings, `NOTHING` if they differ."""
-    if all(is_status(each, path) for each in readings) and has_evidence(readings, path):
+def unify_leaves(readings: list[Reading], path: Path) -> Any:
+    """Return the marker, or the constant, for a value of all readings; `NOTHING` if it varies."""
+    first = readings[0]
+    is_status = all(reading.body == reading.word != "" for reading in readings)
+    words = {reading.word for reading in readings}
+    if is_status and (len(words) > 1 or get_key(path) in first.known.status_names):
         return CHOICE
-    marker = known_in_each(readings, path)
+    marker = find_marker(readings, get_key(path))
     if marker:
         return f"{{{marker}}}"
-    time = time_in_each(readings, path)
+    time = unify_times(readings, path)
     if time is not None:
         return time
-    values = [marked(each) for each in readings]
+    values = [mark_leaf(reading) for reading in readings]
     return values[0] if are_same(values) else NOTHING
 
 
-def marked(reading: Reading) -> Any:
+def mark_leaf(reading: Reading) -> Any:
     value = reading.body
     return reading.known.mark(value) if isinstance(value, str) else value
 
 
-def is_status(reading: Reading, path: Path) -> bool:
-    return isinstance(reading.body, str) and reading.body == reading.word != ""
-
-
-def has_evidence(readings: list[Reading], path: Path) -> bool:
-    """Whether a value is the status not by chance: it changes with it, or is called so."""
-    words = {each.word for each in readings}
-    return len(words) > 1 or get_key(path) in readings[0].known.status_names
-
-
-def known_in_each(readings: list[Reading], path: Path) -> str:
-    """The marker of a value that each reading knows, "" if there is none."""
+def find_marker(readings: list[Reading], key: str) -> str:
+    """Find the marker for the values of a member: `project.id`, "" if they have none in common."""
     first = readings[0]
     names = first.known.match_markers(first.body)
     for reading in readings[1:]:
-        names = [name for name in names if name in reading.known.match_markers(reading.body)]
-    is_distinct = not are_same([each.body for each in readings])
-    words = split_words(get_key(path))
-    likely = [name for name in names if is_distinct or is_likely(name, first.body, words)]
+        matching = reading.known.match_markers(reading.body)
+        names = [name for name in names if name in matching]
+    is_constant = are_same([reading.body for reading in readings])
+    likely = [name for name in names if not is_constant or is_likely(name, first.body, key)]
     if likely:
-        return best_of(likely, words)
-    for name in ("project.id", "deployment.id"):
-        if "id" in words and all(each.known.is_text_form(name, each.body) for each in readings):
-            return f"{name}:text" if isinstance(first.body, str) else ""
+        return choose_marker(likely, key)
+    if guesses.has_word(key, "id"):
+        for name in ("project.id", "deployment.id"):
+            if all(reading.known.is_text_form(name, reading.body) for reading in readings):
+                return f"{name}:text" if isinstance(first.body, str) else ""
     return ""
 
 
-def is_likely(name: str, value: Any, words: tuple[str, ...]) -> bool:
-    """Whether a value is that of a marker not by chance, as its member is called so."""
-    if name == "count":
-        return bool(COUNT_WORDS.intersection(words)) and NO_COUNT_WORDS.isdisjoint(words)
-    is_long = isinstance(value, str) or len(str(value)) >= SHORTEST_NUMBER
-    return is_long or "id" in words
+def is_likely(marker: str, value: Any, key: str) -> bool:
+    """Return whether a member has the value of a marker not by chance.
+
+    A member `port` with 41 does not have the id 41 of a project; `projectId` does.
+    """
+    if marker == "count":
+        return guesses.is_count(key)
+    is_long = isinstance(value, str) or len(str(value)) >= guesses.SHORTEST_NUMBER
+    return is_long or guesses.has_word(key, "id")
 
 
-def best_of(names: list[str], words: tuple[str, ...]) -> str:
-    """Of markers with one value, the one of which the member's name tells."""
-    if "project.name" in names and "name" in words:
+def choose_marker(names: list[str], key: str) -> str:
+    """Choose the marker that the name of a member tells, among markers of the same value."""
+    if "project.name" in names and guesses.has_word(key, "name"):
         return "project.name"
-    if "last.id" in names and LAST_WORDS.intersection(words):
+    if "last.id" in names and not guesses.has_word(key, "first"):
         return "last.id"
     return names[0]
 
 
-def time_in_each(readings: list[Reading], path: Path) -> str | None:
-    """The marker of a time of the creation, None if a reading has another value.
+def unify_times(readings: list[Reading], path: Path) -> str | None:
+    """Return the marker of a time of the creation, None if a reading has no such time.
 
-    Of times with several numbers of digits, it has the most: zeros may be left out.
+    Its example has the most digits that were read, since zeros may be left out:
+    `{project.created_at:2026-01-05T09:00:00.000000Z}`.
     """
-    examples = [each.known.match_time(each.body) for each in readings]
-    if None in examples:
+    found = [reading.known.match_time(reading.body) for reading in readings]
+    examples = [example for example in found if example is not None]
+    if len(examples) < len(found):
         return None
     name = "deployment.created_at" if mentions_deployment(path) else readings[0].known.time
-    texts = [each for each in examples if each]
     if is_number(readings[0].body):
-        return f"{{{name}:{texts[0]}}}" if are_same(texts) else None
-    forms = [parse_time_form(text) for text in texts]
-    most = max((form for form in forms if form), key=lambda form: form.digits, default=None)
-    if most is None or len({form._replace(digits=0) for form in forms if form}) > 1:
+        return f"{{{name}:{examples[0]}}}" if are_same(examples) else None
+    forms = [form for form in map(parse_time_form, examples) if form]
+    longest = max(forms, key=lambda form: form.digits, default=None)
+    if longest is None or len({form._replace(digits=0) for form in forms}) > 1:
         return None
-    return f"{{{name}}}" if most == TimeForm() else f"{{{name}:{make_example_time(most)}}}"
+    return f"{{{name}}}" if longest == TimeForm() else f"{{{name}:{make_example_time(longest)}}}"

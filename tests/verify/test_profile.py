@@ -586,22 +586,6 @@ def test_what_varies_is_told_once_for_each_place() -> None:
     ]
 
 
-# A status with which the list was not read
-
-
-def test_with_a_status_that_no_list_has_shown_a_project_is_as_with_the_one_before() -> None:
-    def item(project: Project) -> Any:
-        more = {} if project.status == "done" else {"pending": project.deployment_id}
-        return {"id": project.id, "name": project.name, **more}
-
-    log = Api(item=item, run=("queued", "building", "done")).log()
-    second = [each for each in log.exchanges if each.purpose == "list"][3]
-    exchanges = [each for each in log.exchanges if each is not second]
-    document = inferred(Log(BASE, tuple(exchanges))).document
-    pending = at(document, "/list/body/projects")[0]["pending"]
-    assert pending == {CHOICE: {"queued": "{deployment.id}", "building": "{deployment.id}"}}
-
-
 def test_a_given_deployment_is_the_one_of_the_profile() -> None:
     """Its values may be shown; the id of its project is that of another one."""
     log = Api().log()

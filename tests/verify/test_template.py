@@ -6,8 +6,8 @@ import pytest
 
 from profiles.markers import CHOICE
 from verify.exchange import shorten_value
+from verify.known import Known, make_base_pattern
 from verify.template import Reading, unify
-from verify.values import Known, make_base_pattern
 
 NAMED = (("deployment.id", "d-77"), ("project.id", 41), ("project.name", "shop"))
 SINCE = 1795639088.0  # 2026-11-25T20:38:08Z
