@@ -18,7 +18,7 @@ class Options:
     url: str = ""
     write: bool = False
     wait: float = 60.0
-    pause: float = 0.2
+    pause: float = 0.1
     body: Path | None = None
     deployment: str | None = None
     har: Path | None = None

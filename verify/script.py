@@ -61,7 +61,7 @@ class Plan:
     token: str
     writes: bool = False
     wait: float = 60.0
-    pause: float = 0.2
+    pause: float = 0.1
     repeats: bool = False
     hints: Hints = field(default_factory=Hints)
 
@@ -160,7 +160,7 @@ class Session:
             waited = self.clock() - started
             if last.status == 429 or last.is_redirect or waited >= self.plan.wait:
                 return
-            self.sleep(pause_after(waited))
+            self.pause_poll(waited)
             previous = last
             last = self.send(LIST, "GET", PROJECTS)
             if last.response_body != previous.response_body:
@@ -184,7 +184,7 @@ class Session:
                 return self.rename(found, DEPLOYMENT)
             if not self.is_hopeful(started, tried):
                 break
-            self.sleep(pause_after(self.clock() - started))
+            self.pause_poll(self.clock() - started)
             self.send(LIST, "GET", PROJECTS)
         for _, exchange in tried.values():
             if exchange.status not in NO_ID and not exchange.is_success:
@@ -261,7 +261,7 @@ class Session:
             has_ended = word in ended and places.is_sure
             if has_ended or is_still or now - started >= self.plan.wait:
                 return
-            self.sleep(pause_after(now - started))
+            self.pause_poll(now - started)
             previous = last
             last = self.send(DEPLOYMENT, "GET", last.target)
             if last.response_body != previous.response_body:
@@ -330,6 +330,10 @@ class Session:
             received = self._send_once(request)
         self._tell(received)
         return received
+
+    def pause_poll(self, waited: float) -> None:
+        """Pause before the next poll, together with the pause before each request."""
+        self.sleep(max(pause_after(waited) - self.plan.pause, 0.0))
 
     def _send_once(self, request: ServiceExchange) -> ServiceExchange:
         if self.exchanges:

@@ -4,6 +4,7 @@ import json
 import re
 import time
 from collections import Counter
+from datetime import datetime
 from itertools import pairwise
 from typing import Any
 
@@ -17,7 +18,7 @@ from verify.kinds import REJECTED
 from verify.main import left_behind
 from verify.privacy import Privacy
 from verify.report import text_of_result
-from verify.script import read_retry_after
+from verify.script import Plan, read_retry_after
 from verify.spellings import Secrets
 
 
@@ -93,6 +94,21 @@ def test_what_a_tolerant_service_creates_is_left_behind() -> None:
     exchanges = judged(opened, "write").log.exchanges
     assert [each["id"] for each in left_behind(exchanges)] == opened.created
     assert len(opened.created) == 4
+
+
+def test_a_status_that_lasts_0_3_seconds_is_read() -> None:
+    words = ("queued", "building", "linking", "succeeded")
+    created: list[datetime] = []
+
+    def move(response: Response, request: ServiceExchange, number: int) -> None:
+        if response.case == "created":
+            created.append(request.time)
+        if response.case == "deployment" and created:
+            age = (request.time - created[0]).total_seconds()
+            response.body["status"] = words[min(int(age / 0.3), 3)]
+
+    result = judged(Service(move), "write", saves=True, pause=Plan(TOKEN).pause)
+    assert tuple(dict.fromkeys(result.places.words)) == words
 
 
 TEXT = "application/vnd.api+json"
