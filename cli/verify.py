@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 import stub
-from verify.options import KINDS, Options, contradictions
+from verify.options import KINDS, VerifyOptions, contradictions
 
 from .options import Number, Start, file, flag, option, several
 
@@ -37,7 +37,7 @@ ROWS: dict[str, dict[str, Any]] = {
         default=["broken,leaks,drift,unseen"],
     ),
 }
-DEFAULTS = {each.name: each.default for each in fields(Options)}
+DEFAULTS = {each.name: each.default for each in fields(VerifyOptions)}
 OPTIONS = [
     click.Option([f"--{name.replace('_', '-')}"], **{"default": DEFAULTS[name], **row})
     for name, row in ROWS.items()
@@ -61,7 +61,7 @@ def verify(start: Start, /, **values: Any) -> int:
     """
     from .verify_run import run_verify  # Only a run needs what this imports, and not --help.
 
-    options = Options(words=start.words, **values)
+    options = VerifyOptions(words=start.words, **values)
     for message in contradictions(options):
         raise click.UsageError(message)
     return run_verify(options, start.environ)

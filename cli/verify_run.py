@@ -16,25 +16,25 @@ import click
 import server
 from profiles.check import MAX_BYTES
 from traffic.addresses import is_loopback
+from traffic.secrets import Secrets
 from verify import record
 from verify.client import TIMEOUT, HTTPClient, check_token
 from verify.exchange import Log, ServiceExchange
 from verify.har import read_har
 from verify.inputs import Inputs, check_save, read_inputs
-from verify.main import Finding, Result, judge, select_unused, write_line
-from verify.options import KINDS, Options
+from verify.main import Result, VerifyFinding, judge, select_unused
+from verify.options import KINDS, VerifyOptions
 from verify.parts import BROKEN, DIFFERS, give_reason
 from verify.report import (
     NOTHING_SHOWN,
-    describe_failure,
-    document_of,
-    printed,
-    text_of_left_behind,
-    text_of_profile,
-    text_of_result,
+    build_report,
+    describe_finding,
+    describe_left_behind,
+    describe_result,
+    describe_saved,
+    mask_line,
 )
 from verify.script import Plan, Session
-from verify.spellings import Secrets
 
 from .command import Command
 from .reports import (
@@ -56,14 +56,14 @@ from .stderr import say_error
 class VerifyRun:
     """What `verify` was started with, and the time of its start."""
 
-    options: Options
+    options: VerifyOptions
     inputs: Inputs
     environ: Mapping[str, str]
     token: str
     started: datetime
 
 
-def run_verify(options: Options, environ: Mapping[str, str]) -> int:
+def run_verify(options: VerifyOptions, environ: Mapping[str, str]) -> int:
     """Get the exchanges, judge them, and report; return the exit status.
 
     Raises `click.UsageError`, `server.ListenError`, and `OSError` for a file.
@@ -82,7 +82,7 @@ def run_verify(options: Options, environ: Mapping[str, str]) -> int:
         return get_and_judge(run, client, secrets)
     except ValueError as error:
         # A response may have repeated the token.
-        lines = [printed(secrets, line) for line in str(error).split("\n")]
+        lines = [mask_line(secrets, line) for line in str(error).split("\n")]
         raise click.UsageError("\n".join(lines) + ".") from None
 
 
@@ -107,7 +107,7 @@ def get_and_judge(run: VerifyRun, client: HTTPClient | None, secrets: Secrets) -
         return 128 + number
     finally:
         signal.signal(signal.SIGTERM, handler)
-        print_lines(secrets, text_of_left_behind(sent))
+        print_lines(secrets, describe_left_behind(sent))
 
 
 def interrupt(number: int, frame: object) -> NoReturn:
@@ -115,14 +115,14 @@ def interrupt(number: int, frame: object) -> NoReturn:
     raise KeyboardInterrupt(number)
 
 
-def make_client(options: Options, token: str) -> HTTPClient:
+def make_client(options: VerifyOptions, token: str) -> HTTPClient:
     timeout = record.TIMEOUT if options.words else TIMEOUT
     client = HTTPClient(options.url, options.ca, timeout)
     check_token(token)
     return client
 
 
-def list_warnings(options: Options) -> list[str]:
+def list_warnings(options: VerifyOptions) -> list[str]:
     url = urlsplit(options.url)
     if url.scheme == "http" and not is_loopback(url.hostname or ""):
         return ["warning: http sends the token without encryption"]
@@ -133,7 +133,7 @@ def print_lines(secrets: Secrets, lines: Iterable[str]) -> None:
     """Print lines with masked secrets. Ignore a closed pipe, such as `| head`."""
     with suppress(BrokenPipeError):
         for line in lines:
-            click.echo(printed(secrets, line))
+            click.echo(mask_line(secrets, line))
 
 
 # The exchanges
@@ -201,7 +201,7 @@ def judge_log(run: VerifyRun, log: Log, status: int) -> int:
             raise
         say_error(f"{error}.")
         return status
-    print_lines(result.secrets, text_of_result(result))
+    print_lines(result.secrets, describe_result(result))
     findings = result.select_findings(options.fail_on, run.inputs.known)
     is_written = write_files(run, result, findings)
     print_findings(run, result, findings)
@@ -212,7 +212,7 @@ def judge_log(run: VerifyRun, log: Log, status: int) -> int:
     return status
 
 
-def write_files(run: VerifyRun, result: Result, findings: list[Finding]) -> bool:
+def write_files(run: VerifyRun, result: Result, findings: list[VerifyFinding]) -> bool:
     """Write the report and the profile; return whether both were written."""
     report, save = run.options.report, run.options.save
     is_whole = True
@@ -225,31 +225,31 @@ def write_files(run: VerifyRun, result: Result, findings: list[Finding]) -> bool
         is_whole = False
     elif save and result.inferred:
         if save_profile(save, result.inferred.document):
-            print_lines(result.secrets, text_of_profile(result, save))
+            print_lines(result.secrets, describe_saved(result, save))
         else:
             is_whole = False
     return is_whole
 
 
-def format_report(run: VerifyRun, result: Result, findings: list[Finding]) -> str:
+def format_report(run: VerifyRun, result: Result, findings: list[VerifyFinding]) -> str:
     if is_xml(run.options.report):
         return format_junit("verify", [*list_cases(result, findings)])
-    return format_json(document_of(result, run.options, run.started, findings))
+    return format_json(build_report(result, run.options, run.started, findings))
 
 
-def list_cases(result: Result, findings: list[Finding]) -> Iterator[Case]:
+def list_cases(result: Result, findings: list[VerifyFinding]) -> Iterator[Case]:
     """Make a test case for each part of the contract, and for each kind of other findings."""
     of_parts = (BROKEN, DIFFERS)
-    by_part = {check.part: (kind, check) for kind, check in findings if kind in of_parts}
+    by_part = {each.check.part: each for each in findings if each.kind in of_parts}
     for check in result.parts:
         found = by_part.get(check.part)
-        failures = [Failure(*describe_failure(result, found))] if found else []
+        failures = [Failure(*describe_finding(result, found))] if found else []
         skipped = "" if check.observed else give_reason(check) or NOTHING_SHOWN
-        yield Case(check.part, failures, printed(result.secrets, skipped))
+        yield Case(check.part, failures, mask_line(result.secrets, skipped))
     for kind in KINDS:
         if kind not in of_parts:
-            of_kind = [finding for finding in findings if finding[0] == kind]
-            yield Case(kind, [Failure(*describe_failure(result, each)) for each in of_kind])
+            of_kind = [finding for finding in findings if finding.kind == kind]
+            yield Case(kind, [Failure(*describe_finding(result, each)) for each in of_kind])
 
 
 def save_profile(file: Path, document: dict[str, Any]) -> bool:
@@ -268,15 +268,15 @@ def format_json(document: dict[str, Any]) -> str:
     return f"{data.decode()}\n"
 
 
-def print_findings(run: VerifyRun, result: Result, findings: list[Finding]) -> None:
+def print_findings(run: VerifyRun, result: Result, findings: list[VerifyFinding]) -> None:
     """Print the findings, and warn of lines of --known that match no finding."""
     secrets = result.secrets
-    errors = [write_line(finding) for finding in findings]
+    errors = [finding.line for finding in findings]
     unused = select_unused(result.findings, run.inputs.known)
     warnings = [f"--known {line!r} matches no finding" for line in unused]
     lines = ["", *[f"finding: {line}" for line in errors]]
     if not findings:
         lines.append(f"no finding of the kinds {', '.join(run.options.fail_on)}")
     print_lines(secrets, [*lines, *[f"warning: {line}" for line in warnings]])
-    annotate(run.environ, "error", [printed(secrets, line) for line in errors])
-    annotate(run.environ, "warning", [printed(secrets, line) for line in warnings])
+    annotate(run.environ, "error", [mask_line(secrets, line) for line in errors])
+    annotate(run.environ, "warning", [mask_line(secrets, line) for line in warnings])

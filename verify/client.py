@@ -140,7 +140,7 @@ class FinalResponse(HTTPResponse):
             super().begin()
 
 
-class Connection(HTTPConnection):
+class PlainConnection(HTTPConnection):
     response_class = FinalResponse
 
 
@@ -148,9 +148,9 @@ class TLSConnection(HTTPSConnection):
     response_class = FinalResponse
 
 
-class Handler(HTTPHandler):
+class PlainHandler(HTTPHandler):
     def http_open(self, req: Request) -> HTTPResponse:
-        return self.do_open(Connection, req)
+        return self.do_open(PlainConnection, req)
 
 
 class TLSHandler(HTTPSHandler):
@@ -184,7 +184,7 @@ def make_opener(host: str, ca: Path | None) -> OpenerDirector:
     if is_loopback(host):
         proxies = {}
     return build_opener(
-        ProxyHandler(proxies), Handler(), TLSHandler(make_context(ca)), EachStatus()
+        ProxyHandler(proxies), PlainHandler(), TLSHandler(make_context(ca)), EachStatus()
     )
 
 

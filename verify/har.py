@@ -29,7 +29,7 @@ Attached = Callable[[str], bytes]
 """Returns the file of a name beside the entries. Raises `OSError` if there is none."""
 
 
-class Entry(NamedTuple):
+class HAREntry(NamedTuple):
     """An entry of the file: the address of its service up to the path, and the exchange."""
 
     origin: str
@@ -53,7 +53,7 @@ def read_har(file: Path) -> Log:
     return shorten(Log(base, tuple(exchanges), day=day))
 
 
-def find_base(file: Path, entries: list[Entry]) -> str:
+def find_base(file: Path, entries: list[HAREntry]) -> str:
     """Find the address of the service. Raises `ValueError` if there is none, or not one alone.
 
     A redirect, or a request without a response, may be of another one.
@@ -71,7 +71,7 @@ def find_base(file: Path, entries: list[Entry]) -> str:
     return next(iter(bases))
 
 
-def select_exchanges(base: str, entries: list[Entry]) -> list[ServiceExchange]:
+def select_exchanges(base: str, entries: list[HAREntry]) -> list[ServiceExchange]:
     """Select the exchanges below a base, in the order in which they were sent."""
     found = []
     for origin, exchange in entries:
@@ -86,7 +86,7 @@ def select_exchanges(base: str, entries: list[Entry]) -> list[ServiceExchange]:
 # Entries
 
 
-def read_entries(entries: list[Any], attached: Attached) -> Iterator[Entry]:
+def read_entries(entries: list[Any], attached: Attached) -> Iterator[HAREntry]:
     """Read what can be read of the entries; others may be no HTTP, or no entries at all.
 
     Neither a preflight nor a response from a cache is one of the service.
@@ -100,7 +100,7 @@ def read_entries(entries: list[Any], attached: Attached) -> Iterator[Entry]:
             continue
 
 
-def read_entry(entry: dict[str, Any], attached: Attached) -> Entry:
+def read_entry(entry: dict[str, Any], attached: Attached) -> HAREntry:
     request = entry["request"]
     response = entry["response"]
     url = urlsplit(request["url"])
@@ -123,7 +123,7 @@ def read_entry(entry: dict[str, Any], attached: Attached) -> Entry:
         response_body=content,
         failure=failure,
     )
-    return Entry(f"{url.scheme}://{host}{port}", unpack_if_packed(exchange))
+    return HAREntry(f"{url.scheme}://{host}{port}", unpack_if_packed(exchange))
 
 
 def read_fields(message: dict[str, Any], body: Any) -> Iterator[tuple[str, str]]:

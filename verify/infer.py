@@ -15,6 +15,7 @@ from profiles.markers import (
 )
 from profiles.profile import DEPTH, Profile
 from traffic.json_values import Path, map_leaves, replace_value, walk
+from traffic.secrets import Secrets
 from web.schemas import is_valid
 from web.strict_json import MalformedJSON, parse_json
 from web.validation import format_pointer
@@ -28,7 +29,6 @@ from .observe import Observation, Template, find_second_numbers, observe, remove
 from .order import NEWEST, OLDEST
 from .places import Places
 from .privacy import TEXT, Privacy, lower_texts
-from .spellings import Secrets
 from .values import (
     find_texts,
     find_value,

@@ -16,7 +16,7 @@ from web.files import read_user_file
 from web.strict_json import MalformedJSON, parse_json
 from web.validation import require_valid
 
-from .options import Options
+from .options import VerifyOptions
 from .places import Hints
 
 NAME_IN_FILE = "{name}"
@@ -30,7 +30,7 @@ class Inputs:
     known: Sequence[str] = ()  # findings that a team accepts
 
 
-def read_inputs(options: Options) -> Inputs:
+def read_inputs(options: VerifyOptions) -> Inputs:
     """Read the files. Raises `ValueError` with what is wrong, and `OSError`."""
     like = read_skeleton(options.like) if options.like else None
     request = like.request if like and like.has_own_request else None
@@ -86,7 +86,7 @@ def read_request(path: Path) -> dict[str, Any]:
     return request
 
 
-def check_save(options: Options) -> None:
+def check_save(options: VerifyOptions) -> None:
     """Raises `ValueError` if the profile would replace a file that is none."""
     if not options.save or not options.save.is_file() or options.force:
         return

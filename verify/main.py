@@ -1,64 +1,104 @@
-"""Judges the log of a service: what it shows, how it differs, and what of that is a finding."""
+"""Judges the log of a service, and selects the findings."""
 
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
 
+from traffic.secrets import Secrets
 from web.patterns import matches
 
+from . import parts
 from .checks import Check
 from .drift import find_drift, is_note, list_lacking, write_drift_line
 from .exchange import Log, ServiceExchange
 from .infer import Inferred, infer_profile
 from .inputs import Inputs
-from .kinds import CREATE, LIST, NAME_PREFIX, NAMELESS, REJECTED
-from .options import Options
-from .parts import BROKEN, DIFFERS, give_verdict, judge_parts, name_purpose
+from .kinds import find_kinds
+from .options import VerifyOptions
 from .places import Places, find_places
-from .rules import BEARER, check_rules, name_operation
-from .spellings import Secrets, secrets_of
+from .rules import check_rules
+from .secrets import find_secrets, has_token
 from .unseen import NAMES, list_unseen
-from .values import list_leaves
 
 DRIFT, LEAKS, UNSEEN = "drift", "leaks", "unseen"
-LEAK = "the response contains the token"
 
-Finding = tuple[str, Check]
-"""Its kind, such as `drift`, and the check that showed it."""
+
+class VerifyFinding(NamedTuple):
+    """A finding: its kind, such as `broken`, and the check that showed it.
+
+    A broken part that has also drifted from the profile has the check of the `drift`.
+    """
+
+    kind: str
+    check: Check
+    drift: Check | None = None
+
+    @property
+    def line(self) -> str:
+        """The line for people and for --known: `drift: /list/status: 200 in the profile, ...`."""
+        check = self.check
+        if self.kind == DRIFT:
+            return f"{DRIFT}: {write_drift_line(check)}"
+        if self.kind in (UNSEEN, LEAKS):
+            return f"{self.kind}: {check.part}: {check.observed}"
+        line = f"{self.kind}: {check.part}: {check.expected} here, {check.observed} there"
+        return f"{line}; {DRIFT}: {write_drift_line(self.drift)}" if self.drift else line
 
 
 @dataclass(frozen=True)
 class Result:
-    """What a log has shown. `drift` is None without a profile, and `inferred` without --save."""
+    """The checks of a log. `drift` is None without a profile, and `inferred` without --save.
+
+    `lacking` are the kinds of responses that the profile has and the log lacks, such as
+    `errors/name_taken`. `leaks` has a check for each purpose of a request.
+    """
 
     log: Log
     places: Places
     secrets: Secrets
     parts: Sequence[Check]
     drift: Sequence[Check] | None
-    lacking: Sequence[str]  # errors that the profile has, and nothing has shown
-    leaks: Sequence[Check]  # the first of each purpose
+    lacking: Sequence[str]
+    leaks: Sequence[Check]
     unseen: Sequence[Check]
     inferred: Inferred | None
 
     @property
-    def findings(self) -> list[Finding]:
-        """All of them; where a profile has the choices of the service, drift stands for those that
-        differ from the contract.
-        """
-        found = [(DRIFT, check) for check in self.drifted]
-        found += [(UNSEEN, check) for check in self.unseen]
-        found += [(LEAKS, check) for check in self.leaks]
-        return found + [(give_verdict(check), check) for check in self.differences]
+    def findings(self) -> list[VerifyFinding]:
+        """All findings. With a profile there is drift instead of differences from the contract."""
+        found = [VerifyFinding(DRIFT, check) for check in self.drifted]
+        found += [VerifyFinding(UNSEEN, check) for check in self.unseen]
+        found += [VerifyFinding(LEAKS, check) for check in self.leaks]
+        for check in self.parts:
+            verdict = parts.give_verdict(check)
+            is_difference = verdict == parts.DIFFERS and self.drift is None
+            if verdict == parts.BROKEN or is_difference:
+                found.append(VerifyFinding(verdict, check))
+        return found
 
-    def select_findings(self, kinds: Collection[str], known: Sequence[str] = ()) -> list[Finding]:
-        """Select those of some kinds that a team has not accepted.
+    def select_findings(
+        self, kinds: Collection[str], known: Sequence[str] = ()
+    ) -> list[VerifyFinding]:
+        """Select the findings of these kinds that a team has not accepted, and join them."""
+        chosen = [each for each in self.findings if each.kind in kinds]
+        return self.join_findings(select_unknown(chosen, known))
 
-        Where a response has drifted, what follows is no other finding.
-        """
-        chosen = select_unknown([each for each in self.findings if each[0] in kinds], known)
-        drifted = {check.part.split("/")[1] for kind, check in chosen if kind == DRIFT}
-        return [(kind, check) for kind, check in chosen if not follows(kind, check, drifted)]
+    def join_findings(self, findings: Sequence[VerifyFinding]) -> list[VerifyFinding]:
+        """Join a broken part with its drift; drop what is unseen because its operation drifted."""
+        drifts = [each.check for each in findings if each.kind == DRIFT]
+        drifted = {check.part.split("/")[1] for check in drifts}
+        names = [NAMES[kind] for kind in drifted & {*NAMES}]
+        kinds_of_responses = find_kinds(self.log)
+        found = []
+        for finding in findings:
+            if finding.kind == parts.BROKEN:
+                drift = find_same_drift(finding.check, drifts, kinds_of_responses)
+                finding = finding._replace(drift=drift)
+            is_place = finding.kind == UNSEEN and finding.check.exchange is None
+            if not (is_place and finding.check.part in names):
+                found.append(finding)
+        joined = [each.drift for each in found if each.drift]
+        return [each for each in found if each.check not in joined]
 
     @property
     def drifted(self) -> list[Check]:
@@ -66,21 +106,15 @@ class Result:
 
     @property
     def notes(self) -> list[Check]:
-        """What contradicts the profile, and may vary."""
+        """The differences from the profile that are no findings, such as null."""
         return [check for check in self.drift or () if is_note(check, self.places)]
 
-    @property
-    def differences(self) -> list[Check]:
-        """The parts that are broken, and without a profile those that differ."""
-        verdicts = (BROKEN, DIFFERS) if self.drift is None else (BROKEN,)
-        return [check for check in self.parts if give_verdict(check) in verdicts]
 
-
-def judge(log: Log, options: Options, inputs: Inputs, token: str) -> Result:
-    """Judge a log, once. Raises `ValueError` if nothing in it can be judged."""
+def judge(log: Log, options: VerifyOptions, inputs: Inputs, token: str) -> Result:
+    """Judge a log. Raises `ValueError` if nothing in it can be judged."""
     hints = inputs.hints
     like = hints.profile
-    secrets = secrets_of(log, token)
+    secrets = find_secrets(log, token)
     places = find_places(log, hints)
     rules = check_rules(log, places)
     return Result(
@@ -88,7 +122,7 @@ def judge(log: Log, options: Options, inputs: Inputs, token: str) -> Result:
         places=places,
         secrets=secrets,
         unseen=list_unseen(log, options.level, hints, places, rules.values()),
-        parts=judge_parts(log, places, rules),
+        parts=parts.judge_parts(log, places, rules),
         drift=find_drift(like, log, places) if like else None,
         lacking=list_lacking(like, log) if like else [],
         leaks=[*find_leaks(log, secrets)],
@@ -96,74 +130,34 @@ def judge(log: Log, options: Options, inputs: Inputs, token: str) -> Result:
     )
 
 
-def follows(kind: str, check: Check, drifted: set[str]) -> bool:
-    """Whether a finding follows from the drift of an operation: a rule or a place in its body."""
-    if kind == UNSEEN:
-        return check.exchange is None and check.part in [NAMES[each] for each in drifted & {*NAMES}]
-    is_of_rule = kind == BROKEN and check.part != BEARER
-    return is_of_rule and check.exchange is not None and name_operation(check.exchange) in drifted
+def find_same_drift(
+    broken: Check, drifts: Sequence[Check], kinds_of_responses: Mapping[ServiceExchange, str]
+) -> Check | None:
+    """Find the drift of a broken part, in the same kind of response: the same one, or the first."""
+    kind = kinds_of_responses.get(broken.exchange) if broken.exchange else None
+    found = [each for each in drifts if kind and each.part.startswith(f"/{kind}/")]
+    same = [each for each in found if each.observed == broken.observed]
+    return next(iter(same or found), None)
 
 
 def find_leaks(log: Log, secrets: Secrets) -> Iterator[Check]:
-    """Find the first response with the token of each purpose."""
+    """Find the first response with a token for each purpose of a request."""
     found = set()
     for exchange in log.exchanges:
-        purpose = name_purpose(exchange)
-        if purpose not in found and secrets.leak_in(exchange):
+        purpose = parts.name_purpose(exchange)
+        if purpose not in found and has_token(exchange, secrets):
             found.add(purpose)
-            yield Check(purpose, "no token", LEAK, exchange)
+            yield Check(purpose, "no token", "the response contains the token", exchange)
 
 
-# Lines, and what a team accepts
+# The findings that a team accepts
 
 
-def write_sentence(finding: Finding) -> str:
-    """The sentence of a finding: `PART: EXPECTED here, OBSERVED there`."""
-    kind, check = finding
-    if kind == DRIFT:
-        return write_drift_line(check)
-    if kind in (UNSEEN, LEAKS):
-        return f"{check.part}: {check.observed}"
-    return f"{check.part}: {check.expected} here, {check.observed} there"
+def select_unknown(findings: Sequence[VerifyFinding], known: Sequence[str]) -> list[VerifyFinding]:
+    """Select the findings that match no pattern of a team, such as `drift: /list/*`."""
+    return [each for each in findings if not any(matches(one, each.line) for one in known)]
 
 
-def write_line(finding: Finding) -> str:
-    return f"{finding[0]}: {write_sentence(finding)}"
-
-
-def select_unknown(findings: Sequence[Finding], known: Sequence[str]) -> list[Finding]:
-    """Select the findings that a team has not accepted."""
-    lines = [write_line(each) for each in findings]
-    accepted = [any(matches(pattern, line) for pattern in known) for line in lines]
-    return [each for each, is_known in zip(findings, accepted, strict=True) if not is_known]
-
-
-def select_unused(findings: Sequence[Finding], known: Sequence[str]) -> list[str]:
-    """Select the accepted ones that match no finding."""
-    lines = [write_line(each) for each in findings]
-    return [pattern for pattern in known if not any(matches(pattern, line) for line in lines)]
-
-
-# What a run leaves
-
-
-def left_behind(exchanges: Sequence[ServiceExchange]) -> list[dict[str, Any]]:
-    """The id and the name of what the POSTs of a run may have created; None is not known.
-
-    Without a valid token, only a success has.
-    """
-    lists = [each for each in exchanges if each.purpose == LIST and each.is_success]
-    found = []
-    for post in exchanges:
-        may_have = post.purpose in (CREATE, REJECTED, NAMELESS) and not 400 <= post.status < 500
-        if post.is_creation and post.purpose and (post.is_success or may_have):
-            creation = replace(post, purpose=CREATE)
-            places = find_places(Log("", (*lists[-1:], creation)))
-            found.append({"id": places.created_id, "name": find_own_name(post)})
-    return found
-
-
-def find_own_name(post: ServiceExchange) -> str | None:
-    """Find the name of our own in the body of a creation."""
-    texts = [value for _, value in list_leaves(post.request_json) if isinstance(value, str)]
-    return next((text for text in texts if text.startswith(NAME_PREFIX)), None)
+def select_unused(findings: Sequence[VerifyFinding], known: Sequence[str]) -> list[str]:
+    """Select the patterns of a team that match no finding."""
+    return [one for one in known if not any(matches(one, each.line) for each in findings)]

@@ -9,7 +9,7 @@ READ, WRITE, RECORDED = "read", "write", "recorded"  # levels
 
 
 @dataclass(frozen=True)
-class Options:
+class VerifyOptions:
     """What the command line gives. Times are in seconds.
 
     With `har` nothing is asked; with `words`, a COMMAND, its own requests are recorded.
@@ -43,7 +43,7 @@ class Options:
         return str(self.har or self.url)
 
 
-def contradictions(options: Options) -> Iterator[str]:
+def contradictions(options: VerifyOptions) -> Iterator[str]:
     """What is wrong with options that are valid by themselves."""
     har = options.har
     if bool(options.url) == bool(har):

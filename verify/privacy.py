@@ -7,12 +7,13 @@ from urllib.parse import unquote, urlsplit
 
 from profiles.markers import CHOICE, is_choice
 from traffic.json_values import Path
+from traffic.secrets import Secrets, is_secret_name
 from web.validation import format_pointer
 
 from .errors import is_code, literals
 from .guesses import SHORTEST_NAME, SHORTEST_PART, is_for_programs
 from .known import make_value_pattern
-from .spellings import Secrets, is_secret_name, label_of
+from .secrets import find_label
 from .values import get_key, is_number, list_leaves
 
 TEXT = "text"  # stands for a secret
@@ -102,7 +103,7 @@ class Privacy:
                 if self.is_safe_word(word):
                     words[word] = self._clean(each, path, place, is_safe)
             return {CHOICE: words}
-        label = label_of(value)
+        label = find_label(value)
         found = {}
         for name, each in value.items():
             inner = (*path, name)

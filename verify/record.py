@@ -74,7 +74,7 @@ class Recorder:
         self._lock = Lock()
         self._log = Log(client.base, ())
         self._waiting: list[ServiceExchange] = []  # that are not in the log yet
-        self._journals: dict[str, Journal] = defaultdict(Journal)  # by world
+        self._journals: dict[str, ProxyJournal] = defaultdict(ProxyJournal)  # by world
         self.app = Flask(__name__, static_folder=None)
         handle_errors(self.app, {})
         self.app.before_request(self._respond)
@@ -108,7 +108,7 @@ class Recorder:
             return {"requests": found, "last": journal.last}
         raise Problem(501, "not_recorded", f"{NOT_RECORDED} {KNOWN}")
 
-    def _journal(self) -> "Journal":
+    def _journal(self) -> "ProxyJournal":
         """The requests of the world of a request, which has a valid token."""
         world = self._world_of(credential())
         if world is None:
@@ -167,7 +167,7 @@ class Recorder:
         return tuple(fields.items())
 
 
-class Journal:
+class ProxyJournal:
     """The newest requests of a world with their responses, as the journal of the stub has them."""
 
     def __init__(self) -> None:

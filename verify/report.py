@@ -1,149 +1,179 @@
-"""What a person reads of a run, and the reports."""
+"""The text that a run prints, and its report as JSON."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
+from traffic import masking
 from traffic.json_values import map_leaves
-from traffic.masking import Redactor, cut_text, make_printable
+from traffic.secrets import Secrets
 
+from . import kinds, parts
 from .checks import Check
 from .drift import write_drift_line
-from .exchange import ServiceExchange
-from .main import Finding, Result, left_behind, write_line
-from .options import Options
-from .parts import (
-    BROKEN,
-    COULD_NOT_CHECK,
-    DIFFERS,
-    NOT_SEEN,
-    VERDICTS,
-    give_reason,
-    give_verdict,
-    list_parts,
-    name_purpose,
-    own_contract,
-)
-from .places import list_places
-from .spellings import Secrets
+from .exchange import Log, ServiceExchange
+from .main import DRIFT, Result, VerifyFinding
+from .options import VerifyOptions
+from .places import find_places, list_places
+from .values import list_leaves
 
 NOTHING_SHOWN = "no response showed it"
-ADVICE = {  # of each kind of difference, what to do about it
-    BROKEN: "the interface promises this: correct the service, or the interface",
-    DIFFERS: "only this project chose it: if the service is right, change the contract",
-}
-MAX_SHOWN = 500  # bytes of a body, or of a value
-MAX_LINE = 2000  # bytes
-MAX_MASKED = 100_000  # characters that are searched for secrets before a text is cut
 
 
-def masked(secrets: Secrets, text: str, size: int) -> str:
-    """So many bytes of a text, without secrets: masked before it is cut, since half a token would
-    not be found.
+def mask_text(secrets: Secrets, text: str, size: int = 2000) -> str:
+    """Mask the secrets of a text, and cut it to `size` bytes.
+
+    It is masked first: half a token would not be found. Secrets are searched for in the first
+    100,000 characters.
     """
-    return cut_text(secrets.mask(text[:MAX_MASKED]), size)
+    return masking.cut_text(secrets.mask(text[:100_000]), size)
 
 
-def printed(secrets: Secrets, line: str) -> str:
-    """A line as a terminal may get it."""
-    shown = make_printable(masked(secrets, line, MAX_LINE))
-    return shown if len(line) <= MAX_LINE else f"{shown} …"
+def mask_line(secrets: Secrets, line: str, size: int = 2000) -> str:
+    """Return a line as it is printed: masked, cut, and without control characters."""
+    printable = masking.make_printable(mask_text(secrets, line, size))
+    return printable if len(line) <= size else f"{printable} …"
 
 
 # The text
 
 
-def text_of_result(result: Result) -> Iterator[str]:
-    """How much differs, what, and what was not checked."""
-    verdicts = [give_verdict(check) for check in result.parts]
+def describe_result(result: Result) -> Iterator[str]:
+    """Describe the findings and, without a profile, all that was not checked."""
     yield from result.log.remarks
     for check in result.leaks:
         yield f"{check.part:34} {check.observed}"
     yield f"found: {', '.join(list_places(result.places)) or 'no place of a record'}"
-    yield summary_of(result)
-    yield ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in VERDICTS)
+    findings = result.join_findings(result.findings)
     if result.drift is not None:
-        yield from text_of_drift(result)
-    for kind, advice in ADVICE.items():
-        found = [check for check in result.differences if give_verdict(check) == kind]
+        yield from describe_drift(result, findings)
+    else:
+        verdicts = [parts.give_verdict(check) for check in result.parts]
+        count = verdicts.count(parts.BROKEN) + verdicts.count(parts.DIFFERS)
+        yield format_count(count, "difference", "differences")
+        yield ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in parts.VERDICTS)
+    for kind, advice in (
+        (parts.BROKEN, "the interface promises this: correct the service, or the interface"),
+        (parts.DIFFERS, "only this project chose it: if the service is right, change the contract"),
+    ):
+        found = [each for each in findings if each.kind == kind]
         if found:
             yield ""
             yield f"{kind} ({advice}):"
-            yield from text_of_checks(result, found, text_of_sides)
-    for kind in (COULD_NOT_CHECK, NOT_SEEN):
-        yield from text_of_unchecked(result, kind)
+            yield from describe_findings(result, found, describe_difference)
+    if result.drift is None:
+        for verdict in (parts.COULD_NOT_CHECK, parts.NOT_SEEN):
+            yield from describe_unchecked(result, verdict)
 
 
-def summary_of(result: Result) -> str:
-    if result.drift is not None:
-        return f"{counted(len(result.drifted), 'drift', 'drifts')} from the profile"
-    return counted(len(result.differences), "difference", "differences")
+def format_count(count: int, singular: str, plural: str) -> str:
+    return f"{count or 'no'} {singular if count < 2 else plural}"
 
 
-def counted(count: int, one: str, more: str) -> str:
-    return f"{count or 'no'} {one if count < 2 else more}"
-
-
-def text_of_checks(
-    result: Result, checks: Sequence[Check], describe: Callable[[Check], Iterable[str]]
+def describe_findings(
+    result: Result,
+    findings: Sequence[VerifyFinding],
+    describe: Callable[[VerifyFinding], Iterable[str]],
 ) -> Iterator[str]:
-    """What checks say, and each exchange that showed some of them."""
-    by_exchange: dict[ServiceExchange | None, list[Check]] = defaultdict(list)
-    for check in checks:
-        by_exchange[check.exchange].append(check)
+    """Describe findings; each exchange follows the findings that it showed."""
+    by_exchange: dict[ServiceExchange | None, list[VerifyFinding]] = defaultdict(list)
+    for finding in findings:
+        by_exchange[finding.check.exchange].append(finding)
     for exchange, found in by_exchange.items():
-        for check in found:
-            yield from indented(describe(check), 2)
+        for finding in found:
+            yield from indent(describe(finding), 2)
         if exchange:
-            yield from indented(text_of_exchange(result.secrets, exchange), 4)
+            yield from indent(format_exchange(result.secrets, exchange), 4)
 
 
-def text_of_sides(check: Check) -> Iterator[str]:
-    _, declared = own_contract().find(check.part)
-    origin = list_parts()[check.part]
+def describe_difference(finding: VerifyFinding) -> Iterator[str]:
+    """Describe a part with the contract and the service, one to a line."""
+    check = finding.check
+    _, declared = parts.own_contract().find(check.part)
+    origin = parts.list_parts()[check.part]
     yield check.part
-    yield f"  {origin}:    {declared['x-origin'][origin]}"
+    yield f"  {f'{origin}:':10} {declared['x-origin'][origin]}"
     yield f"  contract:  {check.expected}"
     yield f"  service:   {check.observed}"
-    yield f"  probe:     {name_purpose(check.exchange)}"
+    if finding.drift:
+        yield f"  drift:     {write_drift_line(finding.drift)}"
+    yield f"  probe:     {parts.name_purpose(check.exchange)}"
 
 
-def text_of_drift(result: Result) -> Iterator[str]:
-    """What has drifted, each with an exchange that showed it; and what may vary."""
-    if result.drifted:
+def describe_drift(result: Result, findings: Sequence[VerifyFinding]) -> Iterator[str]:
+    """Describe the drift with an exchange for each, what varies, and what was not seen."""
+    yield f"{format_count(len(result.drifted), 'drift', 'drifts')} from the profile"
+    drifted = [each for each in findings if each.kind == DRIFT]
+    if drifted:
         yield ""
-        yield from text_of_checks(result, result.drifted, lambda check: [write_drift_line(check)])
+        yield from describe_findings(
+            result, drifted, lambda finding: [write_drift_line(finding.check)]
+        )
     if result.notes:
         yield ""
         yield "varies (no finding):"
-        yield from indented(map(write_drift_line, result.notes), 2)
+        yield from indent(map(write_drift_line, result.notes), 2)
     if result.lacking:
         yield ""
         yield f"not seen, of what the profile has: {', '.join(result.lacking)}"
 
 
-def text_of_unchecked(result: Result, kind: str) -> Iterator[str]:
+def describe_unchecked(result: Result, verdict: str) -> Iterator[str]:
+    """Describe the parts with a verdict by the reason, such as `could not check: timed out`."""
     by_reason: dict[str, list[str]] = defaultdict(list)
     for check in result.parts:
-        if give_verdict(check) == kind:
-            by_reason[give_reason(check) or NOTHING_SHOWN].append(check.part)
+        if parts.give_verdict(check) == verdict:
+            by_reason[parts.give_reason(check) or NOTHING_SHOWN].append(check.part)
     for reason, places in by_reason.items():
         yield ""
-        yield f"{kind}: {reason}"
-        yield from indented(places, 2)
+        yield f"{verdict}: {reason}"
+        yield from indent(places, 2)
 
 
-def text_of_profile(result: Result, file: object) -> Iterator[str]:
-    """That it was saved, and what a person has to know of it."""
+def describe_saved(result: Result, file: object) -> Iterator[str]:
+    """Describe the saved profile: its file, and what was left out of it."""
     yield ""
     yield f"saved {file}"
     if result.inferred:
-        yield from indented(result.inferred.notes, 2)
+        yield from indent(result.inferred.notes, 2)
 
 
-def text_of_left_behind(exchanges: Sequence[ServiceExchange]) -> Iterator[str]:
-    found = left_behind(exchanges)
+def indent(lines: Iterable[str], size: int) -> Iterator[str]:
+    for line in lines:
+        yield " " * size + line
+
+
+def format_exchange(secrets: Secrets, exchange: ServiceExchange) -> Iterator[str]:
+    """Format an exchange as lines: `> GET /v1/projects`, and `< 200` with the response."""
+    yield f"> {exchange.method} {exchange.target}"
+    yield from format_message(secrets, ">", exchange.request_fields, exchange.request_body)
+    yield f"< {exchange.reason}"
+    yield from format_message(secrets, "<", exchange.response_fields, exchange.response_body)
+
+
+def format_message(
+    secrets: Secrets,
+    mark: str,
+    fields: Iterable[tuple[str, str]],
+    body: bytes,
+    max_shown: int = 500,
+) -> Iterator[str]:
+    for name, value in fields:
+        yield f"{mark} {name}: {masking.Redactor.mask_field(name, value)}"
+    text = body[:100_000].decode(errors="replace")
+    for line in mask_text(secrets, text, max_shown).splitlines():
+        yield f"{mark} {line}"
+    if len(body) > max_shown:
+        yield f"{mark} … ({len(body):,} bytes)"
+
+
+# The projects that a run leaves behind
+
+
+def describe_left_behind(exchanges: Sequence[ServiceExchange]) -> Iterator[str]:
+    found = list_left_behind(exchanges)
     if found:
         yield ""
         yield "left behind in the service:"
@@ -152,76 +182,71 @@ def text_of_left_behind(exchanges: Sequence[ServiceExchange]) -> Iterator[str]:
         yield f"  project {place}  {each['name'] or ''}".rstrip()
 
 
-def indented(lines: Iterable[str], size: int) -> Iterator[str]:
-    for line in lines:
-        yield " " * size + line
+def list_left_behind(exchanges: Sequence[ServiceExchange]) -> list[dict[str, Any]]:
+    """List what the POSTs of a run may have created: `{"id": "prj_5", "name": "stub-verify-1"}`.
 
-
-def text_of_exchange(secrets: Secrets, exchange: ServiceExchange) -> Iterator[str]:
-    yield f"> {exchange.method} {exchange.target}"
-    yield from text_of_message(secrets, ">", exchange.request_fields, exchange.request_body)
-    yield f"< {exchange.reason}"
-    yield from text_of_message(secrets, "<", exchange.response_fields, exchange.response_body)
-
-
-def text_of_message(
-    secrets: Secrets, mark: str, fields: Iterable[tuple[str, Any]], body: bytes
-) -> Iterator[str]:
-    for name, value in fields:
-        yield f"{mark} {name}: {Redactor.mask_field(name, str(value))}"
-    text = body[:MAX_MASKED].decode(errors="replace")
-    for line in masked(secrets, text, MAX_SHOWN).splitlines():
-        yield f"{mark} {line}"
-    if len(body) > MAX_SHOWN:
-        yield f"{mark} … ({len(body):,} bytes)"
+    An unknown id is None. After a time-out or a 5xx a project may exist, if the token was valid.
+    """
+    lists = [each for each in exchanges if each.purpose == kinds.LIST and each.is_success]
+    with_token = (kinds.CREATE, kinds.REJECTED, kinds.NAMELESS)
+    found = []
+    for post in exchanges:
+        may_exist = post.purpose in with_token and not 400 <= post.status < 500
+        if post.is_creation and post.purpose and (post.is_success or may_exist):
+            creation = replace(post, purpose=kinds.CREATE)
+            places = find_places(Log("", (*lists[-1:], creation)))
+            texts = [each for _, each in list_leaves(post.request_json) if isinstance(each, str)]
+            names = [text for text in texts if text.startswith(kinds.NAME_PREFIX)]
+            found.append({"id": places.created_id, "name": next(iter(names), None)})
+    return found
 
 
 # The reports
 
 
-def document_of(
-    result: Result, options: Options, started: datetime, findings: Sequence[Finding]
+def build_report(
+    result: Result, options: VerifyOptions, started: datetime, findings: Sequence[VerifyFinding]
 ) -> dict[str, Any]:
-    """The report as JSON."""
-    purposes = [name_purpose(each) for each in result.log.exchanges]
+    """Build the report as JSON."""
+    purposes = [parts.name_purpose(each) for each in result.log.exchanges]
     document = {
         "url": options.source,
         "started_at": f"{started.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}",
         "level": options.level,
-        "parts": [describe_part(check) for check in result.parts],
+        "parts": [report_part(check) for check in result.parts],
         "probes": [
             {"name": name, "requests": purposes.count(name)} for name in dict.fromkeys(purposes)
         ],
         "leaks": [check.part for check in result.leaks],
-        "findings": [write_line(finding) for finding in findings],
-        "created": left_behind(result.log.exchanges),
+        "findings": [finding.line for finding in findings],
+        "created": list_left_behind(result.log.exchanges),
     }
 
     def mask(path: object, value: Any) -> Any:
-        return masked(result.secrets, value, MAX_LINE) if isinstance(value, str) else value
+        return mask_text(result.secrets, value) if isinstance(value, str) else value
 
-    found: dict[str, Any] = map_leaves(document, mask)
-    return found
+    masked: dict[str, Any] = map_leaves(document, mask)
+    return masked
 
 
-def describe_part(check: Check) -> dict[str, str]:
+def report_part(check: Check) -> dict[str, str]:
     is_unseen = not check.observed
     return {
         "part": check.part,
-        "origin": list_parts()[check.part],
-        "verdict": give_verdict(check),
+        "origin": parts.list_parts()[check.part],
+        "verdict": parts.give_verdict(check),
         "expected": "" if is_unseen else check.expected,
         "observed": check.observed,
-        "reason": give_reason(check) or NOTHING_SHOWN if is_unseen else "",
-        "probe": name_purpose(check.exchange),
+        "reason": parts.give_reason(check) or NOTHING_SHOWN if is_unseen else "",
+        "probe": parts.name_purpose(check.exchange),
     }
 
 
-def describe_failure(result: Result, finding: Finding) -> tuple[str, str]:
-    """A finding, and the exchange that showed it."""
+def describe_finding(result: Result, finding: VerifyFinding) -> tuple[str, str]:
+    """Return the line of a finding, and the exchange that showed it."""
     details = ""
-    exchange = finding[1].exchange
+    exchange = finding.check.exchange
     if exchange:
-        lines = text_of_exchange(result.secrets, exchange)
-        details = "\n".join(masked(result.secrets, line, MAX_LINE) for line in lines)
-    return printed(result.secrets, write_line(finding)), details
+        lines = format_exchange(result.secrets, exchange)
+        details = "\n".join(mask_text(result.secrets, line) for line in lines)
+    return mask_line(result.secrets, finding.line), details

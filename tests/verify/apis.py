@@ -14,7 +14,7 @@ from verify.exchange import Log, ServiceExchange
 from verify.infer import Inferred, infer_profile
 from verify.observe import Observation, observe
 from verify.places import Hints, find_places
-from verify.spellings import secrets_of
+from verify.secrets import find_secrets
 
 BASE = "https://api.acme.example"
 START = datetime(2026, 11, 25, 20, 38, 8, tzinfo=UTC)
@@ -159,7 +159,7 @@ def observed(log: Log, hints: Hints | None = None) -> Observation:
 def inferred(log: Log, hints: Hints | None = None) -> Inferred:
     """What follows of a log with a created project."""
     like = hints.profile if hints else None
-    return infer_profile(log, find_places(log, hints), secrets_of(log, TOKEN), like)
+    return infer_profile(log, find_places(log, hints), find_secrets(log, TOKEN), like)
 
 
 def profile(api: Api) -> Any:

@@ -27,7 +27,7 @@ from tests.program import run
 from verify.exchange import PROJECTS, ServiceExchange
 from verify.inputs import Inputs
 from verify.main import Result, judge
-from verify.options import Options
+from verify.options import VerifyOptions
 from verify.parts import give_reason, give_verdict
 from verify.places import Hints
 from verify.script import Plan, Session
@@ -237,7 +237,7 @@ def judged(
         hints=hints,
     )
     log = Session(client, plan, sleep=client.sleep, clock=client.clock).ask_all()
-    options = Options(write=level == "write", save=Path("profile.json") if saves else None)
+    options = VerifyOptions(write=level == "write", save=Path("profile.json") if saves else None)
     return judge(log, options, Inputs(hints), TOKEN)
 
 

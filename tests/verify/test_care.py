@@ -13,13 +13,12 @@ import pytest
 from tests.verify import differences as parts
 from tests.verify.conftest import TOKEN, Response, Service, find_verdict, judged, listening, verify
 from tests.verify.differences import first, on, on_listed, put, without
+from traffic.secrets import Secrets
 from verify.exchange import ServiceExchange
 from verify.kinds import REJECTED
-from verify.main import left_behind
 from verify.privacy import Privacy
-from verify.report import text_of_result
+from verify.report import describe_result, list_left_behind
 from verify.script import Plan, read_retry_after
-from verify.spellings import Secrets
 
 
 def posts(service: Service) -> list[ServiceExchange]:
@@ -92,7 +91,7 @@ def test_each_is_asked_once_after_a_pause_and_a_5xx_once_more_but_for_a_post() -
 def test_what_a_tolerant_service_creates_is_left_behind() -> None:
     opened = Service(opens="POST", accepts={"name"})
     exchanges = judged(opened, "write").log.exchanges
-    assert [each["id"] for each in left_behind(exchanges)] == opened.created
+    assert [each["id"] for each in list_left_behind(exchanges)] == opened.created
     assert len(opened.created) == 4
 
 
@@ -217,7 +216,7 @@ def test_a_large_response_is_judged_in_little_time() -> None:
     result = judged(Service(large), "write", saves=True)
     assert result.findings == []
     assert time.process_time() - started < 4  # three such responses, and what the service takes
-    assert len("".join(text_of_result(result))) < 20_000
+    assert len("".join(describe_result(result))) < 20_000
 
 
 def test_many_values_of_others_are_kept_out_in_little_time() -> None:

@@ -20,7 +20,7 @@ from tests.wire import free_port
 from verify.client import HTTPClient
 from verify.exchange import PROJECTS, ServiceExchange
 from verify.kinds import explain_failure
-from verify.options import Options
+from verify.options import VerifyOptions
 
 pytestmark = pytest.mark.process
 
@@ -219,4 +219,4 @@ def test_a_token_in_clear_text_is_warned_of() -> None:
         ("localhost.evil.example", True), ("127.0.0.1.evil.example", True),
     ):  # fmt: skip
         warnings = ["warning: http sends the token without encryption"] * is_warned_of
-        assert list_warnings(Options(url=f"http://{host}:1")) == warnings, host
+        assert list_warnings(VerifyOptions(url=f"http://{host}:1")) == warnings, host

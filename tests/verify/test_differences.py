@@ -15,7 +15,7 @@ from tests.verify.differences import DIFFERENCES, GROWTH, Difference, to_post
 def test_a_difference_is_found_at_its_part(difference: Difference) -> None:
     result = judged(difference.service, difference.level)
     assert told(result) == difference.findings
-    kinds = {kind for kind, _ in result.findings} - {"unseen"}
+    kinds = {each.kind for each in result.findings} - {"unseen"}
     assert kinds == {verdict for _, verdict in difference.findings} - {"could not check"}
 
 

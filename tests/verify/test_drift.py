@@ -10,6 +10,7 @@ import pytest
 
 from profiles.ids import parse_opaque_form
 from profiles.profile import Profile, make_profile
+from tests.verify import differences as parts
 from tests.verify.conftest import Change, Service, judged
 from tests.verify.differences import (
     Edit,
@@ -22,8 +23,9 @@ from tests.verify.differences import (
     without,
 )
 from verify.drift import write_drift_line
-from verify.main import Result, write_line
-from verify.report import text_of_result
+from verify.main import Result
+from verify.parts import VERDICTS
+from verify.report import describe_result
 
 KINDS = ("broken", "differs", "drift", "unseen")  # with a profile nothing differs: it drifts
 
@@ -41,7 +43,7 @@ def compare(
 ) -> tuple[Result, list[str]]:
     """A run with the profile of before; and its findings."""
     result = judged(Service(*now), level, like)
-    found = [write_line(each).removeprefix("drift: ") for each in result.select_findings(KINDS)]
+    found = [each.line.removeprefix("drift: ") for each in result.select_findings(KINDS)]
     return result, found
 
 
@@ -96,10 +98,10 @@ MILLISECONDS = spelled("%Y-%m-%dT%H:%M:%S.123Z")
 CHANGES: dict[str, tuple[tuple[Change, ...], tuple[Change, ...], list[str]]] = {
     "a bare array in an envelope": (BARE, (inside("data", "list"),), ["/list/body"]),
     "another envelope of all": ((), (inside("data", "list", "created", "deployment"),), [
-        "/list/body/projects", "/create/body", "/deployment/body"]),
+        "/list/body/projects", "/create/body", f"broken: {parts.STATUS}"]),
     "arrays around records": ((), (
         on("created", "deployment", "unknown", body=lambda body: [body]),
-    ), ["/create/body", "/deployment/body", "/errors/not_found/body"]),
+    ), ["/create/body", f"broken: {parts.STATUS}", "/errors/not_found/body"]),
     "members, and a header field": (RICH, (
         on_projects(put(owner=renamed("plan", "tier"))),
         on("created", body=put(at=17, created_at="today")),
@@ -136,7 +138,7 @@ CHANGES: dict[str, tuple[tuple[Change, ...], tuple[Change, ...], list[str]]] = {
         on("unknown", headers={"Content-Type": "text/html"}, raw=b"<p>"),
         on("deployment", raw=b"<p>"), on("anonymous", status=200),
     ), ["/errors/not_found/content_type", "/errors/not_found/body", "unseen: deployment",
-        "/errors/token_missing/status", "broken: #/components/securitySchemes/bearer"]),
+        f"broken: {parts.BEARER}"]),
     "an empty list": ((), (on_list(lambda _: []),), ["unseen: list"]),
     "times of another form": ((), (
         on_projects(IN_ANOTHER_ZONE), on_deployment(IN_ANOTHER_ZONE),
@@ -194,21 +196,37 @@ def test_what_may_vary_is_no_finding(name: str) -> None:
     assert found == []
 
 
-def test_a_broken_rule_is_a_finding_where_no_drift_is_one_or_an_accepted_one() -> None:
-    result, (drift,) = compare(profile_of(()), (on_deployment(without("status")),))
+def test_a_broken_part_that_has_drifted_is_one_finding_with_both() -> None:
+    result, (line,) = compare(profile_of(()), (on_deployment(without("status")),))
+    broken = f"broken: {parts.STATUS}: present here, missing there"
+    drift = "/deployment/body/status: present in the profile, missing there"
+    assert line == f"{broken}; drift: {drift}"
+    text = "\n".join(describe_result(result))
+    assert text.count(drift) == 1
+    assert f"    drift:     {drift}\n" in text
     accepted = result.select_findings(KINDS, [f"drift: {drift}"])
-    for broken in (result.select_findings(["broken"]), accepted):
-        assert [kind for kind, _ in broken] == ["broken"]
+    for found in (result.select_findings(["broken"]), accepted):
+        assert [each.line for each in found] == [broken]
+
+
+def test_with_a_profile_the_output_has_no_parts_of_the_contract() -> None:
+    result, found = compare(profile_of((OWNER,)), (OWNER,))
+    assert found == []
+    text = "\n".join(describe_result(result))
+    assert text.startswith("found: ")
+    assert "\nno drift from the profile" in text
+    for verdict in VERDICTS:
+        assert verdict not in text.replace("not seen, of what the profile has", "")
 
 
 def test_a_drift_is_shown_with_its_own_exchange_alone_and_what_varies_is_told() -> None:
     change = (on_projects(put(owner=None, more=1)), on_deployment(put(created_at="today")))
     result, (finding,) = compare(profile_of((OWNER,)), change)
-    text = "\n".join(text_of_result(result))
+    text = "\n".join(describe_result(result))
     assert f"\n  {finding}\n    > GET /v1/deployments/" in text
     assert text.count("    > GET ") == 1
     assert "\nvaries (no finding):\n" in text
-    assert "  /create/body/owner: object in the profile, null there\n" in text
+    assert "\n  /create/body/owner: object in the profile, null there" in text
     assert "\ndiffers (" not in text
 
 
@@ -256,4 +274,4 @@ def test_what_no_request_of_a_run_causes_is_one_line_and_no_finding() -> None:
     result, found = compare(make_profile(like), (), level="read")
     assert found == []
     line = "not seen, of what the profile has: create, errors/invalid_body, errors/name_taken"
-    assert line in text_of_result(result)
+    assert line in describe_result(result)

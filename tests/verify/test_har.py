@@ -21,21 +21,21 @@ from verify.har import read_har
 from verify.infer import infer_profile
 from verify.inputs import Inputs
 from verify.main import judge
-from verify.options import Options
+from verify.options import VerifyOptions
 from verify.places import Hints, find_places
+from verify.secrets import find_secrets, has_token
 from verify.shorten import shorten
-from verify.spellings import secrets_of
 
 COOKIE = "session=cookie-7f3a9; theme=dark"
 URL = "https://service.example"
 BODY = '{"name": "my shop", "plan": "pro"}'
 
-Entry = dict[str, Any]
+JSONEntry = dict[str, Any]
 
 
 def entry_of(
     service: Service, number: int, target: str, body: str = "", token: str = TOKEN
-) -> Entry:
+) -> JSONEntry:
     """A request and its response, as a HAR file has them."""
     method = "POST" if body else "GET"
     headers = {"Authorization": f"Bearer {token}", "Cookie": COOKIE, "Content-Type": parts.JSON}
@@ -62,7 +62,7 @@ def named(pairs: dict[str, str]) -> list[dict[str, str]]:
     return [{"name": name, "value": value} for name, value in pairs.items()]
 
 
-def record(service: Service) -> list[Entry]:
+def record(service: Service) -> list[JSONEntry]:
     """A recorded session: the list, a creation, its deployment until it has ended, errors."""
     sent = [
         (PROJECTS,),
@@ -85,7 +85,7 @@ def read(folder: Path, entries: Any) -> Log:
     return read_har(folder / "har")
 
 
-def changed(entries: list[Entry], part: str, members: Entry) -> list[Entry]:
+def changed(entries: list[JSONEntry], part: str, members: JSONEntry) -> list[JSONEntry]:
     """The entries with other members in their requests or responses."""
     return [{**each, part: {**each[part], **members}} for each in entries]
 
@@ -115,20 +115,20 @@ def test_a_recording_has_the_exchanges_with_the_service_in_their_order(tmp_path:
 # How other tools write the same.
 
 
-def without_times(entry: Entry) -> None:
+def without_times(entry: JSONEntry) -> None:
     del entry["startedDateTime"]
 
 
-def with_other_times(entry: Entry) -> None:
+def with_other_times(entry: JSONEntry) -> None:
     entry["startedDateTime"] = entry["startedDateTime"].replace("T", " ").replace("Z", "+0000")
 
 
-def with_other_types(entry: Entry) -> None:
+def with_other_types(entry: JSONEntry) -> None:
     entry["response"]["status"] = str(entry["response"]["status"])
     entry["request"]["url"] = entry["request"]["url"].replace(URL, "https://SERVICE.example:443")
 
 
-def with_types_beside_the_fields(entry: Entry) -> None:
+def with_types_beside_the_fields(entry: JSONEntry) -> None:
     holders = (entry["request"], "postData"), (entry["response"], "content")
     for message, name in holders:
         fields = {each["name"]: each["value"] for each in message["headers"]}
@@ -137,7 +137,7 @@ def with_types_beside_the_fields(entry: Entry) -> None:
 
 
 def encoded(encoding: str, encode: Callable[[bytes], bytes], compression: str = "") -> Any:
-    def change(entry: Entry) -> None:
+    def change(entry: JSONEntry) -> None:
         content = entry["response"]["content"]
         content |= {"text": encode(content["text"].encode()).decode(), "encoding": encoding}
         entry["response"]["headers"] += named({"Content-Encoding": compression})
@@ -190,7 +190,7 @@ def test_what_is_not_of_the_service_is_left_out(tmp_path: Path) -> None:
 
 def test_the_day_is_that_of_the_first_time_or_of_the_file(tmp_path: Path) -> None:
     entries = record(Service())
-    secrets = secrets_of(read(tmp_path, entries))
+    secrets = find_secrets(read(tmp_path, entries))
     for time, day in (("2026-02-03 09:00:00", "2026-02-03"), ("soon", "1998-07-09")):
         for entry in entries:
             entry["startedDateTime"] = time
@@ -216,7 +216,7 @@ def test_bodies_beside_the_file_are_read(tmp_path: Path) -> None:
     assert missing == "the file of its body is missing: ../har"
 
 
-UNREADABLE: list[tuple[Entry, str]] = [
+UNREADABLE: list[tuple[JSONEntry, str]] = [
     ({"content": {"text": "%", "encoding": "base64"}}, "its body cannot be read: base64"),
     ({"content": {"text": "{}", "encoding": "rot13"}}, "its body cannot be read: rot13"),
     ({"content": {"text": "{}", "encoding": "hex"}}, "its body cannot be read: hex"),
@@ -234,7 +234,7 @@ def test_a_body_that_cannot_be_read_is_no_text(tmp_path: Path) -> None:
         assert exchange.failure == failure
 
 
-BROKEN: list[tuple[str, Entry]] = [
+BROKEN: list[tuple[str, JSONEntry]] = [
     ("request", {"url": "http://[::1"}),
     ("request", {"url": "ws://service.example/v1/projects"}),
     ("response", {"status": "later"}),
@@ -314,8 +314,8 @@ def test_tokens_leak_and_other_secrets_are_masked(tmp_path: Path) -> None:
     entries[1]["request"]["headers"] += named({"X-Api-Key": "field-6613"})
     entries[3]["response"]["content"]["text"] = json.dumps({**ANSWERED, "variables": VARIABLES})
     log = read(tmp_path, entries)
-    secrets = secrets_of(log)
-    assert [index for index, each in enumerate(log.exchanges) if secrets.leak_in(each)] == [3]
+    secrets = find_secrets(log)
+    assert [index for index, each in enumerate(log.exchanges) if has_token(each, secrets)] == [3]
     for secret in SECRETS:
         assert secrets.mask(f"a {secret} b") == "a *** b"
         assert secrets.has_secret(secret)
@@ -336,8 +336,8 @@ def test_a_placeholder_of_a_token_leaks_nowhere() -> None:
         exchange = ServiceExchange(
             "GET", PROJECTS, sent, status=200, response_body=json.dumps([text]).encode()
         )
-        secrets = secrets_of(Log(URL, (exchange,)))
-        assert not secrets.leak_in(exchange), text
+        secrets = find_secrets(Log(URL, (exchange,)))
+        assert not has_token(exchange, secrets), text
         assert secrets.mask(text) == text
 
 
@@ -348,7 +348,7 @@ def test_the_verdicts_and_the_profile_are_those_of_a_session(tmp_path: Path) -> 
     changes = (on("created", status=200), on("list", headers={"X-Region": "fra"}))
     known = judged(Service(*changes), "write", saves=True).inferred
     log = read(tmp_path, record(Service(*changes)))
-    options = Options(har=tmp_path / "har", save=tmp_path / "profile")
+    options = VerifyOptions(har=tmp_path / "har", save=tmp_path / "profile")
     result = judge(log, options, Inputs(Hints()), token="")
     assert told(result) == parts.differs(parts.POST_201)
     assert known

@@ -26,8 +26,8 @@ from tests.verify.conftest import (
 from tests.verify.differences import AWAY, on, on_deployment, on_projects, put, without
 from verify.exchange import ServiceExchange
 from verify.inputs import read_known
-from verify.main import Result, left_behind, select_unknown, select_unused, write_line
-from verify.report import printed, text_of_result
+from verify.main import Result, select_unknown, select_unused
+from verify.report import describe_result, list_left_behind, mask_line
 from verify.script import NotVerifiable
 
 with_process = pytest.mark.process
@@ -43,7 +43,7 @@ STATUS_LINE = f"broken: {parts.STATUS}: present here, missing there"
 
 def text_of(result: Result) -> str:
     """What a terminal gets of a result."""
-    return "".join(f"{printed(result.secrets, line)}\n" for line in text_of_result(result))
+    return "".join(f"{mask_line(result.secrets, line)}\n" for line in describe_result(result))
 
 
 # What a result says
@@ -81,7 +81,7 @@ def test_what_is_left_behind_has_the_id_that_a_response_shows() -> None:
         ("write", (on("created", failure="cut off"), on_projects(without("id"))), [None]),
     ):
         exchanges = judged(Service(*changes), level).log.exchanges
-        assert [each["id"] for each in left_behind(exchanges)] == ids
+        assert [each["id"] for each in list_left_behind(exchanges)] == ids
 
 
 # Findings
@@ -111,7 +111,7 @@ def test_a_finding_is_the_same_with_other_ids_and_times() -> None:
     first = judged(Service(*changes), "write").findings
     second = judged(Service(*changes, new_id="{}_other_{}".format, sample=9), "write").findings
     assert len(first) == 5
-    assert [*map(write_line, first)] == [*map(write_line, second)]
+    assert [each.line for each in first] == [each.line for each in second]
 
 
 # Where nothing can be checked, and why.

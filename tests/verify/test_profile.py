@@ -41,7 +41,7 @@ from traffic.exchange import UNKNOWN_TIME
 from verify.exchange import Log, ServiceExchange
 from verify.inputs import Inputs
 from verify.main import judge
-from verify.options import Options
+from verify.options import VerifyOptions
 from verify.places import Hints
 
 CREATED_AT = "{project.created_at:2026-01-05T09:00:00Z}"
@@ -172,7 +172,7 @@ def test_the_profile_of_a_stub_is_the_one_that_it_is_like(name: str) -> None:
     found_differences = differences(document, Log(log.base, asked), observed(log, hints).places)
     # A list says one page.
     assert [each for each in found_differences if "nextCursor" not in each] == []
-    again = judge(log, Options(), Inputs(replace(hints, profile=found)), "")
+    again = judge(log, VerifyOptions(), Inputs(replace(hints, profile=found)), "")
     assert again.drifted == []
 
 

@@ -22,8 +22,8 @@ from tests.verify.test_record import Proxy
 from verify.exchange import PROJECTS, Log, ServiceExchange
 from verify.har import read_har
 from verify.inputs import Inputs
-from verify.main import Finding, judge, write_line
-from verify.options import Options
+from verify.main import VerifyFinding, judge
+from verify.options import VerifyOptions
 from verify.places import Hints
 from verify.script import NotVerifiable
 
@@ -84,22 +84,22 @@ def like() -> Profile:
     return make_profile(inferred.document)
 
 
-def ask(change: Change, hints: Hints, folder: Path) -> list[Finding]:
+def ask(change: Change, hints: Hints, folder: Path) -> list[VerifyFinding]:
     """The findings of a session."""
     result = judged(Service(change), "write", hints.profile)
     return result.select_findings(DEFAULT)
 
 
-def judge_log(log: Log, options: Options, hints: Hints) -> list[Finding]:
+def judge_log(log: Log, options: VerifyOptions, hints: Hints) -> list[VerifyFinding]:
     return judge(log, options, Inputs(hints), "").select_findings(DEFAULT)
 
 
-def read_recording(change: Change, hints: Hints, folder: Path) -> list[Finding]:
+def read_recording(change: Change, hints: Hints, folder: Path) -> list[VerifyFinding]:
     (folder / "har").write_bytes(har_of(record(Service(change))))
-    return judge_log(read_har(folder / "har"), Options(har=folder / "har"), hints)
+    return judge_log(read_har(folder / "har"), VerifyOptions(har=folder / "har"), hints)
 
 
-def pass_on(change: Change, hints: Hints, folder: Path) -> list[Finding]:
+def pass_on(change: Change, hints: Hints, folder: Path) -> list[VerifyFinding]:
     """The findings of what a command has asked."""
     proxy = Proxy(change)
     proxy.call("GET", PROJECTS)
@@ -109,7 +109,7 @@ def pass_on(change: Change, hints: Hints, folder: Path) -> list[Finding]:
         proxy.call("GET", PROJECTS)
     for token in ("", "wrong-token-5"):
         proxy.call("POST", PROJECTS, "{}", token=token, Content_Type="application/json")
-    return judge_log(proxy.recorder.log(), Options(url="x", words=["true"]), hints)
+    return judge_log(proxy.recorder.log(), VerifyOptions(url="x", words=["true"]), hints)
 
 
 SOURCES = {"URL": ask, "HAR": read_recording, "COMMAND": pass_on}
@@ -119,7 +119,7 @@ SOURCES = {"URL": ask, "HAR": read_recording, "COMMAND": pass_on}
 def test_a_service_that_is_whole_passes(source: str, tmp_path: Path) -> None:
     for hints in (Hints(), Hints(profile=like())):
         found = SOURCES[source](lambda *_: None, hints, tmp_path)
-        assert [write_line(each) for each in found] == []
+        assert [each.line for each in found] == []
 
 
 @pytest.mark.parametrize("source", SOURCES)
@@ -151,7 +151,7 @@ def test_what_is_unseen_has_the_reason_of_its_last_response() -> None:
     }
     for name, reason in reasons.items():
         findings = judged(Service(WAYS[name]), "write").select_findings(["unseen"])
-        assert f"unseen: {reason}" in [write_line(each) for each in findings], name
+        assert f"unseen: {reason}" in [each.line for each in findings], name
 
 
 @pytest.mark.process
