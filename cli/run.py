@@ -269,7 +269,7 @@ def proxy_hint(environ: Mapping[str, str]) -> str:
 
 
 def print_verdict(verdict: stub.Verdict, environ: Mapping[str, str]) -> None:
-    text = verdict.table()
+    text = verdict.format_table()
     text += "".join(f"finding: {finding.sentence}\n" for finding in verdict.findings)
     unused = [f"--allow {pattern!r} matches no finding" for pattern in verdict.unused_patterns]
     text += "".join(f"warning: {warning}\n" for warning in unused)

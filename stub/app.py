@@ -18,7 +18,7 @@ from web.problems import respond
 from web.strict_json import JSON
 
 from . import console
-from .control.routes import VIEWS, not_found, unknown_project
+from .control.routes import VIEWS, explain_unknown_path, explain_unknown_project
 from .cors import Cors, explain_preflight
 from .steps import Steps, with_start
 from .world.options import Options
@@ -59,8 +59,8 @@ def create_stub(
     )
     app.extensions["worlds"] = worlds
     add_routes(app, {**VIEWS, **console.VIEWS, "getGuide": show_guide})
-    app.register_error_handler(404, not_found)
-    app.register_error_handler(UnknownProject, unknown_project)
+    app.register_error_handler(404, explain_unknown_path)
+    app.register_error_handler(UnknownProject, explain_unknown_project)
     if common.forms:
         from .like import replace_views
 

@@ -1,4 +1,4 @@
-"""The console: a page at `/` that shows one world, and the view of the world that it polls."""
+"""The console: a page at `/` that shows a world. It polls a view of the world every second."""
 
 import json
 from datetime import datetime
@@ -11,7 +11,7 @@ from werkzeug.exceptions import NotFound
 from records import Deployment, Project, timestamp
 from web.strict_json import JSON, MEDIA_TYPE
 
-from ..control.routes import common, open_world
+from ..control.routes import get_common, open_world
 from ..grease.axes import TIER_1, Grease
 from ..world.rules import View
 from ..world.world import Common, WorldState
@@ -23,12 +23,6 @@ POLL_PATH = "/_stub/console"
 MEDIA_TYPES = {".html": "text/html", ".js": "text/javascript", ".css": "text/css"}
 FILES = {each.name: each for each in Path(__file__).parent.iterdir() if each.suffix in MEDIA_TYPES}
 CONSOLE_PATHS = ("/", *[f"{POLL_PATH}/{name}" for name in FILES])
-
-# The limits of a view.
-SHOWN_PROJECTS = 50
-SHOWN_FAULTS = 20
-SHOWN_FINDINGS = 10  # of a kind
-MAX_TEXT = 120  # characters of the body of a fault
 
 SAFE = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
@@ -42,8 +36,8 @@ SAFE = {
 }
 
 
-def static_file(file: str = "index.html") -> ResponseReturnValue:
-    """A file of the page. It has no data; the page asks for these with the token."""
+def serve_file(file: str = "index.html") -> ResponseReturnValue:
+    """Serve a file of the page. It has no data: the page requests data with the token."""
     if file not in FILES:
         raise NotFound
     suffix = Path(file).suffix
@@ -52,26 +46,32 @@ def static_file(file: str = "index.html") -> ResponseReturnValue:
 
 
 def show_world() -> ResponseReturnValue:
-    document = view(open_world(), common())
+    document = describe_world(open_world(), get_common())
     return f"{json.dumps(document, ensure_ascii=False)}\n".encode(errors="replace"), 200, JSON
 
 
 VIEWS: dict[str, View] = {
-    "getPage": static_file,
+    "getPage": serve_file,
     "getConsole": show_world,
-    "getConsoleFile": static_file,
+    "getConsoleFile": serve_file,
 }
 
 
-def view(world: WorldState, common: Common) -> dict[str, Any]:
-    """What the page shows of a world, it reads the journal elsewhere.
+def describe_world(
+    world: WorldState,
+    common: Common,
+    max_projects: int = 50,
+    max_faults: int = 20,
+    max_findings: int = 10,
+) -> dict[str, Any]:
+    """Describe a world for the page, which reads the journal by itself.
 
-    All statuses are those of one time, which is the time of the clock.
+    All statuses are those at the time of the clock. There are at most `max_findings` of a kind.
     """
     first, last, coverage = world.recorded()
     projects = world.store.list_projects()
     newest = []
-    for project in reversed(projects[-SHOWN_PROJECTS:]):
+    for project in reversed(projects[-max_projects:]):
         deployment = world.store.get_deployment(project.latest_deployment_id)
         if deployment:
             newest.append((project, deployment))
@@ -82,7 +82,7 @@ def view(world: WorldState, common: Common) -> dict[str, Any]:
     statuses = dict.fromkeys(common.options.words or coverage["deployment_statuses"])
     outcomes = common.options.outcomes
     statuses.update(dict.fromkeys(status for _, status in outcomes))
-    faults = beginning(world.faults.documents(), SHOWN_FAULTS)
+    faults = [shorten_body(fault) for fault in world.faults.documents()]
     grease = world.grease.initial
     if not grease.parts:
         grease = Grease(dict.fromkeys(TIER_1, ()), grease.seed)
@@ -97,7 +97,7 @@ def view(world: WorldState, common: Common) -> dict[str, Any]:
         },
         "projects": {
             "count": len(projects),
-            "newest": [status_of(project, deployment, now) for project, deployment in newest],
+            "newest": [describe_project(project, latest, now) for project, latest in newest],
         },
         "statuses": list(statuses),
         "outcomes": [{"names": names, "status": status} for names, status in outcomes],
@@ -105,20 +105,20 @@ def view(world: WorldState, common: Common) -> dict[str, Any]:
         "request_type": like.request_type if like else MEDIA_TYPE,
         "like": describe_profile(like) if like else None,
         "requests": {"first": first, "last": last},
-        "faults": {**faults, "first": [short_fault(each) for each in faults["first"]]},
+        "faults": limit(faults, max_faults),
         "grease": {**world.grease.current.document(), "default": grease.document()},
         "coverage": {
             "operations": coverage["operations"],
             "met": coverage["met"],
             "of": coverage["of"],
-            "unpromised": beginning(coverage["unpromised"], SHOWN_FINDINGS),
-            "violations": beginning(coverage["violations"], SHOWN_FINDINGS),
+            "unpromised": limit(coverage["unpromised"], max_findings),
+            "violations": limit(coverage["violations"], max_findings),
         },
     }
 
 
 def describe_profile(like: "Profile") -> dict[str, Any]:
-    """The file of a profile, its day, and which statuses go on and which one has ended."""
+    """Describe a profile: its file, its date, and the statuses of a run."""
     ended = like.run[-1] if like.run else None
     return {
         "file": like.file,
@@ -128,13 +128,9 @@ def describe_profile(like: "Profile") -> dict[str, Any]:
     }
 
 
-def beginning(rows: list[Any], most: int) -> dict[str, Any]:
-    return {"count": len(rows), "first": rows[:most]}
-
-
-def status_of(project: Project, deployment: Deployment, now: datetime) -> dict[str, Any]:
-    """A project, with its latest deployment: its status, its stages, and since when they run."""
-    assert deployment.created_at  # a store gives each deployment a time
+def describe_project(project: Project, deployment: Deployment, now: datetime) -> dict[str, Any]:
+    """Describe a project and the status of its latest deployment."""
+    assert deployment.created_at  # A store gives every deployment a time.
     return {
         "id": project.id,
         "name": project.name,
@@ -146,8 +142,14 @@ def status_of(project: Project, deployment: Deployment, now: datetime) -> dict[s
     }
 
 
-def short_fault(fault: dict[str, Any]) -> dict[str, Any]:
+def limit(rows: list[Any], most: int) -> dict[str, Any]:
+    """Return the number of rows, and the first of them: `{"count": 30, "first": […]}`."""
+    return {"count": len(rows), "first": rows[:most]}
+
+
+def shorten_body(fault: dict[str, Any], most: int = 120) -> dict[str, Any]:
+    """Shorten the body in the JSON of a fault to `most` characters."""
     body = fault.get("body", "")
-    if len(body) <= MAX_TEXT:
+    if len(body) <= most:
         return fault
-    return {**fault, "body": f"{body[:MAX_TEXT]}…"}
+    return {**fault, "body": f"{body[:most]}…"}

@@ -1,1 +1,1 @@
-"""The routes under `/_stub`, whose paths and bodies stub/openapi.json declares."""
+"""The control routes under `/_stub`. stub/openapi.json has their paths and bodies."""

@@ -1,4 +1,4 @@
-"""Pact's provider states: what a verifier sets up before it replays an interaction."""
+"""Pact's provider states. A verifier sets one up before it replays an interaction."""
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
@@ -22,10 +22,11 @@ CheckParams = Callable[[Common, Params], Iterable[FieldError]]
 
 
 def read_change() -> tuple[str, Params, bool]:
-    """Read the state of a provider-state change, its params, and whether it is a teardown.
+    """Read the name of a state, its params, and whether to tear it down.
 
-    The verifier sends a JSON body, or everything in the query and then no body. A param that is
-    null is not given. Where there is nothing to set up, the state is empty.
+    The verifier sends a JSON body: `{"state": "a project exists", "params": {"name": "shop"}}`. Or
+    it sends everything in the query. A param that is null counts as missing. Without a state, there
+    is nothing to set up, and the name is empty.
     """
     if request.get_data():
         _, document = read_json()
@@ -40,77 +41,74 @@ def read_change() -> tuple[str, Params, bool]:
 
 
 def find_state(common: Common, name: str, params: Params) -> SetUp:
-    """What sets up the state of this name, a built-in one or a team's own, once its params are
-    checked. Each may be set up repeatedly.
+    """Find a state of `--states` or a built-in state, and check its params.
+
+    Return the function that sets it up. It may be called repeatedly.
     """
     own = common.options.states
     if name in own:
         return partial(add_seed, own[name])
     if name in BUILT_IN:
-        check, change = BUILT_IN[name]
+        check, set_up = BUILT_IN[name]
         checked = dict(params)
         require_valid(prefix_errors(["params"], check(common, checked)))
-        return partial(change, checked)
+        return partial(set_up, checked)
     known = ", ".join(f'"{each}"' for each in [*BUILT_IN, *own])
-    detail = f"No provider state has this name. These are known: {known}."
-    raise Problem(404, "not_found", detail)
+    raise Problem(404, "not_found", f"No provider state has this name. The states are {known}.")
 
 
 def add_seed(seed: Seed, world: WorldState) -> Values:
-    """Add the records of a seed, but for those whose name or id is in the store."""
+    """Add the records of a seed, except those whose name or id exists."""
     store = world.store
     existing = {project.name: project.id for project in store.list_projects()}
     new = [project for project in seed.projects if project.name not in existing]
-    # A deployment is of the project that has the name.
+    # A deployment belongs to the existing project with the name.
     owners = {project.id: existing.get(project.name, project.id) for project in seed.projects}
     owners[None] = None
     deployments = [each._replace(project_id=owners[each.project_id]) for each in seed.deployments]
     missing = Seed(tuple(new), tuple(deployments))
     store.add(world.records_of(missing))
-    # Of all that is in the store now; the last one wins.
+    # The values show the store. The last project and the last deployment win.
     values: Values = {}
     own = {project.name for project in seed.projects}
     for project in store.list_projects():
         if project.name in own:
-            values |= project_values(project)
+            values |= show_project(project)
     for each in deployments:
         deployment = store.get_deployment(each.id)
         if deployment:
-            values |= deployment_values(deployment, world)
+            values |= show_deployment(deployment, world)
     return values
 
 
-def no_projects(params: Params, world: WorldState) -> Values:
+def remove_projects(params: Params, world: WorldState) -> Values:
     world.store.remove_projects()
     return {}
 
 
-def a_project(params: Params, world: WorldState) -> Values:
-    """Add the project of a seed unless its name exists; with a new name if none is given."""
+def add_project(params: Params, world: WorldState) -> Values:
+    """Add a project, unless its name exists. Without a name, a new name is made."""
     name = params.get("name") or world.ids("project")
     project = build_project({**params, "name": name})
     return add_seed(Seed((project,)), world)
 
 
-def a_deployment(params: Params, world: WorldState) -> Values:
+def put_deployment(params: Params, world: WorldState) -> Values:
     store = world.store
     project_id = params.get("project_id")
-    projects = {project.id: project for project in store.list_projects()}
-    name = ""
-    if project_id in projects:
-        name = projects[project_id].name
-    *_, last = world.timeline_for(name)
+    names: dict[Any, str] = {project.id: project.name for project in store.list_projects()}
+    *_, last = world.timeline_for(names.get(project_id, ""))
     status = params.get("status", last.status)
     deployment, _ = store.put_deployment(params.get("id"), (Stage(status),), project_id)
-    return deployment_values(deployment, world)
+    return show_deployment(deployment, world)
 
 
-# The checks of params, all of which are optional. The ids of a profile may be numbers.
+# These check params. All params are optional, and the ids of a profile may be numbers.
 
 
-def check_none(common: Common, params: Params) -> Iterator[FieldError]:
+def check_no_params(common: Common, params: Params) -> Iterator[FieldError]:
     for name in params:
-        yield make_error("is not a known parameter", name)
+        yield make_error("is not a param of this state", name)
 
 
 def check_project(common: Common, params: Params) -> Iterator[FieldError]:
@@ -127,13 +125,13 @@ def check_deployment(common: Common, params: Params) -> Iterator[FieldError]:
 
 
 BUILT_IN: dict[str, tuple[CheckParams, Callable[[Params, WorldState], Values]]] = {
-    "no projects exist": (check_none, no_projects),
-    "a project exists": (check_project, a_project),
-    "a deployment exists": (check_deployment, a_deployment),
+    "no projects exist": (check_no_params, remove_projects),
+    "a project exists": (check_project, add_project),
+    "a deployment exists": (check_deployment, put_deployment),
 }
 
 
-def project_values(project: Project) -> Values:
+def show_project(project: Project) -> Values:
     return {
         "id": project.id,
         "project_id": project.id,
@@ -142,7 +140,7 @@ def project_values(project: Project) -> Values:
     }
 
 
-def deployment_values(deployment: Deployment, world: WorldState) -> Values:
+def show_deployment(deployment: Deployment, world: WorldState) -> Values:
     values = {
         "id": deployment.id,
         "deployment_id": deployment.id,

@@ -1,4 +1,4 @@
-"""The control routes: everything under `/_stub`."""
+"""The views of the control routes, under `/_stub`."""
 
 import json
 from typing import Any, cast
@@ -19,9 +19,8 @@ from ..grease.axes import check_grease
 from ..request.findings import CHOICES, parse_kinds
 from ..request.journal import read_filters
 from ..request.paths import is_control_path
-from ..world import rules
+from ..world import rules, seed
 from ..world.clock import MAX_ADVANCE
-from ..world.seed import SEED_DEPTH, convert_id, make_seed, write_seed
 from ..world.store import UnknownProject
 from ..world.tokens import MAIN
 from ..world.world import Common, WorldState
@@ -29,27 +28,36 @@ from ..world.worlds import Visit, Worlds
 from .verdict import judge_world
 
 
-def all_worlds() -> Worlds:
+def get_worlds() -> Worlds:
     return cast("Worlds", current_app.extensions["worlds"])
 
 
-def common() -> Common:
-    """What all worlds have in common."""
-    return all_worlds().common
+def get_common() -> Common:
+    return get_worlds().common
 
 
 def open_world() -> WorldState:
-    """The world of the request. Opened late, so that an invalid request makes none."""
+    """Open the world of the request. Call it last, so that an invalid request opens none."""
     visit: Visit = g.store
     return visit.world
 
 
-def json_response(document: Any, status: int = 200) -> ResponseReturnValue:
+def read_input() -> dict[str, Any]:
+    """Read the body, and check the request by the contract."""
+    _, document = read_json()
+    require_valid(rules.check_request(document))
+    return document
+
+
+def respond_json(document: Any, status: int = 200) -> ResponseReturnValue:
     return json.dumps(document) + "\n", status, JSON
 
 
-def not_found(error: HTTPException) -> ResponseReturnValue:
-    """The response for an unknown path, which names the document that lists the known ones."""
+# Errors
+
+
+def explain_unknown_path(error: HTTPException) -> ResponseReturnValue:
+    """Respond to an unknown path; below `/_stub`, name the document that lists the paths."""
     path = read_path(request.environ).lstrip("/")
     if is_control_path(f"/{path}"):
         detail = "There is nothing at this path. /_stub/openapi.json lists the paths that exist."
@@ -57,36 +65,36 @@ def not_found(error: HTTPException) -> ResponseReturnValue:
     return respond(error)
 
 
-def unknown_project(error: UnknownProject) -> ResponseReturnValue:
+def explain_unknown_project(error: UnknownProject) -> ResponseReturnValue:
+    """Respond to a `project_id` that no project has."""
     pointer = "/params/project_id" if request.endpoint == "changeState" else "/project_id"
     reason = rules.read_schemas()["ProjectOrNull"]["x-error"]
     return respond(InvalidBody([FieldError(pointer, reason)]))
 
 
-def show_contract() -> ResponseReturnValue:
-    """Show the contract of the controls, in which the statuses of a profile are valid, too."""
-    return json_response(rules.read_contract(common().options.words))
+# State and time
 
 
 def reset() -> Response:
-    seed = None
+    start = None
     if request.get_data():
-        _, document = read_json(common().options.max_seed_bytes, SEED_DEPTH)
-        seed = make_seed(document, common().options.like)
-    all_worlds().reset(g.store.name, seed)
+        options = get_common().options
+        _, document = read_json(options.max_seed_bytes, seed.SEED_DEPTH)
+        start = seed.make_seed(document, options.like)
+    get_worlds().reset(g.store.name, start)
     return no_content()
 
 
 def show_state() -> ResponseReturnValue:
     store = open_world().store
-    return write_seed(store.records(), store.now()), 200, JSON
+    return seed.write_seed(store.records(), store.now()), 200, JSON
 
 
 def put_deployment(deployment_id: str) -> ResponseReturnValue:
     _, document = read_json()
-    shared = common()
-    convert_id(document, "project_id", "projects", shared.options.like)
-    require_valid(rules.check_request(document, shared.options.words))
+    options = get_common().options
+    seed.convert_id(document, "project_id", "projects", options.like)
+    require_valid(rules.check_request(document, options.words))
     store = open_world().store
     timeline = rules.parse_timeline(document)
     project_id = document.get("project_id")
@@ -95,11 +103,26 @@ def put_deployment(deployment_id: str) -> ResponseReturnValue:
     return deployment.representation(status), 201 if is_new else 200, JSON
 
 
-def read_input() -> dict[str, Any]:
-    """The body of a request, which keeps the contract."""
-    _, document = read_json()
-    require_valid(rules.check_request(document))
-    return document
+def change_state() -> ResponseReturnValue:
+    from .pact import find_state, read_change  # Most programs do not need Pact.
+
+    state, params, is_teardown = read_change()
+    if not state or is_teardown:
+        return respond_json({})
+    try:
+        set_up = find_state(get_common(), state, params)
+        return respond_json(set_up(open_world()))
+    except StoreFull:  # The verifier would repeat a request with a 5xx for two minutes.
+        reason = "needs more projects or deployments than the world may have"
+        raise InvalidBody([FieldError("", reason)]) from None
+
+
+def show_clock() -> ResponseReturnValue:
+    clock = open_world().clock
+    clock.refresh()
+    now, is_frozen = clock.reading()
+    tick = clock.setting.tick
+    return respond_json({"now": timestamp(now), "frozen": is_frozen, "tick": tick})
 
 
 def change_clock() -> ResponseReturnValue:
@@ -112,14 +135,25 @@ def change_clock() -> ResponseReturnValue:
         tick=document.get("tick"),
     )
     if not is_changed:
-        reason = f"must add up to at most {MAX_ADVANCE.days} days"
+        reason = f"would advance the clock by more than {MAX_ADVANCE.days} days in total"
         raise InvalidBody([FieldError("/advance", reason)])
     return show_clock()
 
 
+def list_worlds() -> ResponseReturnValue:
+    return respond_json(get_worlds().document())
+
+
+# Faults and grease
+
+
+def list_faults() -> ResponseReturnValue:
+    return respond_json({"faults": open_world().faults.documents()})
+
+
 def add_fault() -> ResponseReturnValue:
     document = read_input()
-    return json_response(open_world().faults.add(document), 201)
+    return respond_json(open_world().faults.add(document), 201)
 
 
 def remove_faults(fault_id: str | None = None) -> Response:
@@ -127,12 +161,24 @@ def remove_faults(fault_id: str | None = None) -> Response:
     return no_content()
 
 
+def show_grease() -> ResponseReturnValue:
+    return respond_json(open_world().grease.current.document())
+
+
 def switch_grease() -> ResponseReturnValue:
     document = read_input()
-    by_axis = common().parts.by_axis
+    by_axis = get_common().parts.by_axis
     require_valid(check_grease(document, by_axis))
     grease = open_world().grease.change(document, by_axis)
-    return json_response(grease.document())
+    return respond_json(grease.document())
+
+
+# Requests
+
+
+def list_requests() -> ResponseReturnValue:
+    filters = read_filters(request.args, get_common().contract.operation_ids)
+    return respond_json(open_world().journal.document(**filters))
 
 
 def clear_requests() -> Response:
@@ -140,55 +186,42 @@ def clear_requests() -> Response:
     return no_content()
 
 
-def change_state() -> ResponseReturnValue:
-    from .pact import find_state, read_change  # few programs need this
+def show_coverage() -> ResponseReturnValue:
+    return respond_json(open_world().coverage.document())
 
-    state, params, is_teardown = read_change()
-    if not state or is_teardown:
-        return json_response({})
+
+def show_verdict() -> ResponseReturnValue:
+    query = request.args
+    if query.keys() - {"fail_on", "allow"}:
+        raise Problem(400, "unknown_query", "Send only the query parameters fail_on and allow.")
     try:
-        change = find_state(common(), state, params)
-        return json_response(change(open_world()))
-    except StoreFull:  # no 5xx, which the verifier would repeat for two minutes
-        reason = "needs more records than there is room for"
-        raise InvalidBody([FieldError("", reason)]) from None
+        kinds = parse_kinds(query.getlist("fail_on")) or CHOICES
+    except ValueError as error:
+        raise Problem(400, "unknown_query", f"{error}.") from None
+    verdict = judge_world(open_world(), get_common(), kinds, query.getlist("allow"))
+    return respond_json(verdict)
 
 
-# What GET shows.
+# The program
 
 
-def health() -> ResponseReturnValue:
-    return json_response({"status": "ok"})
+def show_health() -> ResponseReturnValue:
+    return respond_json({"status": "ok"})
 
 
-def ready() -> ResponseReturnValue:
-    all_worlds().open(MAIN).clock.change()  # which a store on a server writes
-    return json_response({"status": "ok"})
+def show_readiness() -> ResponseReturnValue:
+    get_worlds().open(MAIN).clock.change()  # A change is written to an external store.
+    return respond_json({"status": "ok"})
 
 
-def list_worlds() -> ResponseReturnValue:
-    return json_response(all_worlds().document())
-
-
-def show_clock() -> ResponseReturnValue:
-    clock = open_world().clock
-    clock.refresh()
-    now, is_frozen = clock.reading()
-    return json_response({"now": timestamp(now), "frozen": is_frozen, "tick": clock.setting.tick})
-
-
-def list_faults() -> ResponseReturnValue:
-    return json_response({"faults": open_world().faults.documents()})
-
-
-def show_grease() -> ResponseReturnValue:
-    return json_response(open_world().grease.current.document())
+def show_contract() -> ResponseReturnValue:
+    return respond_json(rules.read_contract(get_common().options.words))
 
 
 def show_profile() -> ResponseReturnValue:
-    like = common().options.like
+    like = get_common().options.like
     if like is None:
-        return json_response({"profile": None, "lacks": [], "unobserved_errors": []})
+        return respond_json({"profile": None, "lacks": [], "unobserved_errors": []})
     from profiles.profile import find_unobserved_errors, list_missing_parts
 
     document = {
@@ -196,34 +229,12 @@ def show_profile() -> ResponseReturnValue:
         "lacks": list_missing_parts(like),
         "unobserved_errors": find_unobserved_errors(like),
     }
-    return json_response(document)
-
-
-def list_requests() -> ResponseReturnValue:
-    filters = read_filters(request.args, common().contract.operation_ids)
-    return json_response(open_world().journal.document(**filters))
-
-
-def show_coverage() -> ResponseReturnValue:
-    return json_response(open_world().coverage.document())
-
-
-def show_verdict() -> ResponseReturnValue:
-    query = request.args
-    try:
-        unknown = query.keys() - {"fail_on", "allow"}
-        if unknown:
-            raise ValueError(f"{min(unknown)!r} is unknown: there are fail_on and allow")
-        kinds = parse_kinds(query.getlist("fail_on")) or CHOICES
-    except ValueError as error:
-        raise Problem(400, "unknown_query", f"{error}.") from None
-    verdict = judge_world(open_world(), common(), kinds, query.getlist("allow"))
-    return json_response(verdict)
+    return respond_json(document)
 
 
 VIEWS: dict[str, rules.View] = {
-    "getHealth": health,
-    "getReadiness": ready,
+    "getHealth": show_health,
+    "getReadiness": show_readiness,
     "getStubContract": show_contract,
     "reset": reset,
     "putDeployment": put_deployment,
@@ -244,4 +255,4 @@ VIEWS: dict[str, rules.View] = {
     "getVerdict": show_verdict,
     "changeState": change_state,
 }
-"""By the `operationId` of stub/openapi.json, which has the paths and the methods."""
+"""The views by the `operationId` in stub/openapi.json, which has the paths and the methods."""

@@ -1,4 +1,4 @@
-"""The verdict of a run, or of a world: the findings on which a team wants to fail."""
+"""The verdict of a run or of a world: the findings that fail it."""
 
 from collections.abc import Collection, Iterable
 from dataclasses import asdict
@@ -12,15 +12,13 @@ from ..request.findings import KINDS, Finding
 from ..world.world import Common, WorldState
 from ..world.worlds import Worlds
 
-MAX_PRINTED = 20  # of a kind, in the coverage as text
 
-
-def choose(
+def choose_findings(
     found: Iterable[Finding], fail_on: Collection[str], allowed: Collection[str]
 ) -> tuple[list[Finding], list[str]]:
-    """The findings to fail on, and the allowed ones that are none.
+    """Choose the findings of the kinds `fail_on`, except the allowed findings.
 
-    `fail_on` are kinds. `allowed` are texts, or shell patterns, of findings to ignore.
+    `allowed` are texts or shell patterns: `"idle: *"`. Return also the patterns that match nothing.
     """
     chosen = []
     used: set[str] = set()
@@ -37,12 +35,12 @@ def choose(
 def judge_world(
     world: WorldState, common: Common, fail_on: Collection[str], allowed: Collection[str]
 ) -> dict[str, Any]:
-    """The wire form of the verdict of a world."""
+    """Return the JSON of the verdict of a world: `{"passed": true, "findings": [], …}`."""
     coverage = world.coverage
     redactor = common.redactor
     unused = make_unused_findings(world.unused_faults(), redactor)
     found = [*coverage.list_findings(), *coverage.find_idle(), *unused]
-    findings, unused_patterns = choose(found, fail_on, allowed)
+    findings, unused_patterns = choose_findings(found, fail_on, allowed)
     return {
         "passed": not findings,
         "findings": [asdict(finding) for finding in findings],
@@ -52,10 +50,7 @@ def judge_world(
 
 
 class Verdict:
-    """The verdict of all requests so far, to all worlds.
-
-    `more` are findings that the requests alone do not show.
-    """
+    """The verdict of a run: of the requests to all worlds, and of `more` findings."""
 
     def __init__(
         self,
@@ -69,7 +64,7 @@ class Verdict:
         unused = make_unused_findings(worlds.unused_faults(), common.redactor)
         self._seen = coverage.list_findings()
         found = [*self._seen, *coverage.find_idle(), *unused, *more]
-        self.findings, unused_patterns = choose(found, fail_on, allowed)
+        self.findings, unused_patterns = choose_findings(found, fail_on, allowed)
         self.unused_patterns = [common.redactor.mask(each) for each in unused_patterns]
         self.is_called = coverage.is_called
         self._document = {
@@ -77,8 +72,11 @@ class Verdict:
             "unused_faults": [{"what": each.what, "count": each.count} for each in unused],
         }
 
-    def table(self) -> str:
-        """The coverage as text; empty if there were no requests."""
+    def format_table(self) -> str:
+        """Format the coverage as text; it is empty if there were no requests.
+
+        A line is `listProjects  200 x3; not met: 401 503`.
+        """
         document = self._document
         operations = document["operations"]
         called = [name for name, counts in operations.items() if any(counts.values())]
@@ -92,19 +90,18 @@ class Verdict:
             not_met = " ".join(find_unmet(counts))
             lines.append(f"  {name:{width}}  {shown}; not met: {not_met}")
         for kind in ("unpromised", "violations"):
-            lines += self._lines_of(kind)
+            lines += self._format_findings(kind)
         return "\n".join(lines) + "\n"
 
-    def _lines_of(self, kind: str) -> list[str]:
-        """The findings of a kind, whether they fail the run or not."""
+    def _format_findings(self, kind: str, most: int = 20) -> list[str]:
+        """Format the findings of a kind, and the number of those beyond the first `most`."""
         found = [each for each in self._seen if each.kind == kind]
-        shown = found[:MAX_PRINTED]
-        lines = [f"{each.text} (x{each.count}, first: {each.first_name})" for each in shown]
-        if len(found) > MAX_PRINTED:
-            lines.append(f"{kind}: {len(found) - MAX_PRINTED} more")
+        lines = [f"{each.text} (x{each.count}, first: {each.first_name})" for each in found[:most]]
+        if len(found) > most:
+            lines.append(f"{kind}: {len(found) - most} more")
         return lines
 
     def document(self, exit_status: int) -> dict[str, Any]:
-        """What the report of the run has."""
+        """Return the JSON of the verdict in the report."""
         findings = [asdict(finding) for finding in self.findings]
         return {**self._document, "findings": findings, "exit_status": exit_status}

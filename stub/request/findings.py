@@ -16,21 +16,21 @@ class Kind(NamedTuple):
 
 
 KINDS = {
-    "violations": Kind("send what the interface fixes; the service may reject this"),
-    "unpromised": Kind("do without it; no document promises it"),
-    "rejected": Kind("correct the request; the contract does not allow it"),
-    "idle": Kind("call the operation"),
-    "unused-faults": Kind("send the request that the fault is for, or do not add the fault"),
+    "violations": Kind("follow the interface: the real service may reject this request"),
+    "unpromised": Kind("do not depend on it: no document promises it"),
+    "rejected": Kind("correct the request: the contract does not allow it"),
+    "idle": Kind("send a request to this operation"),
+    "unused-faults": Kind("send a request that matches the fault, or remove the fault"),
     # `--probe` finds these.
     "depends": Kind("{advice}", is_chosen=False),
     "repeats": Kind(
-        "sent again after {seconds:.2f} s, though it had been performed: "
-        "where names are not unique, two projects (RFC 9110 §9.2.2)",
+        "the client sent it again after {seconds:.2f} s, but it had been performed: if names were "
+        "not unique, there would be two projects (RFC 9110 §9.2.2)",
         is_chosen=False,
     ),
     "accepts": Kind(
-        "the run passed with a page of HTML as the response, and it was not sent again: reject "
-        "what has another Content-Type, and test that",
+        "the run passed, but the response was an HTML page: reject a response with another "
+        "Content-Type, and test that",
         is_chosen=False,
     ),
 }
@@ -59,7 +59,7 @@ class Finding:
 
     @property
     def sentence(self) -> str:
-        """The finding in a line: `idle: listProjects (x2, first: job-5 #27): call the operation`.
+        """The finding in a line: `rejected: createProject 422 (x2, first: job-5 #27): correct …`.
 
         The count and the first request are left out if they say nothing.
         """
@@ -102,5 +102,5 @@ def parse_kinds(values: Iterable[str], known: Collection[str] = CHOICES) -> list
     kinds = [kind.strip() for value in values for kind in value.split(",")]
     for kind in kinds:
         if kind not in known:
-            raise ValueError(f"{kind!r} is unknown: there are {', '.join(known)}")
+            raise ValueError(f"{kind!r} is unknown: the choices are {', '.join(known)}")
     return kinds

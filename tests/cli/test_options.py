@@ -105,7 +105,10 @@ INVALID: list[tuple[list[str], str]] = [
     (["--outcome", "a*=b c"], "'--outcome': 'b c' must be a string of 1 to 64 of a-z"),
     *((["--env", each, "--", "true"], "'--env': give NAME=VALUE, ") for each in ("A", "=", "A B=")),
     (["--env", "A={Url}", "--", "true"], "{Url} is none of {url}, {token} and {port}."),
-    (["--probe", "ids,failure", "--", "true"], "'failure' is unknown: there are tier1, all, fail"),
+    (
+        ["--probe", "ids,failure", "--", "true"],
+        "'failure' is unknown: the choices are tier1, all, fail",
+    ),
     # What contradicts other options.
     (["--empty", "--seed", "x.json"], "exclude each other"),
     (["--store", "redis://x", "--probe", "all", "--", "true"], "leave out --grease and --store."),

@@ -7,14 +7,14 @@ from tests.stub.conftest import verdict_of
 
 def test_the_table_is_of_all_worlds() -> None:
     app = make_stub(new_id=counting_ids())
-    assert verdict_of(app).table() == ""
+    assert verdict_of(app).format_table() == ""
     client = control_client_of(app)
     client.get("/v1/projects?page=1")
     other = control_client_of(app, "dev-token.w")
     other.get("/v1/projects")
     other.get("/v1/dev-token")
     of = client.get("/_stub/coverage").json["of"]
-    first, *lines = verdict_of(app).table().splitlines()
+    first, *lines = verdict_of(app).format_table().splitlines()
     assert first == f"coverage: 1 of {of} responses met"
     assert lines[0].startswith("  listProjects   200 x2; not met: 400 401")
     assert lines[-2:] == [
@@ -27,7 +27,7 @@ def test_the_table_shows_twenty_of_a_kind() -> None:
     client = control_client_of(make_stub())
     for number in range(22):
         client.get(f"/v1/projects?p{number}=1")
-    *_, last_row, rest = verdict_of(client.application).table().splitlines()
+    *_, last_row, rest = verdict_of(client.application).format_table().splitlines()
     assert last_row.startswith("unpromised: listProjects: query parameter p19 ")
     assert rest == "unpromised: 2 more"
 

@@ -33,7 +33,7 @@ def test_no_part_of_a_token_is_seen_where_requests_are_shown(name: str) -> None:
         if step["send"][:1] == ["GET"] and step["send"][1].startswith("/_stub/"):
             shown.append(response.body.decode("latin-1"))
     verdict = verdict_of(app, CHOICES, [token])
-    shown += [verdict.table(), json.dumps(verdict.document(0))]
+    shown += [verdict.format_table(), json.dumps(verdict.document(0))]
     for each in shown:
         assert not [part for part in HIDDEN[name] if part in each], each
     assert "***" in "".join(shown)

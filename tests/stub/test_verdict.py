@@ -80,10 +80,10 @@ def test_a_finding_says_where_it_was_first_seen_and_what_to_do(app: Flask) -> No
     for document in ({"name": "x"}, {}, {"name": 1}, {"name": ""}):
         job.post("/v1/projects", json=document)
     verdict = verdict_of(app, ["unpromised", "rejected", "unused-faults"])
-    advice = "correct the request; the contract does not allow it"
+    advice = "correct the request: the contract does not allow it"
     assert [finding.sentence for finding in verdict.findings] == [
         "unpromised: listProjects: query parameter page (x2, first: #1): "
-        "do without it; no document promises it",
+        "do not depend on it: no document promises it",
         f"rejected: createProject 422 (x3, first: job-5 #2: /name is required): {advice}",
     ]
 
