@@ -22,9 +22,9 @@ NewApp = Callable[..., Flask]
 
 
 def make_app(create_stub: NewApp, log: RunLog, settings: Settings, /, **probed: Any) -> Flask:
-    """Make the app from settings whose files have been read; see `load_files()`.
+    """Make the app from settings that `load_files()` has completed.
 
-    A run of --probe replaces some options of the stub, such as `grease=("members",)`. Raises
+    A run of --probe replaces some options of the stub: `grease=("members",)`. Raises
     `click.UsageError` for an unknown part in --grease.
     """
     own = {"log": log.add, **probed}
@@ -85,7 +85,7 @@ def check_outcomes(settings: Settings, like: "Profile | None") -> None:
 
 
 def connect_store(url: str) -> stub.SharedStores:
-    """Connect to the store of a URL such as `redis://127.0.0.1:6379/0`.
+    """Connect to the store of a URL: `redis://127.0.0.1:6379/0`.
 
     Raises `click.UsageError` if it cannot be used.
     """

@@ -61,7 +61,7 @@ class Command:
             server.restore_handlers(previous)
 
     def start(self, work: Callable[[], int], then: Callable[[], None]) -> None:
-        """Call `work`, which runs the command, in a thread; store its status, and call `then`.
+        """Run the command by calling `work` in a thread; store its status, and call `then`.
 
         A run that a signal cut short is a failure, even if the command ended with 0.
         """
@@ -85,10 +85,10 @@ class Command:
     def run(self, output: IO[bytes] | None = None, limit: float | None = None, **more: str) -> int:
         """Run the command for at most `limit` seconds; return its exit status.
 
-        `more` are environment variables, such as `STUB_PROBE_RUN="plain"`. The command has the
+        `more` are environment variables: `STUB_PROBE_RUN="plain"`. The command has the
         standard streams of this process; with an `output` file, it has no input. It runs in a
-        process group of its own, which gets each signal once. A command that reads from a terminal
-        stays in the group of this process: otherwise it could not read.
+        process group of its own, to send a signal to its children, too. A command that reads from a
+        terminal stays in the group of this process: otherwise it could not read.
         """
         self._process = None
         self._shares_terminal = not output and has_terminal()

@@ -1,4 +1,4 @@
-"""--keep writes the records of the main world to a file, from which the next run starts."""
+"""--keep writes the records of the main world to a file. The next run starts from this file."""
 
 import threading
 import time

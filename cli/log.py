@@ -25,9 +25,9 @@ DOCUMENTS = ("/openapi.json", "/_stub/openapi.json", "/llms.txt")
 class RunLog:
     """The log of a run: printed at once, or held until the end and printed if the run fails.
 
-    It is held with --quiet, and with a COMMAND, whose output is more important. A run fails with
-    its exit status or a finding, not with a 404 that a test wants to see. Raises `OSError` if the
-    file of --log cannot be written.
+    It is held with --quiet, and with a COMMAND, since the output of a COMMAND is more important. A
+    run fails with its exit status or a finding, not with a 404 that a test wants to see. Raises
+    `OSError` if the file of --log cannot be written.
     """
 
     def __init__(self, settings: Settings, *, has_command: bool) -> None:
@@ -92,7 +92,7 @@ class RunLog:
             self._held.append(line)
 
     def _hint(self, hint: str) -> None:
-        """Print which option to start with, unless this is one of the newest hints."""
+        """Print a hint, such as an option to start with. Do not repeat the newest hints."""
         text = make_printable(self.redactor.mask(hint)) + "\n"
         if text in self._hints:
             return

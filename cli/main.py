@@ -1,4 +1,4 @@
-"""The program as a function: reads the options, runs, and returns the exit status."""
+"""The program as a function: it reads the options, runs, and returns the exit status."""
 
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -14,18 +14,18 @@ from flask import Flask
 import server
 from auth import DEFAULT_TOKEN
 
-from .options import OPTIONS, ROWS, Settings, Start, invalid, settings_of
+from .options import OPTIONS, ROWS, Settings, Start, invalid, make_settings
 from .run import run
 from .stderr import background_stderr, say, say_error
 
 VERSION = "3.0.0"
 COMMANDS = ("docs", "verify")
-# The program sets two of these for its command; the fixture of pytest reads the third.
+# The program sets two of these for its command. The fixture of pytest reads the third.
 OTHER_VARIABLES = ("STUB_URL", "STUB_PROBE_RUN", "STUB_PROGRAM")
 
 
 class Program(click.Group):
-    """Lists its options under the titles of `ROWS`."""
+    """The command `app.py`. Its `--help` lists the options under titles."""
 
     def format_options(self, context: click.Context, formatter: click.HelpFormatter) -> None:
         titles = {name: title for title, rows in ROWS.items() for name in rows}
@@ -45,9 +45,9 @@ class Program(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command:
         if cmd_name not in COMMANDS:
             near = get_close_matches(cmd_name, COMMANDS, n=1)
-            hint = f"did you mean {near[0]}?" if near else "to start the stub alone, give none"
+            hint = f"did you mean {near[0]}?" if near else "leave it out to start only the stub"
             raise click.UsageError(f"put -- before the command: -- {cmd_name} ... ({hint})")
-        # Most starts need neither, nor what it imports.
+        # Most starts need neither module.
         if cmd_name == "verify":
             from .verify import verify
 
@@ -87,21 +87,23 @@ def program(context: click.Context, /, **values: Any) -> int | None:
     given = [name for name in OPTIONS if source(name) is not ParameterSource.DEFAULT]
     if start.words and "port" not in given:
         values["port"] = 0
-    settings = settings_of(values)
+    settings = make_settings(values)
     check_host(settings.host)
     empty = [name for name in given if values[name] in ("", ())]
-    for sentence, holds in contradictions(settings, start.words, switches(empty)).items():
-        if holds:
+    for sentence, applies in find_contradictions(
+        settings, start.words, list_switches(empty)
+    ).items():
+        if applies:
             raise click.UsageError(sentence)
     warn_of_unknown_variables(start.environ)
     return run(start, settings)
 
 
 def check_subcommand(context: click.Context) -> None:
-    """Raise `click.UsageError` for what stands before or after a command such as `docs`."""
+    """Raise `click.UsageError` for wrong words around a command: `--port 1 docs -- ls`."""
     source = context.get_parameter_source
     given = [name for name in OPTIONS if source(name) is ParameterSource.COMMANDLINE]
-    wrong = switches(given)
+    wrong = list_switches(given)
     if context.obj.words is not None and context.invoked_subcommand != "verify":
         wrong.append("--")
     if wrong:
@@ -111,8 +113,8 @@ def check_subcommand(context: click.Context) -> None:
         )
 
 
-def switches(names: Collection[str]) -> list[str]:
-    """The options of these names as they stand on a command line."""
+def list_switches(names: Collection[str]) -> list[str]:
+    """Return options as on a command line: `["fail_on"]` becomes `["--fail-on"]`."""
     return [OPTIONS[name].opts[0] for name in names]
 
 
@@ -124,12 +126,12 @@ def check_host(host: str) -> None:
         raise invalid("host", f"{error}: give a host name or an IP address.") from None
 
 
-def contradictions(
+def find_contradictions(
     settings: Settings, words: Sequence[str] | None, empty: Sequence[str]
 ) -> dict[str, Any]:
-    """What is wrong with options that are valid by themselves: sentences, and whether they hold.
+    """Return sentences about contradicting options, with whether they apply.
 
-    `words` are the COMMAND, and `empty` the options that were given without a value.
+    `words` are the COMMAND, and `empty` the options with an empty value: `["--seed"]`.
     """
     is_command = words and words[0].strip()
     grease = settings.options.grease
@@ -144,7 +146,8 @@ def contradictions(
             settings.probe and (grease or settings.store)
         ),
         "--store keeps the records by itself: leave out --keep.": settings.keep and settings.store,
-        "--probe begins each run anew: leave out --keep.": settings.keep and settings.probe,
+        "--probe starts each run without records: leave out --keep.": settings.keep
+        and settings.probe,
         "--probe needs a POSIX system.": settings.probe and not hasattr(os, "killpg"),
         f"{settings.host} can be reached from elsewhere, and {DEFAULT_TOKEN} is published: "
         "give a --token of your own (with `docker run`: `-e STUB_TOKEN=a-token-of-your-own`), "
@@ -158,7 +161,8 @@ def warn_of_unknown_variables(environ: Mapping[str, str]) -> None:
     for name in sorted(unknown):
         if not name.startswith("STUB_"):
             continue
-        nearest = get_close_matches(name, known, n=1, cutoff=0.75)  # all begin with STUB_
+        # All begin with STUB_, so the usual cutoff of 0.6 would find too many.
+        nearest = get_close_matches(name, known, n=1, cutoff=0.75)
         hint = f": did you mean {nearest[0]}?" if nearest else ""
         say(f"warning: {name} sets no option{hint}\n")
 
@@ -172,8 +176,9 @@ def main(
 ) -> int:
     """Run the program, and return its exit status.
 
-    `create_stub` is that of `stub`, and `args` are the words after the program's name. The
-    options are read from `environ`, too. A COMMAND writes to the streams of this process.
+    `create_stub` is `stub.create_stub`. `args` are the words after the program's name:
+    `["--port", "0", "--", "npm", "test"]`; further options are in `environ`. A COMMAND writes to
+    the streams of this process.
     """
     words = None
     if "--" in args:
@@ -181,7 +186,7 @@ def main(
         words = args[end + 1 :]
         args = args[:end]
     start = Start(create_stub, words, environ)
-    if isinstance(stdout, TextIOWrapper):  # a console may lack characters of the documents
+    if isinstance(stdout, TextIOWrapper):  # Some consoles lack characters, such as `…`.
         stdout.reconfigure(errors="backslashreplace")
     with redirect_stdout(stdout), background_stderr(stderr):
         try:
@@ -192,19 +197,22 @@ def main(
         except click.ClickException as error:
             say_error(error.format_message())
             return error.exit_code
-        except click.Abort:  # Ctrl-C before the server handles it
+        except click.Abort:  # Ctrl-C came before the server handles it.
             return 130
         except OSError as error:
             say_error(f"{error.filename or 'stdout'}: {error.strerror}.")
             return 2
         finally:
             discard_unwritten(stdout)
-        return status or 0  # None after --help
+        return status or 0  # It is None after --help.
 
 
 def discard_unwritten(stdout: TextIO) -> None:
-    """Discard what stdout did not take, so that its flush at the end makes no status of 120."""
-    with suppress(AttributeError, OSError, ValueError):  # there is none, or it is no file
+    """Discard output that cannot be written, since Python would exit with the status 120.
+
+    There may be no stdout, or a stdout that is no file.
+    """
+    with suppress(AttributeError, OSError, ValueError):
         try:
             stdout.flush()
         except OSError:

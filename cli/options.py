@@ -1,4 +1,4 @@
-"""The options of the program, one row each: `--help` is their reference."""
+"""The options of the program, with their texts for `--help`."""
 
 import math
 import random
@@ -20,7 +20,10 @@ from store import MAX_PROJECTS
 
 
 class Start(NamedTuple):
-    """What the program is started with: click's `obj`. `words` are the COMMAND, if any."""
+    """The arguments of `main()` that click passes on as its `obj`.
+
+    `words` are the COMMAND: `["npm", "test"]`. Without `--` they are None.
+    """
 
     create_stub: Callable[..., Flask]
     words: Sequence[str] | None
@@ -29,9 +32,9 @@ class Start(NamedTuple):
 
 @dataclass(frozen=True)
 class Settings:
-    """What the program was asked for: its own options by their names, and those of the stub.
+    """The options of the program by their names; `options` are the options of the stub.
 
-    `options` have what the files and the store give once `cli.files` has read them. Times are in
+    `cli.apps.load_files()` replaces paths in `options` by the content of the files. Times are in
     seconds.
     """
 
@@ -50,17 +53,17 @@ class Settings:
     report: Path | None = None
     host: str = "127.0.0.1"
     trusted_host: Sequence[str] = ()
-    env: Mapping[str, str] = field(default_factory=dict)  # values with placeholders, by name
+    env: Mapping[str, str] = field(default_factory=dict)
     store: str | None = None
     threads: int = 64
     grace: float = 10.0
 
     def environment(self, url: str, port: int) -> dict[str, str]:
-        """What a command has in its environment besides ours."""
+        """Return the variables of a command: `{"STUB_URL": …, "STUB_TOKEN": …}` and --env."""
         token = next(iter(self.options.tokens))
         values = {"url": url, "token": token, "port": str(port)}
         environment = {"STUB_URL": url, "STUB_TOKEN": token}
-        if self.fail_on:  # for a program that a fixture of the command starts
+        if self.fail_on:  # A fixture in the command may start a program of its own.
             environment["STUB_FAIL_ON"] = ",".join(self.fail_on)
             environment["STUB_ALLOW"] = "\n".join(self.allow)
         for name, text in self.env.items():
@@ -68,19 +71,17 @@ class Settings:
         return environment
 
     def reachable_url(self, port: int) -> str:
-        """The URL for a client on this machine."""
+        """Return the URL for a client on this machine: `http://127.0.0.1:8080`."""
         address = str(server.address_of(self.host))
         host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(address, self.host)
         return f"http://{server.in_brackets(host)}:{port}"
 
 
-# The variables of options
-
-BLANKS = " \t\r\n\ufeff"  # a byte order mark, too
+BLANKS = " \t\r\n\ufeff"  # `\ufeff` is a byte order mark.
 
 
 class Option(click.Option):
-    """An option whose variable is read from the environment of `Start`: click reads os.environ."""
+    """An option that reads its variable from `Start.environ`. click would read `os.environ`."""
 
     def resolve_envvar_value(self, ctx: click.Context) -> str | None:
         name = str(self.envvar)
@@ -93,11 +94,11 @@ class Option(click.Option):
         return super().get_error_hint(ctx)
 
 
-# What an option takes
+# Types of values
 
 
 class Integer(click.IntRange):
-    name = "integer"  # click's messages say "integer range"
+    name = "integer"  # `IntRange` is called "integer range" in messages.
 
 
 class Number(click.FloatRange):
@@ -105,70 +106,68 @@ class Number(click.FloatRange):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         number = super().convert(value, param, ctx)
-        if math.isnan(number):  # which is neither below the least nor above the most
+        if math.isnan(number):  # `FloatRange` accepts it.
             self.fail(f"{value!r} is not a valid number.", param, ctx)
         return number
 
 
-class Several(click.types.StringParamType):
-    """A text, of which a variable may have several, whatever an editor has put around them."""
+class Texts(click.types.StringParamType):
+    """A text that may be repeated. Its variable has all texts: `STUB_TOKEN="one,two"`."""
 
     def __init__(self, separator: str) -> None:
         self.separator = separator
 
     def split_envvar_value(self, rv: str) -> list[str]:
-        return self.items(rv) or [rv]
+        return self.split(rv) or [rv]
 
-    def items(self, text: str) -> list[str]:
-        items = [each.strip(BLANKS) for each in re.split(self.separator, text)]
-        return [each for each in items if each]
+    def split(self, text: str) -> list[str]:
+        parts = [part.strip(BLANKS) for part in re.split(self.separator, text)]
+        return [part for part in parts if part]
 
 
-WORDS = Several(r"[\s,]")
-LINES = Several("\n")  # of texts that may have spaces
+WORDS = Texts(r"[\s,]")
+LINES = Texts("\n")  # Such a text may have spaces.
 
 
 def parse_path(text: str) -> Path:
-    if text.strip() in ("", "-"):  # the first of a variable that a shell does not know
+    if text.strip() in ("", "-"):  # It is empty if a shell does not know a variable.
         raise ValueError(f"give the name of a file, not '{text}'")
     return Path(text)
 
 
 def parse_lines(texts: Sequence[str]) -> tuple[str, ...]:
-    return tuple(line for text in texts for line in LINES.items(text))
+    return tuple(line for text in texts for line in LINES.split(text))
 
 
 def parse_outcomes(texts: Sequence[str]) -> tuple[tuple[str, str], ...]:
-    """Each pattern of names with its status; a status alone is for all other names."""
-    named = []
-    usual = []
+    """Parse `["failed", "a*=canceled"]` to `(("a*", "canceled"), ("*", "failed"))`."""
+    with_pattern = []
+    others = []
     for text in texts:
-        pattern, _, word = text.rpartition("=")
+        pattern, _, status = text.rpartition("=")
         if pattern:
-            named.append((pattern, word))
+            with_pattern.append((pattern, status))
         else:
-            usual.append(("*", word))
-    if len(usual) > 1:
+            others.append(("*", status))
+    if len(others) > 1:
         raise ValueError("give one status without a pattern")
-    return tuple(named + usual)
+    return tuple(with_pattern + others)
 
 
 def check_tokens(texts: Sequence[str]) -> None:
     stub.Tokens(texts)
 
 
-VARIABLE = re.compile(r"([^\s=]+)=(.*)", re.DOTALL)
-PLACEHOLDER = re.compile(r"\{(\w+)\}")  # other braces, as of JSON, are plain text
+PLACEHOLDER = re.compile(r"\{(\w+)\}")  # `{"a": 1}` is no placeholder.
 
 
 def parse_env(texts: Sequence[str]) -> dict[str, str]:
-    """The variables by their names; of one name the last counts, as it does for env(1)."""
+    """Parse `["API_URL={url}/v1"]` to `{"API_URL": "{url}/v1"}`. A later value replaces it."""
     variables = {}
     for text in texts:
-        found = VARIABLE.fullmatch(text)
-        if not found:
+        name, equals, value = text.partition("=")
+        if not equals or not re.fullmatch(r"\S+", name):
             raise ValueError("give NAME=VALUE, such as API_URL={url}/v1")
-        name, value = found.groups()
         for placeholder in PLACEHOLDER.finditer(value):
             if placeholder[0] not in ("{url}", "{token}", "{port}"):
                 raise ValueError(f"{placeholder[0]} is none of {{url}}, {{token}} and {{port}}")
@@ -178,7 +177,7 @@ def parse_env(texts: Sequence[str]) -> dict[str, str]:
 
 def parse_freeze(text: str) -> datetime:
     time = stub.parse_time(text)
-    if time and time.year <= 9900:  # a clock can be advanced by ten years
+    if time and time.year <= 9900:  # Python's last year is 9999, and a clock can be advanced.
         return time
     raise ValueError("give an RFC 3339 time up to 9900, such as 2026-01-05T09:00:00Z")
 
@@ -193,41 +192,41 @@ def parse_probe(text: str) -> tuple[str, ...]:
     return tuple(name for name in names if name in chosen)
 
 
-# The rows
+# The rows of the table
 
 Row = dict[str, Any]
-"""What click's `Option` is given besides its name, its variable and the default of its field."""
+"""Arguments of click's `Option`: its name, variable and default are derived."""
 
 
 def option(text: str, kind: Any = None, **more: Any) -> Any:
-    """A row with a text for `--help`.
+    """Make a row with a text for `--help`.
 
-    `kind` is a click type, or a function: it makes the value, or returns None, which leaves what
-    was given as it is. It raises `ValueError` for an invalid one.
+    `kind` is a click type or a function. The function returns the value to use, or None if the
+    given value stays, and raises `ValueError` for an invalid value.
     """
 
-    def parse(context: click.Context, option: click.Parameter, value: Any) -> Any:
+    def convert(context: click.Context, option: click.Parameter, value: Any) -> Any:
         try:
-            parsed = None if value is None else kind(value)
+            converted = None if value is None else kind(value)
         except ValueError as error:
             raise click.BadParameter(f"{error}.", context, option) from None
-        return value if parsed is None else parsed
+        return value if converted is None else converted
 
     if kind is None or isinstance(kind, click.ParamType):
         return {"help": text, "type": kind, **more}
-    return {"help": text, "callback": parse, **more}
+    return {"help": text, "callback": convert, **more}
 
 
 def flag(text: str) -> Any:
     return option(text, is_flag=True)
 
 
-def several(text: str, kind: Any = None, of: Several = WORDS, **more: Any) -> Any:
-    return option(f"{text}; repeatable.", kind, **more, type=of, multiple=True)
+def several(text: str, kind: Any = None, texts: Texts = WORDS, **more: Any) -> Any:
+    return option(f"{text}; repeatable.", kind, **more, type=texts, multiple=True)
 
 
 def axes(text: str, parse: Callable[[str], tuple[str, ...]]) -> Row:
-    """An option that may be without a value, which is then tier 1."""
+    """Make a row of an option with an optional value: `--grease` is `--grease tier1`."""
 
     def parse_given(given: str) -> tuple[str, ...]:
         return parse(given) if given else ()
@@ -241,15 +240,10 @@ def file(text: str) -> Any:
     return option(text, parse_path, metavar="PATH")
 
 
-MAX_STORED = 1000  # projects of a world with --store, where each change writes the whole world
-SEED = Integer(0, stub.MAX_SEED)
+MAX_STORED = 1000  # projects of a world with --store, since each change writes the whole world
 SECONDS = Number(0, 10**9)
-DELAY = Number(0, 30)
-TICK = Number(0, stub.MAX_ADVANCE.total_seconds())
-RANDOM = partial(random.randrange, 2**32)
-FAIL_ON = f"Exit with 1 if one of these is found: {', '.join(stub.CHOICES)}"
 
-# By the titles of `--help`. The defaults are those of `Settings` and of the stub's `Options`.
+# `--help` has the rows under these titles. Their defaults are in `Settings` and `stub.Options`.
 ROWS: dict[str, dict[str, Row]] = {
     "Every day": {
         "port": option("Port to listen on; 0 picks a free one.", Integer(0, 65535)),
@@ -264,7 +258,7 @@ ROWS: dict[str, dict[str, Row]] = {
         "seed": file("JSON file to start from, not the sample."),
         "keep": file("JSON file to start from once it is there, and to write with each change."),
         "cors_origin": several("Origin whose pages may call, or *", stub.check_origins),
-        "delay": option("Seconds by which responses are late.", DELAY, default=0.0),
+        "delay": option("Seconds to wait before each response.", Number(0, 30), default=0.0),
         "quiet": flag(
             "Of the requests, print failed ones to /_stub, and the last 20 if the run fails."
         ),
@@ -289,16 +283,23 @@ ROWS: dict[str, dict[str, Row]] = {
             parse_probe,
         ),
         "grease_seed": option(
-            "Seed of the variations.", SEED, default=RANDOM, show_default="random"
+            "Seed of the variations.",
+            Integer(0, stub.MAX_SEED),
+            default=partial(random.randrange, 2**32),
+            show_default="random",
         ),
-        "ids_seed": option("Seed of the ids; random if left out.", SEED),
+        "ids_seed": option("Seed of the ids; random if left out.", Integer(0, stub.MAX_SEED)),
         "freeze": option("RFC 3339 time at which all clocks stand still.", parse_freeze),
         "tick": option(
-            "Seconds by which each read of a deployment moves the clock.", TICK, default=0.0
+            "Seconds by which each read of a deployment moves the clock.",
+            Number(0, stub.MAX_ADVANCE.total_seconds()),
+            default=0.0,
         ),
         "states": file("JSON file of Pact provider states: a seed document for each name."),
         "like": file("Profile of a service: respond with its bodies (docs profile)."),
-        "fail_on": several(FAIL_ON, stub.parse_kinds),
+        "fail_on": several(
+            f"Exit with 1 if one of these is found: {', '.join(stub.CHOICES)}", stub.parse_kinds
+        ),
         "allow": several(
             "Finding to ignore, or a shell pattern; one to a line", parse_lines, LINES
         ),
@@ -318,23 +319,19 @@ ROWS: dict[str, dict[str, Row]] = {
         "grace": option("Seconds to finish requests at the end.", SECONDS),
     },
 }
-# Fields of the stub's `Options` that are not called as their option is.
-FIELDS = {"token": "tokens", "outcome": "outcomes", "cors_origin": "cors_origins"}
-OWN = {each.name for each in fields(Settings)}
-
-
-def field_of(name: str) -> str:
-    return FIELDS.get(name, name)
+# The fields of `stub.Options` for options that may be repeated.
+PLURALS = {"token": "tokens", "outcome": "outcomes", "cors_origin": "cors_origins"}
+OWN_FIELDS = {each.name for each in fields(Settings)}
 
 
 def make_options() -> dict[str, Option]:
-    """click's options by their names."""
+    """Make click's options by their names: `{"port": Option(["--port"], …), …}`."""
     settings = Settings()
     made = {}
     for rows in ROWS.values():
         for name, row in rows.items():
-            owner = settings if name in OWN else settings.options
-            default = getattr(owner, field_of(name))
+            owner = settings if name in OWN_FIELDS else settings.options
+            default = getattr(owner, PLURALS.get(name, name))
             words = [f"--{name.replace('_', '-')}"]
             more = {"default": default, **row} if default else row
             made[name] = Option(words, envvar=f"STUB_{name.upper()}", **more)
@@ -344,18 +341,18 @@ def make_options() -> dict[str, Option]:
 OPTIONS = make_options()
 
 
-def settings_of(values: Mapping[str, Any]) -> Settings:
-    """The settings of the values of all options; nothing that they name is read."""
+def make_settings(values: Mapping[str, Any]) -> Settings:
+    """Make the settings from the values of all options: `{"port": 8080, …}`. Read no file."""
     own = {}
     others = {}
     for name, value in values.items():
-        if name in OWN:
+        if name in OWN_FIELDS:
             own[name] = value
         else:
-            others[field_of(name)] = value
+            others[PLURALS.get(name, name)] = value
     return Settings(stub.Options(**others), **own)
 
 
 def invalid(name: str, reason: str) -> click.BadParameter:
-    """The error of an option, which names its variable if that was given."""
+    """Make the error of an option. It names `STUB_PORT` if the value is from this variable."""
     return click.BadParameter(reason, click.get_current_context(silent=True), OPTIONS[name])

@@ -1,4 +1,4 @@
-"""--probe: runs a command with what may vary, and with what may fail; see `probe_report.py`."""
+"""--probe runs a command with every axis of grease and every failure; see `probe_report.py`."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,32 +11,35 @@ from traffic.masking import make_printable
 from .options import Settings
 from .stderr import say
 
-HANG = 30.0  # seconds: the least after which a varied run hangs
-HANG_FACTOR = 5  # of the plain run's seconds
-SHOWN_LINES = 20  # of a run's output on the terminal
-
 PLAIN = "plain"
 PASSES, BREAKS, HANGS = "passes", "breaks", "hangs"
 NOT_RUN, NOT_MET, NO_FINDING = "not run", "not met", "no finding"
 
 
 class Ended(NamedTuple):
-    """What a run of the program left. `output` is masked; the plain run has the terminal."""
+    """The result of a run of the program.
+
+    `output` is masked. The plain run has the terminal, so its output is empty. `signal` is the
+    number of the signal that ended the run.
+    """
 
     status: int
     seconds: float
     output: str
     worlds: stub.Worlds
     attempts: Collection[Attempt]
-    signal: int | None  # that came, if one did
+    signal: int | None
 
 
 Execute = Callable[..., Ended]
-"""Runs the program: `execute(name, limit, **options)`, for `limit` seconds at most, if any."""
+"""Runs the program for at most `limit` seconds: `execute("ids", 30.0, grease=("ids",))`."""
 
 
 class Varied(NamedTuple):
-    """What an axis varied in a run: the first request, the worlds of all, and the parts."""
+    """The variations of an axis in a run: varied responses, their worlds and their parts.
+
+    `parts` are names: `["members@Project"]`. `first` is the first varied request.
+    """
 
     responses: int = 0
     first: dict[str, Any] | None = None
@@ -48,27 +51,28 @@ class Varied(NamedTuple):
 class ProbeRun:
     """A run that has ended.
 
-    `uncalled` are the operations that only the plain run called. What follows a run of an axis that
-    breaks: `again` is its repetition, and `alone` are the runs with one part each.
+    `axis` is empty for the plain run, and for the run of a failure. `uncalled` are operations that
+    only the plain run called; `missed` are operations that a broken run did not reach. If the run
+    of an axis breaks, `again` is its repetition, and `by_part` has a run for every varied part.
     """
 
     name: str
-    axis: str  # empty for the plain run and for those of failures
+    axis: str
     status: int
     seconds: float
     output: str
     has_hung: bool
-    is_called: bool  # whether it sent a request, or the plain run sent none
+    is_called: bool  # It is also true if the plain run sent no request.
     uncalled: Sequence[str]
     varied: Varied
-    reactions: Mapping[str, Reaction] = field(default_factory=dict)  # to its failure
-    missed: Sequence[str] = ()  # operations that it did not come to, as it broke
+    reactions: Mapping[str, Reaction] = field(default_factory=dict)
+    missed: Sequence[str] = ()
     again: "ProbeRun | None" = None
-    alone: dict[str, "ProbeRun"] = field(default_factory=dict)
+    by_part: dict[str, "ProbeRun"] = field(default_factory=dict)
 
     @property
     def end(self) -> str:
-        """How it ended, whatever that shows."""
+        """How the run ended, such as `breaks`."""
         if not self.is_called:
             return NOT_RUN
         if self.has_hung:
@@ -77,7 +81,7 @@ class ProbeRun:
 
     @property
     def result(self) -> str:
-        """What came of it, which is decided here alone."""
+        """The result of the run, such as `no finding` if its repetition passed."""
         if self.end == NOT_RUN or (self.again and self.again.end == NOT_RUN):
             return NOT_RUN
         if self.axis and not self.varied.parts:
@@ -92,15 +96,15 @@ class ProbeRun:
 
     @property
     def broken_parts(self) -> list[str]:
-        return [part for part, run in self.alone.items() if run.breaks]
+        return [part for part, run in self.by_part.items() if run.breaks]
 
     @property
     def breaks_whole(self) -> bool:
-        """Whether it breaks, and no part of it alone does."""
+        """Whether the run breaks, but no run with a single part."""
         return self.breaks and not self.broken_parts
 
-    def sentence(self) -> str:
-        """How it ended, and what its axis varied."""
+    def describe(self) -> str:
+        """Describe the end: `breaks in 1.5 s (exit status 1), varied responses: 3`."""
         sentence = f"{self.end} in {self.seconds:.1f} s"
         if self.status and self.end in (BREAKS, NOT_RUN):
             sentence += f" (exit status {self.status})"
@@ -111,13 +115,13 @@ class ProbeRun:
 
 
 class Signalled(Exception):
-    """A signal came, which ends all runs. Its argument is the number."""
+    """A signal that ends all runs. Its argument is the number of the signal."""
 
 
 class Probe:
-    """Runs the command plain, then with each axis of grease, then with each failure.
+    """Runs the command plainly, then with the axes of grease, then with the failures.
 
-    Each run is a run of the program, with its own worlds. `worlds` are those of the plain run.
+    Every run is a run of the program with new worlds. `worlds` are the worlds of the plain run.
     """
 
     worlds: stub.Worlds
@@ -132,7 +136,7 @@ class Probe:
         self._plain_attempts: Collection[Attempt] = ()
 
     def run(self) -> int:
-        """Make all runs. Returns the exit status: that of a signal, or of the plain run."""
+        """Make all runs. Return the exit status of the plain run, or 128 and a signal's number."""
         try:
             self.plain = self._run(PLAIN)
             if self.plain.status == 0:
@@ -149,13 +153,13 @@ class Probe:
 
     @property
     def not_run(self) -> list[str]:
-        """The axes and the failures whose run sent no request; `plain` if not even that did."""
+        """The axes and failures of the runs without a request, or `["plain"]`."""
         if self.is_complete and not self.worlds.common.coverage.is_called:
             return [PLAIN]
         return [run.name for run in self.axes + self.failures if run.result == NOT_RUN]
 
     def _try_failure(self, name: str) -> None:
-        """Run the command once, let each operation meet the failure, and read what followed."""
+        """Run the command with a failure for the first call of every operation."""
         failures = Failures(name, self._plain_attempts)
         run = self._run(name, failures=failures)
         if run.end in (BREAKS, HANGS):
@@ -164,24 +168,24 @@ class Probe:
         show(run)
 
     def _try_axis(self, name: str) -> None:
-        """Run the command with an axis; repeat a break, and try each varied part alone."""
+        """Run the command with an axis. If it breaks, repeat it, and run it with its parts."""
         axis = self._vary(name, name)
         show(axis)
         if axis.breaks:
             axis.again = self._vary(name, name, f"{name} again")
-        self.axes.append(axis)  # which has what is known for certain
+        self.axes.append(axis)  # A signal may end the runs with a part.
         if axis.breaks:
             for part in axis.varied.parts:
-                axis.alone[part] = self._vary(name, f"{name}@{part}")
+                axis.by_part[part] = self._vary(name, f"{name}@{part}")
         if axis.result == NO_FINDING:
-            say(f"probe: {name}: no finding: it passed when it was repeated\n")
+            say(f"probe: {name}: no finding: the repetition passed\n")
 
     def _vary(self, axis: str, word: str, label: str = "") -> ProbeRun:
-        """Run the command with an axis, or with a part of it, such as `members@Project`."""
+        """Run the command with an axis, or with a part of it: `members@Project`."""
         return self._run(word, axis, label, grease=(word,), announces_grease=False)
 
     def _run(self, name: str, axis: str = "", label: str = "", **options: Any) -> ProbeRun:
-        """Run the program once, and say how the command ended. Raises `Signalled`."""
+        """Run the program once, and print how the command ended. Raises `Signalled`."""
         limit = self._limit(name)
         ended = self._execute(name, limit, **options)
         if name == PLAIN:
@@ -189,16 +193,16 @@ class Probe:
             self._plain_attempts = ended.attempts
         if ended.signal:
             raise Signalled(ended.signal)
-        run = self._describe(name, axis, limit, ended)
-        sentence = run.sentence()
+        run = self._make_run(name, axis, limit, ended)
+        sentence = run.describe()
         if name == PLAIN and run.status == 0:
             seed = self.settings.options.grease_seed
             sentence += f"; seed {seed}, runs to come: {len(self.settings.probe)}"
         say(f"probe: {label or name}: {sentence}\n")
         return run
 
-    def _describe(self, name: str, axis: str, limit: float | None, ended: Ended) -> ProbeRun:
-        """Describe a run that has ended, without its worlds, which take memory."""
+    def _make_run(self, name: str, axis: str, limit: float | None, ended: Ended) -> ProbeRun:
+        """Make the record of a run. It lacks the worlds, to free their memory."""
         coverage = ended.worlds.common.coverage
         plain = self.worlds.common.coverage
         called = coverage.list_called()
@@ -211,7 +215,7 @@ class Probe:
             has_hung=limit is not None and ended.seconds > limit,
             is_called=coverage.is_called or not plain.is_called,
             uncalled=[each for each in plain.list_called() if each not in called],
-            varied=varied_by(axis, ended.worlds),
+            varied=find_varied(axis, ended.worlds),
         )
         if name in FAILURES:
             is_broken = run.end != PASSES
@@ -220,26 +224,26 @@ class Probe:
             )
         return run
 
-    def _limit(self, name: str) -> float | None:
-        """The seconds after which a run hangs; the plain one has as many as it takes."""
+    def _limit(self, name: str, least: float = 30.0, factor: float = 5.0) -> float | None:
+        """Return the maximum seconds of a run. The plain run has no limit."""
         if not self.plain:
             return None
-        limit = max(HANG, HANG_FACTOR * self.plain.seconds)
+        limit = max(least, factor * self.plain.seconds)
         if name == STALLED:
             limit += STALL * len(self.worlds.common.contract.operation_ids)
         return limit
 
 
-def varied_by(axis: str, worlds: stub.Worlds) -> Varied:
+def find_varied(axis: str, worlds: stub.Worlds) -> Varied:
     if not axis:
         return Varied()
-    return Varied(*worlds.common.coverage.describe_axis(axis), worlds.common.parts.varied_by(axis))
+    common = worlds.common
+    return Varied(*common.coverage.describe_axis(axis), common.parts.varied_by(axis))
 
 
-def show(run: ProbeRun) -> None:
+def show(run: ProbeRun, count: int = 20) -> None:
     """Print the last lines of a run that breaks, or that failed before its first request."""
     has_failed = run.result == NOT_RUN and run.status
     if run.breaks or has_failed:
-        lines = run.output.splitlines()
-        for line in lines[-SHOWN_LINES:]:
+        for line in run.output.splitlines()[-count:]:
             say(f"  | {make_printable(line)}\n")

@@ -1,4 +1,4 @@
-"""What a run leaves: its files, JUnit XML for CI servers, and annotations for GitHub Actions."""
+"""Writes files, JUnit XML for CI servers, and annotations for GitHub Actions."""
 
 import errno
 import os
@@ -11,15 +11,9 @@ from typing import NamedTuple
 
 from .stderr import say, say_error
 
-PRIVATE = 0o600  # the mode of a new file, which may hold a token
-# Why a file is not renamed: it is mounted by itself, or its folder takes no other file.
-NO_RENAME = (errno.EBUSY, errno.EACCES, errno.EPERM, errno.EROFS, errno.EXDEV)
-# What XML 1.0 cannot have, not even escaped (§2.2). To compile it takes a while.
-INVALID = "[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
-
 
 class Failure(NamedTuple):
-    """One line, and what showed it."""
+    """A finding as a line, and as details the request that showed it."""
 
     message: str
     details: str = ""
@@ -30,7 +24,7 @@ class Failure(NamedTuple):
 
 
 class Case(NamedTuple):
-    """A test case of a report; it passes without failures, if nothing says why it is skipped."""
+    """A test case of a report. Without failures it passes, or is skipped for a reason."""
 
     name: str
     failures: Sequence[Failure] = ()
@@ -38,14 +32,15 @@ class Case(NamedTuple):
 
     @property
     def message(self) -> str:
-        """The first failure, and how many more there are: readers of a report show one alone."""
+        """The first failure, since CI servers show no more: `no request (and 2 more)`."""
         first, *more = self.failures
         return f"{first.message} (and {len(more)} more)" if more else first.message
 
 
 def format_junit(suite: str, cases: Sequence[Case]) -> str:
-    """The JUnit XML of test cases, in the form that Jenkins and GitLab read."""
-    from xml.etree.ElementTree import Element, SubElement, indent, tostring  # most starts need none
+    """Format test cases as JUnit XML for Jenkins and GitLab."""
+    # Most starts do not need it.
+    from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
     failed = [case for case in cases if case.failures]
     skipped = [case for case in cases if case.skipped]
@@ -58,26 +53,26 @@ def format_junit(suite: str, cases: Sequence[Case]) -> str:
     root = Element("testsuites", counts)
     element = SubElement(root, "testsuite", counts, skipped=str(len(skipped)))
     for case in cases:
-        tested = SubElement(element, "testcase", name=valid(case.name), classname=suite)
+        tested = SubElement(element, "testcase", name=replace_invalid(case.name), classname=suite)
         if case.failures:
-            failure = SubElement(tested, "failure", message=valid(case.message))
+            failure = SubElement(tested, "failure", message=replace_invalid(case.message))
             texts = [each.text for each in case.failures]
-            failure.text = valid("\n\n".join(texts))
+            failure.text = replace_invalid("\n\n".join(texts))
         elif case.skipped:
-            SubElement(tested, "skipped", message=valid(case.skipped))
+            SubElement(tested, "skipped", message=replace_invalid(case.skipped))
     indent(root)
     return f"<?xml version='1.0' encoding='UTF-8'?>\n{tostring(root, encoding='unicode')}\n"
 
 
-def valid(text: str) -> str:
-    """The text with `?` for each character that XML cannot have."""
-    return re.sub(INVALID, "?", text)
+def replace_invalid(text: str) -> str:
+    """Replace characters that XML 1.0 cannot have, even escaped (§2.2), by `?`."""
+    return re.sub("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", "?", text)
 
 
 def annotate(environ: Mapping[str, str], kind: str, messages: Sequence[str]) -> None:
-    """Annotate the step of GitHub Actions, if this is one, with each message.
+    """Print messages for GitHub Actions: `::error title=deployment-stub::no request`.
 
-    `kind` is `error` or `warning`. A line break and a `%` are escaped as the runner reads them.
+    `kind` is `error` or `warning`. Elsewhere nothing is printed.
     """
     if environ.get("GITHUB_ACTIONS") != "true":
         return
@@ -85,20 +80,20 @@ def annotate(environ: Mapping[str, str], kind: str, messages: Sequence[str]) -> 
     for message in messages:
         escaped = message.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
         lines.append(f"::{kind} title=deployment-stub::{escaped}\n")
-    say("".join(lines))  # in one piece, of which none is dropped
+    say("".join(lines))  # One call, since calls are dropped if nobody reads stderr.
 
 
 # Files
 
 
 def open_private(path: str, flags: int) -> int:
-    """Open a file for `open()`; a new one is for its owner alone."""
-    return os.open(path, flags, PRIVATE)
+    """Open a file for `open()`. Only the owner may read a new file, since it may have a token."""
+    return os.open(path, flags, 0o600)
 
 
 @contextmanager
 def name_errors(path: Path) -> Iterator[None]:
-    """Give an `OSError` the name of a file: that of a full disk has none."""
+    """Add the name of a file to an `OSError`, since the error of a full disk lacks it."""
     try:
         yield
     except OSError as error:
@@ -106,7 +101,7 @@ def name_errors(path: Path) -> Iterator[None]:
 
 
 def try_to_write(write: Callable[[], None]) -> bool:
-    """Write a file; return whether that was possible, and say why if it was not."""
+    """Write a file by calling `write`; return whether it succeeded, and print the error."""
     try:
         write()
     except OSError as error:
@@ -116,7 +111,7 @@ def try_to_write(write: Callable[[], None]) -> bool:
 
 
 def is_xml(path: Path | None) -> bool:
-    """Whether a report is to be JUnit XML in place of JSON."""
+    """Return whether a report is JUnit XML, such as `report.xml`, and not JSON."""
     return path is not None and path.suffix.lower() == ".xml"
 
 
@@ -127,7 +122,7 @@ def write_file(path: Path, text: str) -> None:
 
 
 def check_writable(path: Path) -> None:
-    """Raise `OSError` if a file cannot be written; leave it as it is."""
+    """Raise `OSError` if a file cannot be written. Do not change it."""
     is_new = not path.exists()
     with name_errors(path), open(path, "ab", opener=open_private):
         pass
@@ -136,27 +131,29 @@ def check_writable(path: Path) -> None:
 
 
 def replace_file(path: Path, text: str) -> None:
-    """Write a file whole or not at all: the previous one stays until then.
+    """Replace a file so that it is never half written. Raises `OSError`.
 
-    Where it cannot be renamed, it is written in place. Raises `OSError`.
+    If renaming is impossible, the file is written in place: it may be a mount, or its folder may
+    allow no new file.
     """
+    no_rename = (errno.EBUSY, errno.EACCES, errno.EPERM, errno.EROFS, errno.EXDEV)
     target = Path(os.path.realpath(path))
     with name_errors(path):
-        if target.exists() and not target.is_file():  # such as /dev/null
+        if target.exists() and not target.is_file():  # It may be /dev/null.
             write_file(target, text)
             return
         try:
             replace_by_rename(target, text)
         except OSError as error:
-            if error.errno not in NO_RENAME or not target.exists():
+            if error.errno not in no_rename or not target.exists():
                 raise
             write_in_place(target, text.encode())
 
 
 def write_in_place(target: Path, data: bytes) -> None:
-    """Write a file over its previous content, which is put back if the disk is full.
+    """Overwrite the content of a file; restore the previous content if the disk is full.
 
-    The file is not emptied before: its blocks would be free for others.
+    The file is not truncated before, since another program could take its blocks.
     """
     with target.open("r+b", buffering=0) as file:
         previous = file.read()
@@ -176,7 +173,7 @@ def write_over(file: FileIO, data: bytes) -> None:
 
 
 def replace_by_rename(target: Path, text: str) -> None:
-    from shutil import copymode  # most starts need none of these
+    from shutil import copymode  # Most starts do not need these.
     from tempfile import mkstemp
 
     descriptor, beside = mkstemp(dir=target.parent, prefix=f".{target.name}.")

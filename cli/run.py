@@ -1,4 +1,4 @@
-"""A run of the program: the app, the server, a command beside it, and the end."""
+"""A run of the program: it serves the app, runs the command, and judges the requests."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping
@@ -30,29 +30,29 @@ if TYPE_CHECKING:
 
 
 class RunParts(NamedTuple):
-    """What a run is made of."""
+    """The parts of a run that its steps share. The settings have the content of their files."""
 
-    settings: Settings  # with what is in the files
+    settings: Settings
     log: RunLog
     command: Command | None
     keeper: Keeper | None = None
 
 
 def run(start: Start, given: Settings) -> int:
-    """Serve until a signal, or until the command has ended; return the exit status.
+    """Serve until a signal or the end of the command; return the exit status.
 
-    Raises `click.ClickException` and `OSError` for files that cannot be used, and what `serve`
-    raises.
+    Raises `click.ClickException` and `OSError` for a file that cannot be used, and the errors of
+    `serve()`.
     """
     settings = load_files(given)
     if settings.report:
-        write_file(settings.report, "")  # that of another run is not this run's
+        write_file(settings.report, "")  # A report of a previous run would be misleading.
     with closing(RunLog(settings, has_command=bool(start.words))) as log:
         new_app = partial(make_app, start.create_stub, log, settings)
         command = Command(start.words, start.environ) if start.words else None
         probe = None
         if command and settings.probe:
-            from .probe import Probe  # most starts need none
+            from .probe import Probe  # Most starts do not need it.
 
             parts = RunParts(settings, log, command)
             probe = Probe(settings, partial(run_once, parts, command, new_app))
@@ -77,9 +77,10 @@ def run_once(
     limit: float | None = None,
     **options: Any,
 ) -> "Ended":
-    """Make a run of --probe: serve an app of its own for the command, and end what it leaves.
+    """Run the command once for --probe, with an app of its own: `grease=("ids",)`.
 
-    Without a limit the command has the terminal; with one, its output is kept.
+    Then kill the processes that the command has left. Without a limit the command has the terminal;
+    with a limit its output goes to a file.
     """
     from tempfile import TemporaryFile
 
@@ -95,7 +96,7 @@ def run_once(
             return status
 
         serve(parts, app, work)
-        parts.log.is_muted = True  # but for the plain run, which is the first
+        parts.log.is_muted = True  # Only the first run, the plain one, is logged.
         written = b""
         if file:
             file.seek(0)
@@ -114,7 +115,7 @@ def run_once(
 
 
 def serve(parts: RunParts, app: Flask, work: Callable[[], int] | None) -> None:
-    """Serve the app, and beside it do the `work`, which runs the command, if there is one.
+    """Serve the app, and run the command by calling `work`.
 
     Raises `server.ListenError`, and `click.ClickException` if the server fails.
     """
@@ -131,7 +132,7 @@ def serve(parts: RunParts, app: Flask, work: Callable[[], int] | None) -> None:
         server.serve(app, settings.host, settings.port, options)
     except server.ListenError:
         raise
-    except (OSError, RuntimeError) as error:  # RuntimeError: no more threads can be started
+    except (OSError, RuntimeError) as error:  # A RuntimeError: no thread can be started.
         raise click.ClickException(f"the server failed: {error}") from None
     finally:
         if parts.command:
@@ -141,10 +142,10 @@ def serve(parts: RunParts, app: Flask, work: Callable[[], int] | None) -> None:
 def begin(
     parts: RunParts, work: Callable[[], int] | None, port: int, stop: Callable[[], None]
 ) -> None:
-    """Once the server listens: say so, and start the command."""
+    """Print the URL and start the command, once the server listens."""
     settings = parts.settings
     command = parts.command
-    if not parts.log.is_muted:  # by the first run of --probe
+    if not parts.log.is_muted:
         announce(settings, port, has_command=command is not None)
     if command and work:
         command.forward_signals()
@@ -153,23 +154,23 @@ def begin(
 
 
 def announce(settings: Settings, port: int, *, has_command: bool) -> None:
-    """Say where the server listens, and what is unusual."""
+    """Print the URL, such as `listening on http://127.0.0.1:8080`, and notes."""
     url = settings.reachable_url(port)
     if has_command:
         say(f"listening on {url}\n")
     else:
-        with suppress(OSError):  # stdout may be closed
+        with suppress(OSError):  # stdout may be closed.
             print(f"listening on {url}", flush=True)
         is_published = [*settings.options.tokens] == [DEFAULT_TOKEN]
-        token = DEFAULT_TOKEN if is_published else "TOKEN"  # never a secret
+        token = DEFAULT_TOKEN if is_published else "TOKEN"  # A secret is never printed.
         say(f'try: curl -H "Authorization: Bearer {token}" {url}/v1/projects\n')
         say(f"open {url}/\n")
-    for line in notes(settings):
+    for line in list_notes(settings):
         say(f"{line}\n")
 
 
-def notes(settings: Settings) -> Iterator[str]:
-    """What the start says on stderr of what is unusual."""
+def list_notes(settings: Settings) -> Iterator[str]:
+    """Describe unusual settings: `responses are like service.json`."""
     options = settings.options
     if any(len(token) < SHORT for token in options.tokens):
         yield (
@@ -187,9 +188,9 @@ def notes(settings: Settings) -> Iterator[str]:
         for warning in options.like.warnings:
             yield f"warning: {settings.like}: {warning}"
         line = f"responses are like {settings.like}"
-        lacks = list_missing_parts(options.like)
-        if lacks:
-            line += f"; as the contract says, since it lacks them: {', '.join(lacks)}"
+        missing = list_missing_parts(options.like)
+        if missing:
+            line += f"; it lacks these, which follow the contract: {', '.join(missing)}"
         yield line
         errors = find_unobserved_errors(options.like)
         if errors:
@@ -197,17 +198,18 @@ def notes(settings: Settings) -> Iterator[str]:
 
 
 def find_near_statuses(options: stub.Options) -> Iterator[str]:
-    """Warn of each status that is nearly a known one, such as `faild`. Any other may be meant."""
-    if options.like and options.like.words:  # no other is valid
+    """Warn of a status that is almost a known status, such as `faild`."""
+    if options.like and options.like.words:  # The profile allows no other status.
         return
     known, _ = read_statuses(json.loads(read_file("openapi.json")))
-    words = [word for _, word in options.outcomes]
+    statuses = [status for _, status in options.outcomes]
     for seed in (options.seed, *options.states.values()):
-        words += [stage.status for each in seed.deployments for stage in each.timeline]
-    for word in dict.fromkeys(words):
-        near = get_close_matches(word, known, n=1)
-        if near and word not in known:
-            yield f"warning: the status {word} is not known: did you mean {near[0]}?"
+        for deployment in seed.deployments:
+            statuses += [stage.status for stage in deployment.timeline]
+    for status in dict.fromkeys(statuses):
+        near = get_close_matches(status, known, n=1)
+        if near and status not in known:
+            yield f"warning: the status {status} is not known: did you mean {near[0]}?"
 
 
 # The end
@@ -216,24 +218,24 @@ def find_near_statuses(options: stub.Options) -> Iterator[str]:
 def conclude(
     parts: RunParts, worlds: stub.Worlds, probe: "Probe | None", environ: Mapping[str, str]
 ) -> int:
-    """Judge a run that has ended; return the exit status: that of the command if it is not 0.
+    """Judge a run that has ended; return the exit status.
 
-    A failure is preceded by the lines of the log that were held. A file that cannot be written
-    is a failure, too.
+    It is the exit status of the command, if that is not 0. Otherwise it is 1 for a finding, and 2
+    for a file that cannot be written. If the run fails, the held lines of the log are printed.
     """
     settings = parts.settings
     is_kept = not parts.keeper or try_to_write(parts.keeper.save)
     depends: list[stub.Finding] = []
     probed = ""
     if probe:
-        from .probe_report import findings_of, summary
+        from .probe_report import list_findings, summarize
 
-        depends = list(findings_of(probe))
-        probed = "".join(summary(probe))
+        depends = list(list_findings(probe))
+        probed = "".join(summarize(probe))
     verdict = stub.Verdict(worlds, settings.fail_on, settings.allow, depends)
     status = parts.command.status if parts.command else 0
-    others = [finding for finding in verdict.findings if finding not in depends]
-    if status or others:
+    has_others = any(finding not in depends for finding in verdict.findings)
+    if status or has_others:
         say(parts.log.held())
     if parts.command and not verdict.is_called and not parts.log.has_served_documents:
         warn_of_no_request(parts.command, "STUB_URL, or --env NAME={url}")
@@ -243,22 +245,22 @@ def conclude(
     if not is_kept or (probe and probe.not_run):
         status = status or 2
     if settings.report:
-        text = text_of_report(parts, verdict, probe, status)
+        text = format_report(parts, verdict, probe, status)
         if not try_to_write(partial(write_file, settings.report, text)):
             status = status or 2
     return status
 
 
 def warn_of_no_request(command: Command, means: str) -> None:
-    """Warn of a command that has run, and has not called the interface: by these `means`."""
+    """Warn that a command has sent no request. It gets the URL by the `means`, such as STUB_URL."""
     if command.status in (COULD_NOT_RUN, NOT_FOUND):
         return
-    hint = proxy_hint(command.environ)
+    hint = find_proxy_hint(command.environ)
     say(f"warning: no request to /v1: does the command use {means}?{hint}\n")
 
 
-def proxy_hint(environ: Mapping[str, str]) -> str:
-    """What the variables of a proxy may do to the requests of a command."""
+def find_proxy_hint(environ: Mapping[str, str]) -> str:
+    """Return a hint if a variable, such as HTTP_PROXY, may send the requests to a proxy."""
     bypassed = environ.get("NO_PROXY", "") + environ.get("no_proxy", "")
     if "127.0.0.1" in bypassed:
         return ""
@@ -278,24 +280,24 @@ def print_verdict(verdict: stub.Verdict, environ: Mapping[str, str]) -> None:
     annotate(environ, "warning", unused)
 
 
-def text_of_report(
+def format_report(
     parts: RunParts, verdict: stub.Verdict, probe: "Probe | None", status: int
 ) -> str:
     if is_xml(parts.settings.report):
-        return format_junit("deployment-stub", list(cases_of(parts, verdict, probe)))
+        return format_junit("deployment-stub", [*list_cases(parts, verdict, probe)])
     document = verdict.document(status)
     if probe:
-        from .probe_report import document_of
+        from .probe_report import describe_probe
 
-        document["probe"] = document_of(probe)
+        document["probe"] = describe_probe(probe)
     return json.dumps(document, indent=2) + "\n"
 
 
-def cases_of(parts: RunParts, verdict: stub.Verdict, probe: "Probe | None") -> Iterator[Case]:
-    """A test case for each kind of finding, for the command, and for the runs of --probe."""
+def list_cases(parts: RunParts, verdict: stub.Verdict, probe: "Probe | None") -> Iterator[Case]:
+    """Make test cases for the kinds of findings, for the command, and for --probe."""
     found: dict[str, list[Failure]] = {kind: [] for kind in stub.CHOICES}
     for finding in verdict.findings:
-        first = finding.first  # the request that showed it, if one did
+        first = finding.first
         details = json.dumps(first, indent=2, ensure_ascii=False) if first else ""
         failures = found.setdefault(finding.kind, [])
         failures.append(Failure(finding.sentence, details))

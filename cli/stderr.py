@@ -1,7 +1,7 @@
-"""The program's stderr: a thread writes to it, so that a reader that does not read blocks nobody.
+"""Writes to stderr in a thread, so that a request never waits for the reader of a full pipe.
 
-Not a `QueueHandler` of `logging`: at its end it waits for whoever does not read, and warnings and
-tracebacks pass it by.
+`logging.handlers.QueueHandler` does not help: its end waits for the reader, and it does not get
+warnings and tracebacks.
 """
 
 import io
@@ -14,38 +14,36 @@ from contextlib import ExitStack, contextmanager, redirect_stderr, suppress
 from queue import SimpleQueue
 from typing import TextIO
 
-MAX_WAITING = 1000  # pieces of text
-WRITE_GRACE = 1.0  # seconds to write what is waiting at the end
-
 
 class BackgroundWriter(io.TextIOBase):
-    """A text stream to a file descriptor; `write()` never blocks.
+    """A text stream to a file descriptor. `write()` never blocks.
 
-    Text that does not fit into the queue is dropped.
+    If `max_waiting` texts wait in its queue, further texts are dropped.
     """
 
-    def __init__(self, descriptor: int, encoding: str) -> None:
+    def __init__(self, descriptor: int, encoding: str, max_waiting: int = 1000) -> None:
         self._descriptor = descriptor
         self._encoding = encoding
+        self._max_waiting = max_waiting
         self._waiting: SimpleQueue[bytes | None] = SimpleQueue()
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
 
     def write(self, text: str) -> int:
-        # Not in the thread, which an exception would end.
+        # An exception here does not end the thread.
         data = text.encode(self._encoding, "backslashreplace")
-        if self._waiting.qsize() < MAX_WAITING:
+        if self._waiting.qsize() < self._max_waiting:
             self._waiting.put(data)
         return len(text)
 
-    def finish(self) -> None:
-        """Write what is waiting, for up to `WRITE_GRACE` seconds."""
+    def finish(self, grace: float = 1.0) -> None:
+        """Write the waiting texts for up to `grace` seconds."""
         self._waiting.put(None)
-        self._thread.join(WRITE_GRACE)
+        self._thread.join(grace)
 
     def _run(self) -> None:
         while (data := self._waiting.get()) is not None:
-            # Nobody reads any more; or select() has no place for a descriptor above 1023.
+            # Nobody reads any more. Or the descriptor is above 1023: select() raises ValueError.
             with suppress(OSError, ValueError):
                 self._send(data)
 
@@ -53,7 +51,7 @@ class BackgroundWriter(io.TextIOBase):
         while data:
             try:
                 sent = os.write(self._descriptor, data)
-            except BlockingIOError:  # another process made it non-blocking
+            except BlockingIOError:  # Another process made it non-blocking.
                 select.select([], [self._descriptor], [])
             else:
                 data = data[sent:]
@@ -61,10 +59,10 @@ class BackgroundWriter(io.TextIOBase):
 
 @contextmanager
 def background_stderr(stderr: TextIO) -> Iterator[None]:
-    """Make `stderr` the process' own, written in the background; a closed one stays closed."""
+    """Replace `sys.stderr` by `stderr`, and write to it in the background."""
     with ExitStack() as stack:
         stream = stderr
-        # There is none, it is not that of a process, or no more threads can be started.
+        # stderr may be closed, or no file, or no thread can be started: then use it directly.
         with suppress(AttributeError, OSError, RuntimeError):
             writer = BackgroundWriter(stderr.fileno(), stderr.encoding)
             stack.callback(writer.finish)
@@ -81,6 +79,6 @@ def say(text: str) -> None:
 
 
 def say_error(message: str) -> None:
-    """Say what is wrong, each line of it as an error."""
+    """Print the lines of a message as errors: `error: x.json: it has no projects`."""
     for line in message.split("\n"):
         say(f"error: {line}\n")

@@ -52,12 +52,12 @@ OPTIONS = [
 )
 @click.pass_obj
 def verify(start: Start, /, **values: Any) -> int:
-    """Learn and check a real service: does it do what the contract says?
+    """Learn and check a real service: does it follow the contract?
 
-    The URL is the one before /v1. The token is read from the environment variable VERIFY_TOKEN
-    alone. Without --write it only reads. With -- COMMAND after the options, the requests of that
-    command to the service are recorded and judged: its STUB_URL is a proxy on this machine. With
-    --har, recorded exchanges are judged.
+    The URL is the one before /v1. The token is read only from the environment variable
+    VERIFY_TOKEN. Without --write it only reads. With -- COMMAND after the options, the requests of
+    that command to the service are recorded and judged: its STUB_URL is a proxy on this machine.
+    With --har, recorded exchanges are judged.
     """
     from .verify_run import run_verify  # Only a run needs what this imports, and not --help.
 

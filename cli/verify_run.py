@@ -54,7 +54,7 @@ from .stderr import say_error
 
 @dataclass(frozen=True)
 class VerifyRun:
-    """What `verify` was started with, and the time of its start."""
+    """The arguments of a run, and the time of its start."""
 
     options: VerifyOptions
     inputs: Inputs
@@ -87,7 +87,10 @@ def run_verify(options: VerifyOptions, environ: Mapping[str, str]) -> int:
 
 
 def get_and_judge(run: VerifyRun, client: HTTPClient | None, secrets: Secrets) -> int:
-    """Get the exchanges, and judge them. A signal ends it, and the output says what is left."""
+    """Get the exchanges, and judge them. A signal ends the run.
+
+    At the end, the output lists the projects that the run has left in the service.
+    """
     options = run.options
     sent: list[ServiceExchange] = []
     handler = signal.signal(signal.SIGTERM, interrupt)
@@ -142,7 +145,7 @@ def print_lines(secrets: Secrets, lines: Iterable[str]) -> None:
 def ask_service(
     run: VerifyRun, client: HTTPClient, secrets: Secrets, sent: list[ServiceExchange]
 ) -> Log:
-    """Ask the service; append each exchange to `sent`, which is complete after Ctrl-C, too."""
+    """Ask the service; append its exchanges to `sent`, so that they are known after Ctrl-C."""
     options = run.options
     plan = Plan(
         token=run.token,
@@ -213,7 +216,7 @@ def judge_log(run: VerifyRun, log: Log, status: int) -> int:
 
 
 def write_files(run: VerifyRun, result: Result, findings: list[VerifyFinding]) -> bool:
-    """Write the report and the profile; return whether both were written."""
+    """Write the report and the profile; return whether they were written."""
     report, save = run.options.report, run.options.save
     is_whole = True
     if report:
@@ -238,7 +241,7 @@ def format_report(run: VerifyRun, result: Result, findings: list[VerifyFinding])
 
 
 def list_cases(result: Result, findings: list[VerifyFinding]) -> Iterator[Case]:
-    """Make a test case for each part of the contract, and for each kind of other findings."""
+    """Make test cases for the parts of the contract, and for the kinds of other findings."""
     of_parts = (BROKEN, DIFFERS)
     by_part = {each.check.part: each for each in findings if each.kind in of_parts}
     for check in result.parts:

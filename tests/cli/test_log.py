@@ -10,7 +10,7 @@ from werkzeug.test import Client
 from cli.apps import make_app
 from cli.log import RunLog
 from cli.options import Settings
-from cli.run import proxy_hint
+from cli.run import find_proxy_hint
 from records import timestamp
 from store import utc_now
 from stub import create_stub
@@ -154,7 +154,7 @@ def test_a_command_that_does_not_call_the_interface_is_warned_of() -> None:
     ):
         assert warning not in run("--", *words).stderr
     for env, named in PROXIES:
-        assert proxy_hint(env).removeprefix(" ").partition(" is set: ")[0] == named
+        assert find_proxy_hint(env).removeprefix(" ").partition(" is set: ")[0] == named
 
 
 def test_neither_the_console_nor_checks_of_health_are_logged() -> None:

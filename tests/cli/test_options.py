@@ -87,7 +87,7 @@ def test_the_help_has_its_titles_and_the_defaults_are_those_of_the_fields() -> N
 INVALID: list[tuple[list[str], str]] = [
     (["--report", "x", "verify", "x"], "takes no command, and its options after its name: "),
     (["--port", "1", "docs", "--", "ls"], "its options after its name: remove --port, --."),
-    (["--quiet", "npm", "test"], "put -- before the command: -- npm ... (to start the stub alone"),
+    (["--quiet", "npm", "test"], "put -- before the command: -- npm ... (leave it out to start o"),
     (["verfy", "http://a"], "put -- before the command: -- verfy ... (did you mean verify?)"),
     (["--pace", "nan"], "is not a valid number."),
     (["--freeze", "9901-01-01T00:00:00Z"], "up to 9900"),
@@ -115,7 +115,10 @@ INVALID: list[tuple[list[str], str]] = [
     (["--probe", "all", "--grease", "--", "true"], "leave out --grease and --store."),
     (["--probe", "all"], "--probe: give a command after --."),
     (["--keep", "x", "--store", "redis://x"], "--store keeps the records by itself: leave out --k"),
-    (["--keep", "x", "--probe", "--", "true"], "--probe begins each run anew: leave out --keep."),
+    (
+        ["--keep", "x", "--probe", "--", "true"],
+        "--probe starts each run without records: leave out --keep.",
+    ),
     (["--env", "A={url}"], "--env: give a command after --."),
     *((["--", *each], "give a command after --.") for each in ([], [" "])),
     (["--grease", "", "--store", ""], "--grease, --store is empty"),

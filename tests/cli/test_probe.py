@@ -20,7 +20,7 @@ from cli.command import Command
 from cli.log import RunLog
 from cli.options import Settings, parse_probe
 from cli.probe import Ended, Probe
-from cli.probe_report import document_of
+from cli.probe_report import describe_probe
 from cli.run import RunParts, conclude
 from stub import Options, create_stub
 from stub.request.failures import FAILURES, RunJournal
@@ -96,7 +96,7 @@ class Done:
             parts = RunParts(settings, log, command)
             self.status = conclude(parts, probe.worlds, probe, {})
         self.stderr = stderr.getvalue()
-        self.report = document_of(probe)
+        self.report = describe_probe(probe)
         results = self.report["axes"] + self.report["failures"]
         self.results = {each.get("axis") or each["failure"]: each["result"] for each in results}
         self.findings = re.findall(r"^finding: (.*?) \(first", self.stderr, re.MULTILINE)
@@ -185,7 +185,7 @@ CASES: list[tuple[Callable[[Function], object], dict[str, str], list[str], list[
         lambda run: lists(run, run.name != "plain" and run.is_first),
         {"headers": "no finding"},
         [],
-        ["probe: headers: no finding: it passed when it was repeated\n", CLEAR, SHOWN],
+        ["probe: headers: no finding: the repetition passed\n", CLEAR, SHOWN],
         0,
     ),
     # A page with the status of a success is rejected.
@@ -207,7 +207,7 @@ CASES: list[tuple[Callable[[Function], object], dict[str, str], list[str], list[
         calls_less_when_varied,
         {"members": "passes"},
         [],
-        ["warning: getDeployment was called in the plain run and not in that of members: "],
+        ["warning: the plain run called getDeployment, and the run of members did not: "],
         0,
     ),
     (

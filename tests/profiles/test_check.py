@@ -241,7 +241,7 @@ def test_the_program_starts_with_a_file_and_tells_its_warnings_or_its_errors(
     file.write_text(json.dumps({"observed_at": DATE, "deployment": {"body": 1}}), "utf-8")
     done = run(env={"STUB_LIKE": str(file)})
     assert done.status == 0
-    assert f"like {file}; as the contract says, since it lacks them: statuses, list," in done.stderr
+    assert f"like {file}; it lacks these, which follow the contract: statuses, list," in done.stderr
     assert f"warning: {file}: /deployment/body has no {STATUS}" in done.stderr
     shown = client_of(like(make_profile(json.loads(file.read_text("utf-8"))))).get("/_stub/like")
     codes = shown.json["unobserved_errors"]

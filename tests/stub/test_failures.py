@@ -5,7 +5,7 @@ The recorded table shows which request meets a failure, and its response.
 
 import pytest
 
-from cli.probe_report import describe
+from cli.probe_report import describe_reaction
 from stub.request.failures import (
     Attempt,
     Failures,
@@ -85,7 +85,7 @@ def test_what_a_client_did_is_read_and_found(
     # A request that ends late stands behind others.
     reactions = read_reactions(name, before, attempts[::-1], is_broken=is_broken)
     operation = OPERATIONS[plain[0]]
-    assert describe(reactions.get(operation, Reaction())) == said
+    assert describe_reaction(reactions.get(operation, Reaction())) == said
     found = [each.text for each in find_wrong_reactions(name, reactions)]
     of_operation = [text for text in found if operation in text]
     assert of_operation == ([f"{kind}: {operation} after {name}"] if kind else [])
@@ -96,7 +96,7 @@ def test_a_client_that_waits_to_the_end_of_a_stall_is_said_to() -> None:
     for seconds, said in ((20.0, "waited 20 s"), (19.9, "closed after 19.9 s")):
         stalled = attempt._replace(fault="stalled", ended=attempt.arrived + seconds)
         reactions = read_reactions("stalled", [attempt], [stalled], is_broken=False)
-        assert describe(reactions["createProject"]) == said
+        assert describe_reaction(reactions["createProject"]) == said
         assert list(find_wrong_reactions("stalled", reactions)) == []
 
 
