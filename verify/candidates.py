@@ -1,4 +1,4 @@
-"""Finds what may be the id of a deployment, in bodies and in header fields."""
+"""Finds values that may be the id of a deployment, in bodies and in the field Location."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -9,45 +9,36 @@ from urllib.parse import unquote
 from traffic.json_values import Path
 from traffic.masking import SECRET_FIELD
 
-from .exchange import ServiceExchange
-from .values import (
-    find_value,
-    get_key,
-    is_id,
-    list_leaves,
-    mentions_deployment,
-    parse_seconds,
-)
+from .values import find_value, get_key, is_id, list_leaves, mentions_deployment, parse_seconds
 
 IN_A_URL = re.compile(r"(?:^|/)deployments/([^/?#>\s]+)")
-LAST_SEGMENT = re.compile("([^/?#]+)/?(?:[?#].*)?$")
-LOCATIONS = ("Location", "Content-Location")
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A value that may be the id of a deployment; `is_named` where its place says so."""
+    """A value that may be the id of a deployment. `is_named` says that its place tells so."""
 
     id: str
     is_named: bool
 
 
-def find_in_bodies(
-    bodies: Iterable[Any], exchanges: Iterable[ServiceExchange], own_id: Any, *hinted: Path | None
+def find_candidates_in(
+    bodies: Iterable[Any], location: str, own_id: Any, hinted: Iterable[Path | None] = ()
 ) -> list[Candidate]:
-    """Find the candidates: first those at hinted places, then those that a name tells.
+    """Find the candidates in bodies, and in the field Location of a creation.
 
-    The others follow, and `own_id`, the id of the project, which some services have for both.
+    First come hinted paths, then names such as `latest_deployment_id`, then further values. The
+    last is `own_id`, the id of the project, since some services have the same for both.
     """
     bodies = [*bodies]
     values = [find_value(body, path) for body in bodies for path in hinted]
     found = [Candidate(str(value), is_named=True) for value in values if is_id(value)]
-    named = [each for exchange in exchanges for each in find_in_fields(exchange)]
-    others: list[Candidate] = []
+    found += find_in_location(location)
+    unnamed: list[Candidate] = []
     for body in bodies:
         for candidate in find_in_body(body, str(own_id)):
-            (named if candidate.is_named else others).append(candidate)
-    found += named + others
+            (found if candidate.is_named else unnamed).append(candidate)
+    found += unnamed
     if is_id(own_id):
         found.append(Candidate(str(own_id), is_named=False))
     distinct: dict[str, Candidate] = {}
@@ -56,41 +47,41 @@ def find_in_bodies(
     return list(distinct.values())
 
 
-def find_in_fields(exchange: ServiceExchange) -> Iterator[Candidate]:
-    """Find the ids at the end of the URLs in the header fields Location and Content-Location."""
-    for name in LOCATIONS:
-        text = exchange.find_response_field(name) or ""
-        match = IN_A_URL.search(text) or LAST_SEGMENT.search(text)
-        if match and "/projects/" not in text:
-            yield Candidate(unquote(match[1]), is_named=match.re is IN_A_URL)
+def find_in_location(location: str) -> Iterator[Candidate]:
+    """Find the id at the end of a URL: `d-1` of `/v1/deployments/d-1`, or of `/v1/runs/d-1`."""
+    named = IN_A_URL.search(location)
+    match = named or re.search("([^/?#]+)/?(?:[?#].*)?$", location)
+    if match and "/projects/" not in location:
+        yield Candidate(unquote(match[1]), is_named=named is not None)
 
 
 def find_in_body(body: Any, own_id: str) -> Iterator[Candidate]:
     """Find ids in a body: in a URL of a deployment, under its name, or anywhere."""
     for path, value in list_leaves(body):
-        name = get_key(path)
-        text = str(value)
-        is_secret = SECRET_FIELD.search(name) or name.lower().endswith("key")
+        key = get_key(path)
+        is_secret = SECRET_FIELD.search(key) or key.lower().endswith("key")
         if not is_id(value) or is_secret:
             continue
+        text = str(value)
         match = IN_A_URL.search(text)
         if match:
             yield Candidate(unquote(match[1]), is_named=True)
-        elif may_be_id(value) and text != own_id:
-            is_named = mentions_deployment(path) and name.lower().endswith(("id", "deployment"))
-            yield Candidate(text, is_named=is_named)
+        elif is_plain_id(value) and text != own_id:
+            has_name = key.lower().endswith(("id", "deployment"))
+            yield Candidate(text, is_named=has_name and mentions_deployment(path))
 
 
-def may_be_id(value: Any) -> bool:
+def is_plain_id(value: Any, max_length: int = 1000) -> bool:
+    """Return whether a value may be an id: no sentence, no URL and no time."""
     text = str(value)
-    is_plain = len(text) <= 1000 and " " not in text and "://" not in text
-    return is_plain and parse_seconds(value) is None
+    is_plain = len(text) <= max_length and " " not in text and "://" not in text
+    return is_id(value) and is_plain and parse_seconds(value) is None
 
 
-def names_deployment(body: Any, deployment_id: str) -> bool:
-    """Whether a body has the id of a deployment, by itself or in its URL."""
+def has_deployment(body: Any, deployment_id: str) -> bool:
+    """Return whether a body has the id of a deployment, by itself or in a URL."""
     for _, value in list_leaves(body):
         match = IN_A_URL.search(str(value))
-        if deployment_id in (str(value), unquote(match[1]) if match else ""):
+        if deployment_id == str(value) or (match and deployment_id == unquote(match[1])):
             return True
     return False

@@ -124,9 +124,7 @@ class DriftJudge:
         relations = self._relations(kind, form, exchange) if is_own else {}
         walk = Walk({kind: schema}, True, relations, is_own)
         root = "#" + format_pointer(kind)
-        found = [
-            [*walk.walk(root, body)] for body in self._places.split_body(kind == LIST, exchange)
-        ]
+        found = [[*walk.walk(root, body)] for body in self._places.split_body(exchange)]
         for check in join_others(found) if len(found) > 1 else found[0]:
             yield replace(check, exchange=exchange)
 

@@ -1,30 +1,34 @@
-"""Of which kind the responses of a log are, and which of them show nothing."""
+"""The kinds of responses, the purposes of requests, and why a response shows nothing."""
 
 from .exchange import NOTHING, Log, ServiceExchange
 
-LIST = "list"  # kinds of responses; an error is called as in a profile
+# Kinds of responses. An error has the name that it has in a profile.
+LIST = "list"
 CREATE = "create"
 DEPLOYMENT = "deployment"
 OPERATIONS = (LIST, CREATE, DEPLOYMENT)
 TOKEN_MISSING = "errors/token_missing"
 TOKEN_INVALID = "errors/token_invalid"
+TOKEN_ERRORS = (TOKEN_MISSING, TOKEN_INVALID)
 UNKNOWN_DEPLOYMENT = "errors/deployment_not_found"
 UNKNOWN_PATH = "errors/not_found"
 INVALID_BODY = "errors/invalid_body"
-TOKEN_ERRORS = (TOKEN_MISSING, TOKEN_INVALID)
-NO_TOKEN = (401, 403)
 
-# The purposes of requests, which may end with what was in the Authorization field.
+# Purposes of requests beside the operations.
 NO_SUCH_DEPLOYMENT = "unknown deployment"
 NO_SUCH_PATH = "unknown path"
-SOUGHT = "candidate"  # what may be a deployment: its rejection says nothing
-REPEATED = "repeated"  # its response was a 429 or a 5xx, after which it was sent again
-REJECTED = "rejected creation"  # after which another body, or media type, was sent
+SOUGHT = "candidate"  # The id may be that of a deployment. A rejection shows nothing.
+REPEATED = "repeated"  # The response was 429 or 5xx, and the request was sent again.
+REJECTED = "rejected creation"  # The creation was sent again with another media type.
 NAMELESS = "creation without a name"
+
+# Ends of purposes, for the field Authorization of the request.
 WITHOUT = " without a token"
 WRONG = " with a wrong token"
 
-NAME_PREFIX = "stub-verify-"  # of what verify creates, and of what cannot exist
+NO_TOKEN = (401, 403)
+NAME_PREFIX = "stub-verify-"
+"""The prefix of the names of created projects, and of ids and paths that cannot exist."""
 
 REJECTIONS = {
     400: INVALID_BODY,
@@ -33,82 +37,85 @@ REJECTIONS = {
     415: "errors/unsupported_media_type",
     422: INVALID_BODY,
 }
-"""Of each status of a rejected creation, the kind."""
-
-OTHER_METHODS = ("HEAD", "OPTIONS")  # whose responses have no body, or are not of the service
-
-OF_PURPOSES = {
-    NO_SUCH_DEPLOYMENT: UNKNOWN_DEPLOYMENT,
-    NO_SUCH_PATH: UNKNOWN_PATH,
-    NAMELESS: INVALID_BODY,
-    REPEATED: "",
-    REJECTED: "",
-}
+"""The kinds of rejected creations by the status."""
 
 
 def find_kinds(log: Log) -> dict[ServiceExchange, str]:
-    """The kind of each exchange that says something; in a recording it follows from the request.
+    """Find the kinds of the responses. A response without a kind is left out.
 
-    A token is a valid one if any response has accepted it, and a deployment is there if it was.
+    In a recording the kind follows from the request. A token is valid if a response accepted it;
+    a deployment exists if it was read.
     """
-    accepted = {each.token for each in log.exchanges if each.is_success}
-    existing = {each.target for each in log.exchanges if each.is_deployment and each.is_success}
+    successes = [exchange for exchange in log.exchanges if exchange.is_success]
+    tokens = {exchange.token for exchange in successes}
+    targets = {exchange.target for exchange in successes if exchange.is_deployment}
     found = {}
     for exchange in log.exchanges:
-        if exchange.status == 304 or exchange.method in OTHER_METHODS:
+        # HEAD has no body, and OPTIONS may be of a proxy.
+        if exchange.status == 304 or exchange.method in ("HEAD", "OPTIONS"):
             continue
         if exchange.purpose:
             kind = find_asked_kind(exchange)
         else:
-            kind = find_recorded_kind(exchange, accepted, is_known=exchange.target in existing)
+            kind = find_recorded_kind(exchange, tokens, is_known=exchange.target in targets)
         if kind:
             found[exchange] = kind
     return found
 
 
 def find_asked_kind(exchange: ServiceExchange) -> str:
-    """The kind of what a script asked for, "" of what it sought in vain."""
+    """Find the kind of a response to the script: `list`, or "" if it shows nothing."""
     purpose = exchange.purpose
     if purpose.endswith(WITHOUT):
         return TOKEN_MISSING
     if purpose.endswith(WRONG):
         return TOKEN_INVALID
+    if purpose in (REPEATED, REJECTED):
+        return ""
+    if purpose == NAMELESS:
+        return INVALID_BODY
+    if purpose == NO_SUCH_PATH:
+        return UNKNOWN_PATH
+    if purpose == NO_SUCH_DEPLOYMENT:
+        return UNKNOWN_DEPLOYMENT
     if purpose == SOUGHT:
         return DEPLOYMENT if exchange.is_success else ""
-    if purpose in OF_PURPOSES:
-        return OF_PURPOSES[purpose]
     if exchange.is_creation:
         return REJECTIONS.get(exchange.status, CREATE)
-    if exchange.is_list:
-        return LIST
-    return DEPLOYMENT
+    return LIST if exchange.is_list else DEPLOYMENT
 
 
-def find_recorded_kind(exchange: ServiceExchange, accepted: set[str], *, is_known: bool) -> str:
+def find_recorded_kind(exchange: ServiceExchange, tokens: set[str], *, is_known: bool) -> str:
+    """Find the kind of a recorded response: `errors/not_found`, or "" if it shows nothing.
+
+    `tokens` are the valid ones. `is_known` says that the deployment exists.
+    """
     status = exchange.status
-    if status in NO_TOKEN and exchange.token not in accepted:
+    if status in NO_TOKEN and exchange.token not in tokens:
         return TOKEN_INVALID if exchange.token else TOKEN_MISSING
     if exchange.is_creation:
-        is_malformed = status == 400 and exchange.request_body and exchange.request_json is NOTHING
-        return "errors/malformed_json" if is_malformed else REJECTIONS.get(status, CREATE)
+        is_malformed = exchange.request_body and exchange.request_json is NOTHING
+        if status == 400 and is_malformed:
+            return "errors/malformed_json"
+        return REJECTIONS.get(status, CREATE)
     if exchange.is_list:
         return LIST
+    if exchange.is_deployment and not is_known and status in (404, 410):
+        return UNKNOWN_DEPLOYMENT
     if exchange.is_deployment:
-        return DEPLOYMENT if is_known else kind_of_unknown(status)
+        is_rejected = not is_known and status in (400, 422)
+        return "" if is_rejected else DEPLOYMENT
     return {404: UNKNOWN_PATH, 405: "errors/method_not_allowed"}.get(status, "")
 
 
-def kind_of_unknown(status: int) -> str:
-    if status in (404, 410):
-        return UNKNOWN_DEPLOYMENT
-    return "" if status in (400, 422) else DEPLOYMENT
-
-
-# What shows nothing
+# Responses that show nothing
 
 
 def explain_failure(exchange: ServiceExchange, kind: str) -> str:
-    """Say why a response says nothing of the service, "" if it says something: 404, for example."""
+    """Explain why a response shows nothing: `200 without a body`. It is "" if it shows something.
+
+    A rejection, such as 404, shows something.
+    """
     status = exchange.status
     if exchange.failure or status == 429 or status >= 500:
         return exchange.reason
@@ -121,15 +128,14 @@ def explain_failure(exchange: ServiceExchange, kind: str) -> str:
     if not exchange.response_body:
         is_plain = kind == CREATE and status in (201, 202, 204)
         return "" if is_plain else f"{status} without a body"
-    coding = exchange.find_response_field("Content-Encoding")
-    why = f", its coding is {coding}" if coding else ""
-    return f"{status}, but its body is no JSON{why}"
+    coding = f", its coding is {exchange.coding}" if exchange.coding else ""
+    return f"{status}, but its body is no JSON{coding}"
 
 
 def explain_nothing(exchange: ServiceExchange, kind: str) -> str:
-    """Say why a response does not show what was asked for, "" if it does.
+    """Explain why a response does not show an operation, "" if it does: `404`.
 
-    Of an operation only a success does, and it is JSON; a creation may have no body.
+    A success shows it. Its body is JSON; that of a creation may be empty.
     """
     failure = explain_failure(exchange, kind)
     is_rejected = kind in OPERATIONS and not exchange.is_success

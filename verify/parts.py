@@ -230,7 +230,7 @@ class PartsJudge:
             return
         walk = Walk(self._document, relations=self._relations(exchange))
         schema = f"{part}{format_pointer('content', media_type, 'schema')}"
-        bodies = self._places.split_body(kind == LIST, exchange)
+        bodies = self._places.split_body(exchange)
         found = [[*walk.walk(schema, body)] for body in bodies]
         for check in join_others(found) if len(found) > 1 else found[0]:
             yield Check(check.part, check.expected, check.observed, exchange)

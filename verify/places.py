@@ -1,9 +1,9 @@
-"""Finds where a service has what: the list, the name and the ids, a deployment and its status.
+"""Finds the places of a service: the list, the name and the ids, a deployment and its status.
 
-A hint says it: a profile, also one with these places alone. Else it is found by value (the name
-that was sent, the id whose GET works, the word that changes between reads) and by the plain names
-`name`, `id`, `deployment`, `status` and `Location`. What is not certain is not taken: `doubts`
-have the line of a profile to write.
+A hint tells them: a profile, which may have only these places. Without a hint they are found by
+value (the name that was sent, the id whose GET succeeds, the word that changes between reads), and
+by the plain names `name`, `id`, `deployment`, `status` and `Location`. A place that is not certain
+is not taken: `doubts` have the line of a profile to write.
 """
 
 from collections import defaultdict
@@ -12,23 +12,16 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from profiles.markers import (
-    CHOICE,
-    NAME,
-    find_name_paths,
-    find_project_arrays,
-    is_choice,
-    is_through_objects,
-    parse_whole_marker,
-)
+from profiles import markers
+from profiles.markers import is_through_objects
 from profiles.profile import Profile
 from traffic.json_values import Path, replace_value, walk
 from web.validation import format_pointer
 
+from . import kinds
 from .candidates import Candidate as Candidate
-from .candidates import find_in_bodies, names_deployment
+from .candidates import find_candidates_in, has_deployment, is_plain_id
 from .exchange import NOTHING, Log, ServiceExchange
-from .kinds import CREATE, DEPLOYMENT, LIST, NAME_PREFIX, find_kinds
 from .status import find_status, word_of, words_at
 from .values import (
     find_texts,
@@ -39,16 +32,13 @@ from .values import (
     is_id,
     list_leaves,
     mentions_deployment,
-    parse_seconds,
     prefer,
 )
-
-MAX_SHOWN = 5  # candidates in a doubt
 
 
 @dataclass(frozen=True)
 class Hints:
-    """What a person has said: a deployment, the body of a creation, and a profile."""
+    """The hints of a person: the id of a deployment, the body of a creation, and a profile."""
 
     deployment: str = ""
     request: Any = None  # with the marker {project.name}
@@ -57,29 +47,29 @@ class Hints:
 
 @dataclass(frozen=True)
 class Places:
-    """Where a service has what; None, "" and () are not found.
+    """The places of a service; None, "" and () are not found.
 
-    `creation` is that of the project that is followed, `followed` are the successful reads of its
-    deployment, or of the one that a person has named: `owner_id` and `owner_name` are of the
-    project of that one. An id is of the type that it has in its body.
+    `creation` created the project that is followed. `followed` are the successful reads of its
+    deployment, or of the deployment that a person named; `owner_id` and `owner_name` are those of
+    its project. Paths are like `("data", "items")`. An id has the type that bodies have.
     """
 
     creation: ServiceExchange | None = None
-    created: Any = NOTHING  # what its response shows, unless that has other projects, too
+    created: Any = NOTHING  # the body of its response, unless it has other projects, too
     request: Any = None  # the body of the creation, with the marker {project.name}
     created_id: Any = None
     created_name: str = ""
-    lists: tuple[ServiceExchange, ...] = ()  # the successful ones that are JSON
-    items_path: Path | None = None  # of the array of the projects, in a list
-    id_path: Path | None = None  # in an item
+    lists: tuple[ServiceExchange, ...] = ()  # successful, with JSON
+    items_path: Path | None = None  # the array of the projects in a list
+    id_path: Path | None = None  # the id in an item
     followed: tuple[ServiceExchange, ...] = ()
     is_own: bool = True  # whether the followed deployment is the created one, or was named
     deployment_id: Any = None
     owner_id: Any = None
     owner_name: str = ""
-    status_path: Path | None = None  # in a deployment
-    is_sure: bool = False  # whether no other place of a deployment may be that of its status
-    doubts: tuple[tuple[str, str], ...] = ()  # a kind of response, and what to write for it
+    status_path: Path | None = None  # the status in a deployment
+    is_sure: bool = False  # whether no other member may be the status
+    doubts: tuple[tuple[str, str], ...] = ()  # kinds of responses, and sentences
 
     # The list
 
@@ -89,40 +79,13 @@ class Places:
         return found if isinstance(found, list) else []
 
     def count_items(self, exchange: ServiceExchange) -> int:
-        """Return how many projects a list has, also if not all of them are read."""
+        """Count the projects in a list, including those that are not read."""
         found = find_value(exchange.response_json, self.items_path)
         return len(found) if isinstance(found, list) else 0
 
-    def find_id(self, item: Any) -> Any:
-        """Return the id of a listed project, None if it has none."""
-        found = find_value(item, self.id_path)
-        return found if is_id(found) else None
-
-    def find_name(self, item: Any) -> str:
-        """Return the name of a listed project, "" if it has none."""
-        texts = find_texts(item)
-        mine = [path for path, text in find_texts(self.latest_item).items() if self.is_name(text)]
-        path = get_first([path for path in mine if path in texts]) or find_called(texts, "name")
-        return texts.get(path or ("",), "")
-
-    def is_name(self, text: str) -> bool:
-        return text == self.created_name != ""
-
-    # The created project
-
-    @cached_property
-    def created_items(self) -> dict[ServiceExchange, Any]:
-        """The created project in each of the lists, None if it is not there."""
-        return {each: find_created_item(self, self.list_items(each)) for each in self.lists}
-
-    def get_created_item(self, exchange: ServiceExchange) -> Any:
-        return self.created_items.get(exchange)
-
-    @cached_property
-    def latest_item(self) -> Any:
-        """The created project as it was listed last, None if it was not."""
-        found = [item for item in self.created_items.values() if item is not None]
-        return found[-1] if found else None
+    @property
+    def last_items(self) -> list[Any]:
+        return self.list_items(self.lists[-1]) if self.lists else []
 
     @property
     def other_items(self) -> list[Any]:
@@ -130,83 +93,100 @@ class Places:
         return self.list_others(self.lists[-1]) if self.lists else []
 
     def list_others(self, exchange: ServiceExchange) -> list[Any]:
-        """Return the listed projects that are not the created one."""
-        mine = self.get_created_item(exchange)
-        return [item for item in self.list_items(exchange) if item != mine]
+        created = self.get_created_item(exchange)
+        return [item for item in self.list_items(exchange) if item != created]
 
-    def split_body(self, is_list: bool, exchange: ServiceExchange) -> list[Any]:
-        """Return the body; that of a list with the created project alone, or each other one."""
-        items = self.list_items(exchange) if is_list else []
+    def find_id(self, item: Any) -> Any:
+        """Find the id of a listed project, None if it has none."""
+        found = find_value(item, self.id_path)
+        return found if is_id(found) else None
+
+    def find_name(self, item: Any) -> str:
+        """Find the name of a listed project, "" if it has none."""
+        texts = find_texts(item)
+        created = find_texts(self.latest_item).items()
+        paths = [path for path, text in created if text == self.created_name and path in texts]
+        path = get_first(paths) or find_called(texts, "name")
+        return texts.get(path or ("",), "")
+
+    # The created project
+
+    @cached_property
+    def created_items(self) -> dict[ServiceExchange, Any]:
+        """The created project in the lists; None if a list does not have it."""
+        return {each: find_created_item(self, self.list_items(each)) for each in self.lists}
+
+    def get_created_item(self, exchange: ServiceExchange) -> Any:
+        return self.created_items.get(exchange)
+
+    @cached_property
+    def latest_item(self) -> Any:
+        """The created project in the last list that has it, or None."""
+        found = [item for item in self.created_items.values() if item is not None]
+        return found[-1] if found else None
+
+    def split_body(self, exchange: ServiceExchange) -> list[Any]:
+        """Return the body. A list becomes bodies of a single item: the created project, or all."""
+        items = self.list_items(exchange) if exchange in self.created_items else []
         if not items or self.items_path is None:
             return [exchange.seen]
-        mine = self.get_created_item(exchange)
-        chosen = items if mine is None else [mine]
-        return [replace_value(exchange.seen, self.items_path, [each]) for each in chosen]
+        created = self.get_created_item(exchange)
+        chosen = items if created is None else [created]
+        return [replace_value(exchange.seen, self.items_path, [item]) for item in chosen]
 
     # The deployment
 
     def read_status(self, exchange: ServiceExchange) -> str:
-        """Return the status of a deployment as a word, "" if it has none."""
+        """Return the status of a deployment as a word: `queued`, "" if it has none."""
         if self.status_path is None:
             return ""
         return words_at(self.status_path, [exchange.seen, self.followed[-1].seen])[0]
 
     @cached_property
     def words(self) -> list[str]:
-        """The statuses of the created deployment, or the named one, each time that it was read."""
+        """The statuses of the created, or named, deployment in all reads."""
         return [self.read_status(each) for each in self.followed] if self.is_own else []
 
 
 def find_places(log: Log, hints: Hints | None = None) -> Places:
-    """Find where the service has what, by a hint, or by what its values do."""
+    """Find the places of a service by hints and by values."""
     hints = hints or Hints()
-    kinds = find_kinds(log)
-    lists = [each for each, kind in kinds.items() if kind == LIST and is_json(each)]
-    creations = [each for each in log.creations if kinds.get(each) == CREATE]
-    reads = [each for each, kind in kinds.items() if kind == DEPLOYMENT and is_json(each)]
+    found = kinds.find_kinds(log)
+    with_json = [each for each in found if each.is_success and each.has_json]
+    lists = [exchange for exchange in with_json if found[exchange] == kinds.LIST]
+    reads = [exchange for exchange in with_json if found[exchange] == kinds.DEPLOYMENT]
+    creations = [each for each in log.creations if found.get(each) == kinds.CREATE]
     places = Places(lists=tuple(lists), creation=choose_creation(creations, reads))
-    for add in (add_name, add_items, add_created, add_ids):
-        places = add(places, hints)
+    places = add_name(places, hints)
+    places = add_items(places, hints)
+    places = add_created(places)
+    places = add_ids(places, hints)
     places = add_deployment(places, reads, hints)
     return add_status(places, hints)
 
 
-def is_json(exchange: ServiceExchange) -> bool:
-    return exchange.is_success and exchange.has_json
-
-
-def add_doubt(places: Places, kind: str, line: str, paths: Iterable[Path], body: Any) -> Places:
-    """Add what a person has to write, since several places may be the one that is needed."""
+def add_doubt(
+    places: Places, kind: str, line: str, paths: Iterable[Path], body: Any, max_paths: int = 5
+) -> Places:
+    """Add a line to write in a profile, and the paths that may be the place."""
     shown = [f"{format_pointer(*path)} ({find_type(find_value(body, path))})" for path in paths]
-    seen = ", ".join(shown[:MAX_SHOWN]) or "nothing like it"
+    seen = ", ".join(shown[:max_paths]) or "nothing like it"
     doubt = f"give --like FILE with {line}; seen: {seen}"
     return replace(places, doubts=(*places.doubts, (kind, doubt)))
 
 
-# What a hint says
+# Hints
 
 
 def find_hinted(hints: Hints, part: str, marker: str) -> Path | None:
-    """Find a marker in the body of a part of the hinted profile; for the status also a choice."""
+    """Find the path of a marker in a part of the hinted profile: `("data", "id")`."""
     form = hints.profile.form(part) if hints.profile else None
-    if form is None:
-        return None
-    for path, value in walk(form.body):
-        found = parse_whole_marker(value)
-        if found and found.name == marker and found.form in ("", "text") and CHOICE not in path:
-            return path
-    if marker != "deployment.status":
-        return None
-    for path, value in walk(form.body):
-        if is_choice(value) and CHOICE not in path and is_status_choice(value[CHOICE]):
+    for path, value in walk(form.body) if form else ():
+        found = markers.parse_whole_marker(value)
+        is_plain = found and found.form in ("", "text") and markers.CHOICE not in path
+        if found and found.name == marker and is_plain:
             return path
     return None
-
-
-def is_status_choice(words: dict[str, Any]) -> bool:
-    """Whether a choice has each status itself, as a number or a boolean."""
-    own = {word: value for word, value in words.items() if word}
-    return bool(own) and all(word_of(value) == word for word, value in own.items())
 
 
 def find_hinted_in_items(places: Places, hints: Hints, marker: str) -> Path | None:
@@ -214,51 +194,87 @@ def find_hinted_in_items(places: Places, hints: Hints, marker: str) -> Path | No
     return path if path is None else path[len(places.items_path or ()) + 1 :]
 
 
-# The name, and the list
+def find_hinted_status(hints: Hints) -> Path | None:
+    """Find the path of the status in the hinted profile: of its marker, or of a choice.
+
+    The choice has the statuses as numbers or booleans: `{"true": true, "false": false}`.
+    """
+    path = find_hinted(hints, "deployment", "deployment.status")
+    form = hints.profile.form("deployment") if hints.profile else None
+    if path is not None or form is None:
+        return path
+    for path, value in walk(form.body):
+        if markers.is_choice(value) and markers.CHOICE not in path:
+            words = [item for item in value[markers.CHOICE].items() if item[0]]
+            if words and all(word_of(own) == word for word, own in words):
+                return path
+    return None
+
+
+# The creation and its name
 
 
 def choose_creation(
     creations: list[ServiceExchange], reads: list[ServiceExchange]
 ) -> ServiceExchange | None:
-    """Choose the creation of whose deployment the most was read, of equal ones the last one."""
-    contents = defaultdict(set)
-    for each in reads:
-        contents[each.deployment_id].add(each.response_body)
+    """Choose the last of the creations whose deployment was read in the most states."""
+    bodies = defaultdict(set)
+    for read in reads:
+        bodies[read.deployment_id].add(read.response_body)
 
-    def count(creation: ServiceExchange) -> int:
-        found = find_in_bodies([creation.seen], [creation], None)
-        return max((len(contents[each.id]) for each in found if each.id in contents), default=0)
+    def count_states(creation: ServiceExchange) -> int:
+        location = creation.find_response_field("Location") or ""
+        found = find_candidates_in([creation.seen], location, None)
+        return max((len(bodies[each.id]) for each in found if each.id in bodies), default=0)
 
-    return max(reversed(creations), key=count, default=None)
+    return max(reversed(creations), key=count_states, default=None)
 
 
 def add_name(places: Places, hints: Hints) -> Places:
-    """Add the name that was sent, or else that of the response, and the request."""
+    """Add the name that was sent, and the request with a marker for it.
+
+    Without a certain name in the request, the name is that of the response.
+    """
     creation = places.creation
     if creation is None:
         return places
     sent = creation.request_json
-    texts = find_texts(sent) if isinstance(sent, dict) else {}
-    known = get_first(find_name_paths(hints.request)) if hints.request is not None else None
-    own = get_first(path for path, text in texts.items() if text.startswith(NAME_PREFIX))
-    path = known if known in texts else own or find_called(texts, "name")
-    if path is None:
-        returned = set(find_texts(creation.seen).values())
-        shared = [each for each, text in texts.items() if text in returned]
-        path = shared[0] if len(shared) == 1 else None
-    if path is not None and is_through_objects(path):
-        return replace(places, created_name=texts[path], request=replace_value(sent, path, NAME))
-    body = creation.seen
+    sent_texts = find_texts(sent) if isinstance(sent, dict) else {}
+    texts = {path: text for path, text in sent_texts.items() if is_through_objects(path)}
+    path = find_sent_name(texts, hints, creation)
+    if path is not None:
+        request = replace_value(sent, path, markers.NAME)
+        return replace(places, created_name=texts[path], request=request)
     if texts:
-        line = f'"create": {{"request": {{"MEMBER": "{NAME}"}}, "body": {{}}}}'
-        places = add_doubt(places, CREATE, line, texts, sent)
-    texts = find_texts(body)
-    return replace(places, created_name=texts.get(find_called(texts, "name") or ("",), ""))
+        line = f'"create": {{"request": {{"MEMBER": "{markers.NAME}"}}, "body": {{}}}}'
+        places = add_doubt(places, kinds.CREATE, line, texts, sent)
+    returned = find_texts(creation.seen)
+    return replace(places, created_name=returned.get(find_called(returned, "name") or ("",), ""))
 
 
-def find_called(texts: Iterable[Path], name: str) -> Path | None:
+def find_sent_name(texts: dict[Path, str], hints: Hints, creation: ServiceExchange) -> Path | None:
+    """Find the name in the texts of a request: `("name",)`.
+
+    A hint tells it, the prefix of the script, the name `name`, or the response if it has only one
+    of the texts.
+    """
+    hinted = markers.find_name_paths(hints.request) if hints.request is not None else []
+    own = [path for path, text in texts.items() if text.startswith(kinds.NAME_PREFIX)]
+    called = find_called(texts, "name")
+    for path in (*hinted[:1], *own, called):
+        if path in texts:
+            return path
+    returned = find_texts(creation.seen).values()
+    shared = [path for path, text in texts.items() if text in returned]
+    return shared[0] if len(shared) == 1 else None
+
+
+def find_called(paths: Iterable[Path], name: str) -> Path | None:
     """Find the outermost member of a plain name, through objects."""
-    return get_first(each for each in texts if get_key(each) == name and is_through_objects(each))
+    return get_first(path for path in paths if get_key(path) == name and is_through_objects(path))
+
+
+# The list
 
 
 def add_items(places: Places, hints: Hints) -> Places:
@@ -267,133 +283,129 @@ def add_items(places: Places, hints: Hints) -> Places:
         return places
     body = places.lists[-1].seen
     form = hints.profile.form("list") if hints.profile else None
-    hinted = get_first(find_project_arrays(form.body)) if form else None
+    hinted = get_first(markers.find_project_arrays(form.body)) if form else None
     if hinted is not None:
         if isinstance(find_value(body, hinted), list):
             return replace(places, items_path=hinted)
-        doubt = (
-            f"no array is at {format_pointer(*hinted) or 'the top'}, where --like has the projects"
-        )
-        return replace(places, doubts=(*places.doubts, (LIST, doubt)))
-    found = find_arrays(body, places.created_name)
-    for earlier in places.lists[:-1]:  # a list that has become something else is not seen
-        found = found or find_arrays(earlier.seen, places.created_name)
+        place = format_pointer(*hinted) or "the top"
+        doubt = f"no array is at {place}, where --like has the projects"
+        return replace(places, doubts=(*places.doubts, (kinds.LIST, doubt)))
+    found: list[Path] = []
+    for exchange in (places.lists[-1], *places.lists[:-1]):
+        found = found or find_arrays(exchange.seen, places.created_name)
     if len(found) == 1:
         return replace(places, items_path=found[0])
     line = '"list": {"body": {"MEMBER": [{"name": "{project.name}"}]}}'
-    return add_doubt(places, LIST, line, found, body) if found else places
+    return add_doubt(places, kinds.LIST, line, found, body) if found else places
 
 
 def find_arrays(body: Any, name: str) -> list[Path]:
-    """Find what may be the array of the projects: the outermost with the created name.
+    """Find the arrays that may have the projects: `[("projects",)]`.
 
-    Else it is one whose items have a plain name, or an empty one.
+    It is the outermost array with the created name. Without such an array, the outermost arrays
+    whose items have a plain name, or else the empty arrays.
     """
-    found_arrays = [path for path, value in walk(body) if isinstance(value, list)]
-    arrays = [path for path in sorted(found_arrays, key=len) if is_through_objects(path)]
-    with_name = [
-        path for path in arrays if any(has_value(each, name) for each in find_value(body, path))
-    ]
-    if with_name and name:
-        return with_name[:1]
-    plain = [path for path in arrays if has_plain_items(find_value(body, path))]
-    found = plain or [path for path in arrays if not find_value(body, path)]
+    paths = [path for path, value in walk(body) if isinstance(value, list)]
+    paths = [path for path in sorted(paths, key=len) if is_through_objects(path)]
+    arrays = {path: find_value(body, path) for path in paths}
+    named = [path for path in paths if any(has_value(item, name) for item in arrays[path])]
+    if named and name:
+        return named[:1]
+    plain = [path for path in paths if any(map(has_plain_name, arrays[path]))]
+    found = plain or [path for path in paths if not arrays[path]]
     return [path for path in found if len(path) == len(found[0])]
 
 
-def has_plain_items(items: list[Any]) -> bool:
-    return any(isinstance(each, dict) and {"id", "name"} & each.keys() for each in items)
+def has_plain_name(item: Any) -> bool:
+    return isinstance(item, dict) and not item.keys().isdisjoint(("id", "name"))
 
 
 def find_created_item(places: Places, items: list[Any]) -> Any:
-    """Find the created project in an array, by its name or else by its id, None without it."""
+    """Find the created project in an array, by its name or else by its id; None without it."""
     if places.creation is None:
         return None
-    for item in items:
-        if has_value(item, places.created_name, "name"):
-            return item
-    for value in (places.created_name, places.created_id):
+    name = places.created_name
+    for value, key in ((name, "name"), (name, ""), (places.created_id, "")):
         for item in items:
-            if has_value(item, value):
+            if has_value(item, value, key):
                 return item
     return None
 
 
-def has_value(item: Any, value: Any, name: str = "") -> bool:
-    """Whether an object has a text, or an integer that is written so; in a member of a name."""
+def has_value(item: Any, value: Any, key: str = "") -> bool:
+    """Return whether an object has a text, or an integer that is written so.
+
+    With a key only members of this name are looked at.
+    """
     if not is_id(value):
         return False
-    for path, each in list_leaves(item):
-        is_there = is_through_objects(path) and path and (not name or get_key(path) == name)
-        if is_there and is_id(each) and str(each) == str(value):
+    for path, leaf in list_leaves(item):
+        is_member = path and is_through_objects(path) and key in ("", get_key(path))
+        if is_member and is_id(leaf) and str(leaf) == str(value):
             return True
     return False
 
 
-# The created project, and ids
+# The created project
 
 
-def add_created(places: Places, hints: Hints) -> Places:
-    """Add what the response to the creation shows, unless it has other projects, too."""
+def add_created(places: Places) -> Places:
+    """Add the body of the response to the creation, unless it has other projects, too."""
     creation = places.creation
     if creation is None:
         return places
-    places = replace(places, id_path=find_hinted_in_items(places, hints, "project.id"))
-    body = creation.seen
-    objects = [value for _, value in walk(body) if isinstance(value, dict)]
     others = []
-    for each in places.lists:
-        # One that was read later, and has not the created project by name, may have it.
-        if each.sent_at < creation.sent_at or places.get_created_item(each) is not None:
-            others += places.list_others(each)
-    ids = {str(item["id"]) for item in others if isinstance(item, dict) and is_id(item.get("id"))}
-    has_other = any(each in others or str(each.get("id")) in ids for each in objects)
-    has_list = any(has_siblings(value, places) for _, value in walk(creation.response_json))
-    return replace(places, created=NOTHING if has_other or has_list else body)
+    for exchange in places.lists:
+        # In a later list without the created name, any item may be the created project.
+        is_earlier = exchange.sent_at < creation.sent_at
+        if is_earlier or places.get_created_item(exchange) is not None:
+            others += places.list_others(exchange)
+    ids = {str(item.get("id")) for item in others if isinstance(item, dict)} - {"None", ""}
+    for _, value in walk(creation.response_json):
+        has_other_id = isinstance(value, dict) and str(value.get("id")) in ids
+        is_other = isinstance(value, dict) and value in others
+        if is_other or has_other_id or has_siblings(value, places.created_name):
+            return places
+    return replace(places, created=creation.seen)
 
 
-def has_siblings(value: Any, places: Places) -> bool:
-    """Whether an array, or a map, has the created project beside another one with its members."""
-    inner = [*value.values()] if isinstance(value, dict) else value
-    objects = [each for each in inner if isinstance(each, dict)] if isinstance(inner, list) else []
-    if len(objects) < 2:
-        return False
-    named = [each for each in objects if places.created_name in each.values()]
-    return len(named) == 1 and len([each for each in objects if each.keys() == named[0].keys()]) > 1
+def has_siblings(value: Any, name: str) -> bool:
+    """Return whether an array, or a map, has projects of several names with the same members."""
+    items = [*value.values()] if isinstance(value, dict) else value
+    objects = [each for each in items if isinstance(each, dict)] if isinstance(items, list) else []
+    named = [item for item in objects if name in item.values()]
+    return len(named) == 1 and [item.keys() for item in objects].count(named[0].keys()) > 1
 
 
 def add_ids(places: Places, hints: Hints) -> Places:
-    """Add the path of the id in a listed project, and the id of the created one."""
-    mine = places.latest_item
-    items = last_items(places)
-    others = [each for each in items if each != mine]
-    if places.id_path is None:
-        places = replace(places, id_path=find_hinted_in_items(places, hints, "project.id"))
-    record = mine if mine is not None else get_first(others)
-    if places.id_path is None and record is not None:
-        found = find_ids(record, others, places.created, places.created_name)
+    """Add the path of the id in a listed project, and the id of the created project."""
+    hinted = find_hinted_in_items(places, hints, "project.id")
+    created = places.latest_item
+    if hinted is not None:
+        places = replace(places, id_path=hinted)
+    elif created is not None:
+        found = find_ids(created, places.other_items, places.created, places.created_name)
         if len(found) == 1:
             places = replace(places, id_path=found[0])
-        elif mine is not None:
+        else:
             line = '"list": {"body": … [{"MEMBER": "{project.id}"}]}'
-            seen = found or [path for path, value in list_leaves(mine) if may_be_id(path, value)]
-            places = add_doubt(places, LIST, line, seen, mine)
-    own_id = places.find_id(mine)
-    if own_id is None:
-        own_id = find_value(places.created, find_hinted(hints, "create", "project.id"))
-    if not is_id(own_id):
-        paths = [path for path, value in list_leaves(places.created) if is_id(value)]
-        own_id = find_value(places.created, find_called(paths, "id"))
-    return replace(places, created_id=own_id if is_id(own_id) else None)
-
-
-def last_items(places: Places) -> list[Any]:
-    return places.list_items(places.lists[-1]) if places.lists else []
+            places = add_doubt(places, kinds.LIST, line, found or list_ids(created), created)
+    else:
+        called = find_called(list_ids(get_first(places.other_items)), "id")
+        places = replace(places, id_path=called)
+    body = places.created
+    called = find_called((path for path, value in list_leaves(body) if is_id(value)), "id")
+    ids = [places.find_id(created)]
+    ids += [find_value(body, path) for path in (find_hinted(hints, "create", "project.id"), called)]
+    return replace(places, created_id=get_first(filter(is_id, ids)))
 
 
 def find_ids(item: Any, others: Sequence[Any], created: Any, name: str) -> list[Path]:
-    """Find what may be the id of a record: `id`, or what its creation has, too, and no other."""
-    possible = [path for path, value in list_leaves(item) if may_be_id(path, value)]
+    """Find the members that may be the id of a listed project: `[("id",)]`.
+
+    It is called `id`, or the response to the creation has it, too, and no other project does.
+    """
+    possible = list_ids(item)
     plain = find_called(possible, "id")
     if plain is not None:
         return [plain]
@@ -402,85 +414,83 @@ def find_ids(item: Any, others: Sequence[Any], created: Any, name: str) -> list[
     for path in possible:
         value = find_value(item, path)
         is_name = get_key(path) == "name" and value == name
-        is_other = is_name or any(find_value(other, path) == value for other in others)
-        if not is_other and (created is NOTHING or str(value) in shared):
+        is_shared = created is NOTHING or str(value) in shared
+        is_repeated = any(find_value(other, path) == value for other in others)
+        if is_shared and not is_name and not is_repeated:
             found.append(path)
     return prefer(found, lambda path: find_value(item, path) != name)
 
 
-def may_be_id(path: Path, value: Any) -> bool:
-    """Whether it may be the id of a record: no time, no sentence, and no id of its deployment."""
-    if not is_id(value) or not is_through_objects(path):
-        return False
-    text = str(value)
-    is_called_id = get_key(path) == "id"
-    is_plain = len(text) <= 1000 and "://" not in text and (" " not in text or is_called_id)
-    return is_plain and not mentions_deployment(path) and parse_seconds(value) is None
+def list_ids(item: Any) -> list[Path]:
+    """List the members of a project that may be its id: `[("id",), ("slug",)]`."""
+    return [
+        path
+        for path, value in list_leaves(item)
+        if is_plain_id(value) and is_through_objects(path) and not mentions_deployment(path)
+    ]
 
 
 # Deployments
 
 
 def find_candidates(places: Places, hints: Hints | None = None) -> list[Candidate]:
-    """Find what may be the id of the created deployment, the likeliest first, each once.
+    """Find the values that may be the id of the created deployment, the likeliest first.
 
-    Without a created project, it is that of a deployment of the listed ones.
+    Without a created project, they are those of listed projects.
     """
     hints = hints or Hints()
     in_items = find_hinted_in_items(places, hints, "deployment.id")
     if places.creation is None:
-        items = last_items(places)
-        return find_in_bodies(items, [], places.find_id(get_first(items)), in_items)
-    known = [find_hinted(hints, "create", "deployment.id"), in_items]
+        items = places.last_items
+        return find_candidates_in(items, "", places.find_id(get_first(items)), [in_items])
     bodies = [places.created, places.latest_item]
-    return find_in_bodies(bodies, [places.creation], places.created_id, *known)
+    location = places.creation.find_response_field("Location") or ""
+    paths = [find_hinted(hints, "create", "deployment.id"), in_items]
+    return find_candidates_in(bodies, location, places.created_id, paths)
 
 
 def add_deployment(places: Places, reads: list[ServiceExchange], hints: Hints) -> Places:
-    """Add the reads of one deployment: the named one, or the created one, or any."""
+    """Add the reads of a deployment: of the named one, the created one, or the first that was read.
+
+    Its id is a number if a body has it as a number.
+    """
     by_id: dict[str, list[ServiceExchange]] = defaultdict(list)
     for exchange in reads:
         by_id[exchange.deployment_id].append(exchange)
     created = find_created_deployment(places, by_id, hints) if places.creation else ""
-    given = hints.deployment if hints.deployment in by_id else ""
-    chosen = given or created or get_first(by_id)
+    named = hints.deployment if hints.deployment in by_id else ""
+    chosen = named or created or get_first(by_id)
     if chosen is None:
         return places
-    followed = by_id[chosen]
-    body = followed[-1].seen
+    body = by_id[chosen][-1].seen
     owner_id, owner_name = find_owner(places, chosen, body)
     bodies = [body]
     if chosen == created:
         owner_id, owner_name = places.created_id, places.created_name
         bodies = [body, places.latest_item, places.created]
+    values = [value for each in bodies for _, value in list_leaves(each)]
+    is_integer = any(type(value) is int and str(value) == chosen for value in values)
     return replace(
         places,
-        followed=tuple(followed),
-        is_own=chosen in (given, created),
-        deployment_id=find_typed_id(chosen, bodies),
+        followed=tuple(by_id[chosen]),
+        is_own=chosen in (named, created),
+        deployment_id=int(chosen) if is_integer else chosen,
         owner_id=owner_id,
         owner_name=owner_name,
     )
 
 
-def find_typed_id(text: str, bodies: list[Any]) -> Any:
-    """Return the id of a deployment as bodies have it: a number if one has it so, or a text."""
-    values = [value for body in bodies for _, value in list_leaves(body)]
-    is_integer = any(type(value) is int and str(value) == text for value in values)
-    return int(text) if is_integer else text
-
-
 def find_created_deployment(
     places: Places, by_id: dict[str, list[ServiceExchange]], hints: Hints
 ) -> str:
-    """Find the id of the created deployment among those that were read; "" if none of them is it.
+    """Find the id of the created deployment among those that were read, or "".
 
-    Without a candidate it is one that tells of the created project.
+    It is a candidate, or its body has the id or the name of the created project.
     """
     for candidate in find_candidates(places, hints):
         if candidate.id in by_id:
             return candidate.id
-    own = {str(each) for each in (places.created_id, places.created_name) if is_id(each)}
+    own = {str(value) for value in (places.created_id, places.created_name) if is_id(value)}
     for deployment_id, exchanges in by_id.items():
         values = {str(value) for _, value in list_leaves(exchanges[-1].seen)}
         if own & values:
@@ -489,21 +499,25 @@ def find_created_deployment(
 
 
 def find_owner(places: Places, deployment_id: str, body: Any) -> tuple[Any, str]:
-    """Find the id and the name of the listed project of a deployment; None and "" if unknown."""
+    """Find the id and the name of the listed project of a deployment: `("prj_1", "shop")`.
+
+    They are None and "" if no listed project is known to own it.
+    """
     values = {str(value) for _, value in list_leaves(body) if is_id(value)}
-    for item in last_items(places):
-        own = {str(places.find_id(item)), places.find_name(item)} - {"None", ""}
-        if own & values or names_deployment(item, deployment_id):
-            return places.find_id(item), places.find_name(item)
+    for item in places.last_items:
+        item_id, name = places.find_id(item), places.find_name(item)
+        own = {str(item_id), name} - {"None", ""}
+        if own & values or has_deployment(item, deployment_id):
+            return item_id, name
     return None, ""
 
 
 def add_status(places: Places, hints: Hints) -> Places:
-    """Add the place of the status in the deployment."""
-    bodies = [each.seen for each in places.followed]
+    """Add the path of the status in the deployment."""
+    bodies = [exchange.seen for exchange in places.followed]
     if not bodies:
         return places
-    hinted = find_hinted(hints, "deployment", "deployment.status")
+    hinted = find_hinted_status(hints)
     if hinted is not None:
         return replace(places, status_path=hinted, is_sure=True)
     found, is_sure = find_status(bodies)
@@ -511,16 +525,16 @@ def add_status(places: Places, hints: Hints) -> Places:
         return replace(places, status_path=found[0], is_sure=is_sure)
     line = '"deployment": {"body": {"MEMBER": "{deployment.status}"}}'
     seen = found or [path for path, _ in list_leaves(bodies[-1])]
-    return add_doubt(places, DEPLOYMENT, line, seen, bodies[-1])
+    return add_doubt(places, kinds.DEPLOYMENT, line, seen, bodies[-1])
 
 
 def list_places(places: Places) -> Iterator[str]:
-    """List what was found, for a reader of the output."""
+    """List the places that were found: `the status at /status`."""
     found = {
         "the list": places.items_path,
         "the id in it": places.id_path,
         "the status": places.status_path,
     }
-    for what, path in found.items():
+    for name, path in found.items():
         if path is not None:
-            yield f"{what} at {format_pointer(*path) or 'the whole body'}"
+            yield f"{name} at {format_pointer(*path) or 'the whole body'}"
