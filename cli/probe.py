@@ -238,7 +238,7 @@ def find_varied(axis: str, worlds: stub.Worlds) -> Varied:
     if not axis:
         return Varied()
     common = worlds.common
-    return Varied(*common.coverage.describe_axis(axis), common.parts.varied_by(axis))
+    return Varied(*common.coverage.describe_axis(axis), common.parts.list_varied(axis))
 
 
 def show(run: ProbeRun, count: int = 20) -> None:

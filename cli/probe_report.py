@@ -16,7 +16,7 @@ def list_findings(probe: Probe) -> Iterator[stub.Finding]:
     """List the dependencies of the tests, and the wrong reactions of the client to failures."""
     for axis in probe.axes:
         for part in axis.broken_parts:
-            origin = probe.worlds.common.parts.origin(part)
+            origin = probe.worlds.common.parts.describe_origin(part)
             yield make_dependency(axis.by_part[part], f"{axis.name} of {part}", f"; {origin}")
         if axis.breaks_whole:
             yield make_dependency(axis, axis.name)

@@ -1,73 +1,30 @@
-"""The variants of a free part of a response, and how each is drawn from a seed."""
+"""Draws the variants of a part of a response from a seed."""
 
-import json
 import re
-import string
 from collections.abc import Iterable, Sequence
 from random import Random
+from string import ascii_letters, ascii_lowercase, digits
 from typing import Any, TypeVar
 from zlib import crc32
 
 from web.times import TIME, format_time, parse_time
 
-from .numbers import unquote_numbers
-
-LETTERS = string.ascii_lowercase
-UNRESERVED = string.ascii_letters + string.digits + "-._~"  # RFC 3986 §2.3
-LENGTHS = (16, 36, 64, 255)
-
-# Offsets that every parser takes. RFC 3339 §5.6 allows more, which Go, Java, Python 3.11 or zod
-# reject.
-OFFSETS = ("+00:00", "+01:00", "-05:00", "+05:30", "-03:30", "+12:45", "+14:00", "-14:00")
-DIGITS = (0, 4, 5, 6, 7, 8, 9)  # of a second; the service itself has three
-
-PARAMETERS = (";charset=utf-8", '; charset="UTF-8"', "; v=1")
-SPACES = (" ", "\n", "\t", "  ", "\r\n ")
-EXTRA_VALUES: list[Any] = [None, True, -9, 10**12, 0.5, "extra", [], [1], {}, {"extra": 1}]
-
 Value = TypeVar("Value", int, str)
-
-_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 
 
 def make_source(seed: int, axis: str, *key: str) -> Random:
-    """The source of draws for a key: the same in every process and version of Python."""
+    """Make the source of draws for a key: `make_source(7, "ids", "#1")`.
+
+    It is the same in every process and version of Python.
+    """
     words = [str(seed), axis, *key]
     return Random("\0".join(words))
 
 
-def write(body: Any, source: Random | None) -> str:
-    """JSON text; with draws it has whitespace around the tokens, and an escape in each string."""
-    space = source.choice(SPACES) if source else ""
-    text = json.dumps(body, separators=(f"{space}, ", f"{space}: "))
-    text = unquote_numbers(text)
-    if source:
-        place = source.getrandbits(32)
-        text = _STRING.sub(lambda match: escape(match[0], place), text)
-    return f"{space}{text}\n"
-
-
-def escape(quoted: str, place: int) -> str:
-    """A JSON string with one more escape, unless it is empty or has others.
-
-    A time has none, as Go's time.Time reads no escapes.
-    """
-    text = quoted[1:-1]
-    if not text or "\\" in text or text[0].isdigit():
-        return quoted
-    at = place % len(text)
-    code = ord(text[at])
-    rest = text[at + 1 :]
-    return f'"{text[:at]}\\u{code:04x}{rest}"'
-
-
-def draw_text(source: Random, alphabet: str, length: int) -> str:
-    return "".join(source.choices(alphabet, k=length))
-
-
 def draw_word(source: Random) -> str:
-    """A word that no client knows, fit for a member, a header or a status."""
-    return draw_text(source, LETTERS, source.randint(6, 12))
+    """Draw a word that no client knows, for a member, a header field or a status: `qhbvne`."""
+    length = source.randint(6, 12)
+    return "".join(source.choices(ascii_lowercase, k=length))
 
 
 def draw_words(source: Random) -> list[str]:
@@ -76,62 +33,74 @@ def draw_words(source: Random) -> list[str]:
 
 
 def add_members(source: Random, members: dict[str, Any]) -> None:
+    """Add members that no client knows, for example `"qhbvne": null`."""
+    values: list[Any] = [None, True, -9, 10**12, 0.5, "extra", [], [1], {}, {"extra": 1}]
     for name in draw_words(source):
-        members.setdefault(name, source.choice(EXTRA_VALUES))
+        members.setdefault(name, source.choice(values))
 
 
 def draw_time(text: str, source: Random) -> str:
-    """Spell a time in another way. A text that is no time stays."""
+    """Spell a time differently: `2026-01-05T09:00:00.000Z` becomes `2026-01-05T14:30:00+05:30`.
+
+    Every parser takes these offsets. RFC 3339 §5.6 allows more, but Go, Java, Python 3.11 or zod
+    reject some of them. Any other text stays.
+    """
     match = re.fullmatch(TIME, text)
     moment = parse_time(text)
     if match is None or moment is None:
         return text
     _, fraction, own_offset = match.groups(default="")
-    possible = DIGITS if moment.microsecond == 0 else DIGITS[1:]
-    digits = draw_other(source, possible, len(fraction))
-    offset = draw_other(source, OFFSETS, own_offset)
-    return format_time(moment, digits, offset, separator=text[10])
+    possible = [0, 4, 5, 6, 7, 8, 9] if moment.microsecond == 0 else [4, 5, 6, 7, 8, 9]
+    count = draw_different(source, possible, len(fraction))
+    offsets = ("+00:00", "+01:00", "-05:00", "+05:30", "-03:30", "+12:45", "+14:00", "-14:00")
+    offset = draw_different(source, offsets, own_offset)
+    return format_time(moment, count, offset, separator=text[10])
 
 
-def draw_other(source: Random, values: Sequence[Value], own: Value) -> Value:
-    """One of these values, but not its own."""
-    return source.choice([each for each in values if each != own])
+def draw_different(source: Random, values: Sequence[Value], current: Value) -> Value:
+    """Draw a value that is not the current value."""
+    return source.choice([each for each in values if each != current])
 
 
 def draw_id(source: Random) -> str:
-    """An id of another form and length, with a prefix that no service has."""
-    letter = source.choice(LETTERS)
-    length = source.choice(LENGTHS)
-    rest = draw_text(source, UNRESERVED, length - 2)
+    """Draw an id with a form and a length that no service has: `q~0Fz.k_T-w8Rb3xYq`."""
+    letter = source.choice(ascii_lowercase)
+    length = source.choice([16, 36, 64, 255])
+    unreserved = ascii_letters + digits + "-._~"  # RFC 3986 §2.3
+    rest = "".join(source.choices(unreserved, k=length - 2))
     return f"{letter}~{rest}"
 
 
 def reorder(source: Random, named: Iterable[tuple[str, Any]]) -> list[tuple[str, Any]]:
-    """What has these names, in another order.
+    """Reorder pairs of a name and a value.
 
-    The first one becomes the last: clients depend on the first most often.
+    The first pair becomes the last pair, since most clients that depend on an order use the first.
     """
     first, *others = named
     salt = source.getrandbits(32)
 
-    def place(each: tuple[str, Any]) -> int:
-        name, _ = each
+    def place(pair: tuple[str, Any]) -> int:
+        name, _ = pair
         return crc32(name.encode(), salt)
 
     return [*sorted(others, key=place), first]
 
 
 def draw_media_type(source: Random, media_type: str) -> str:
-    """The same type in another case, with another parameter (RFC 9110 §8.3.1)."""
+    """Spell a media type in another case, with another parameter: `Application/jSON; v=1`.
+
+    Both have no meaning in a comparison (RFC 9110 §8.3.1).
+    """
     plain, _, parameter = media_type.partition(";")
     spelled = ""
     for char in plain:
         spelled += source.choice([char.upper(), char])
-    own = parameter_name(parameter)
-    others = [each for each in PARAMETERS if parameter_name(each) != own]
-    return spelled + source.choice(others)
+    current = find_parameter_name(parameter)
+    parameters = (";charset=utf-8", '; charset="UTF-8"', "; v=1")
+    possible = [each for each in parameters if find_parameter_name(each) != current]
+    return spelled + source.choice(possible)
 
 
-def parameter_name(parameter: str) -> str:
+def find_parameter_name(parameter: str) -> str:
     name, _, _ = parameter.partition("=")
     return name.strip("; ").lower()

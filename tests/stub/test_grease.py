@@ -14,7 +14,8 @@ from werkzeug.test import TestResponse
 from profiles.profile import make_profile
 from records import make_timeline
 from store import random_id
-from stub.grease.variants import draw_id, draw_media_type, draw_time, make_source, write
+from stub.grease.json_text import write
+from stub.grease.variants import draw_id, draw_media_type, draw_time, make_source
 from tests.conftest import (
     BEARER,
     SAMPLE_SEED,
@@ -193,7 +194,7 @@ SCHEMAS = V1.document["components"]["schemas"]
 
 
 def varied(app: Flask) -> set[tuple[str, str]]:
-    return {(axis, part) for axis in AXES for part in worlds_of(app).common.parts.varied_by(axis)}
+    return {(axis, part) for axis in AXES for part in worlds_of(app).common.parts.list_varied(axis)}
 
 
 def wire(response: TestResponse) -> tuple[int, list[tuple[str, str]], bytes]:
