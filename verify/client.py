@@ -1,4 +1,4 @@
-"""Sends requests to one service: each in bounded time and memory, without following redirects."""
+"""Sends requests to a service, in limited time and memory, and follows no redirect."""
 
 import re
 import ssl
@@ -19,7 +19,7 @@ from http.client import (
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 from urllib.error import URLError
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import urlsplit
 from urllib.request import (
     HTTPErrorProcessor,
     HTTPHandler,
@@ -38,19 +38,14 @@ from .exchange import MAX_BODY, TOO_LARGE, ServiceExchange, unpack
 
 T = TypeVar("T")
 
-TIMEOUT = 10.0  # seconds for a whole request, the look-up of the host's name included
-TIMED_OUT = "timed out"  # the first as TimeoutError says it
+TIMED_OUT = "timed out"  # the message of `TimeoutError`
 CUT_OFF = "the connection was cut off"
-BROKEN = (OSError, HTTPException, ValueError)  # a ValueError is that of a chunk of -5 bytes
-FIELDS = {
-    "Accept": "application/json, application/problem+json",
-    "Accept-Encoding": "gzip",
-    "User-Agent": "stub-verify",
-}
+ERRORS = (OSError, HTTPException, ValueError)
+"""The errors of a request. `ValueError` is the error for a chunk of -5 bytes."""
 
 
 class Client(Protocol):
-    """What the script sends requests with."""
+    """A client of one service, for the script."""
 
     base: str
 
@@ -58,80 +53,89 @@ class Client(Protocol):
 
 
 class HTTPClient:
-    """Sends requests to the service at `base`, which is the {base_url} of the interface (§4).
+    """Sends requests to the service at `base`: the {base_url} of the interface (§4).
 
-    `ca` is a file of a certificate authority to trust, too. Raises `ValueError` with what to give
-    instead, and `OSError`.
+    `ca` is a file with a further certificate authority. `timeout` is in seconds, for a whole
+    request with the lookup of the host. Raises `ValueError` with what to give instead, and
+    `OSError`.
     """
 
-    def __init__(self, url: str, ca: Path | None, timeout: float = TIMEOUT) -> None:
-        base = parse_base(url)
+    def __init__(self, url: str, ca: Path | None, timeout: float = 10.0) -> None:
+        base = urlsplit(url)
+        is_url = re.fullmatch("(?!.*[@?#])https?://[!-~]+", url)
+        if not is_url or not base.hostname or base.port == 0 or "v1" in base.path.split("/"):
+            raise ValueError(
+                "give the URL before /v1 (§4), such as https://service.example: with its scheme, "
+                "in ASCII, without user, query and fragment"
+            )
         self.base = f"{base.scheme}://{base.netloc}{base.path.rstrip('/')}"
         self._timeout = timeout
-        self._opener = make_opener(base.hostname or "", ca)
+        self._opener = make_opener(base.hostname, ca)
 
     def send(self, request: ServiceExchange) -> ServiceExchange:
-        """Return the exchange with its response, or with why there is none."""
+        """Send a request, and return it with its response or its failure."""
         exchange, _ = self.open(request, leaves_open=False)
         return exchange
 
     def open(
         self, request: ServiceExchange, *, leaves_open: bool = True
     ) -> tuple[ServiceExchange, HTTPResponse | None]:
-        """Send a request, and leave its response open if that does not say how long it is.
+        """Send a request. Leave a response of unknown length open, like a stream of events.
 
-        The exchange lacks the content of an open response, such as a stream of events.
+        The exchange lacks the body of an open response.
         """
         request = replace(request, time=datetime.now(UTC))
         late = replace(request, failure=TIMED_OUT)
-        none: HTTPResponse | None = None
-        return call_within(self._timeout, lambda: self._receive(request, leaves_open), (late, none))
+        nothing: HTTPResponse | None = None
+        return call_within(
+            self._timeout, lambda: self._receive(request, leaves_open), (late, nothing)
+        )
 
     def _receive(
         self, request: ServiceExchange, leaves_open: bool
     ) -> tuple[ServiceExchange, HTTPResponse | None]:
         deadline = time.monotonic() + self._timeout
-        fields = dict(request.request_fields)
-        sent = {name.lower() for name in fields}
-        fields |= {name: value for name, value in FIELDS.items() if name.lower() not in sent}
+        fields = {
+            "Accept": "application/json, application/problem+json",
+            "Accept-Encoding": "gzip",
+            "User-Agent": "stub-verify",
+        }
+        url = self.base + request.target
         try:
-            asked = Request(
-                self.base + request.target,
-                request.request_body or None,
-                fields,
-                method=request.method,
-            )
-            response: HTTPResponse = self._opener.open(asked, timeout=self._timeout)
+            sent = Request(url, request.request_body or None, fields, method=request.method)
+            for name, value in request.request_fields:
+                sent.add_header(name, value)  # It replaces a field with the same name.
+            response: HTTPResponse = self._opener.open(sent, timeout=self._timeout)
             head = replace(
                 request, status=response.status, response_fields=response.headers.items()
             )
             if leaves_open and response.length is None:
                 return head, response
             with response:
-                content, failure = read_body(response, deadline)
-        except BROKEN as error:
+                body, failure = read_body(response, deadline)
+        except ERRORS as error:
             return replace(request, failure=describe_failure(error)), None
-        return unpack(replace(head, response_body=content, failure=failure)), None
+        return unpack(replace(head, response_body=body, failure=failure)), None
 
 
 def read_body(response: HTTPResponse, deadline: float) -> tuple[bytes, str]:
-    """Read a body; return it, and why it is not whole."""
-    content = b""
-    while len(content) <= MAX_BODY:
+    """Read a body. Return it, and "" or the reason why it is not complete: `timed out`."""
+    body = b""
+    while len(body) <= MAX_BODY:
         piece = response.read1(65536)
         if not piece:
-            return content, CUT_OFF if response.length else ""
-        content += piece
+            return body, CUT_OFF if response.length else ""
+        body += piece
         if time.monotonic() > deadline:
-            return content, TIMED_OUT
-    return content, TOO_LARGE
+            return body, TIMED_OUT
+    return body, TOO_LARGE
 
 
-# How the opener differs from that of the library
+# The opener
 
 
 class FinalResponse(HTTPResponse):
-    """A response after those that are only informational, such as 103 (RFC 9110 §15.2)."""
+    """A response after informational responses, like 103 (RFC 9110 §15.2)."""
 
     def begin(self) -> None:
         super().begin()
@@ -162,8 +166,8 @@ class TLSHandler(HTTPSHandler):
         return self.do_open(TLSConnection, req, context=self._own_context)
 
 
-class EachStatus(HTTPErrorProcessor):
-    """Returns a response of any status: neither is a redirect followed, nor an error raised."""
+class AnyStatus(HTTPErrorProcessor):
+    """Returns a response of any status: it follows no redirect, and raises no error."""
 
     def http_response(self, request: Request, response: HTTPResponse) -> HTTPResponse:
         return response
@@ -173,7 +177,7 @@ class EachStatus(HTTPErrorProcessor):
 
 
 def make_opener(host: str, ca: Path | None) -> OpenerDirector:
-    """Make what sends requests to a host, through a proxy if the usual variables name one.
+    """Make the opener for a host. It uses the proxy in variables like `https_proxy`.
 
     Raises `ValueError` for a file without a certificate, and `OSError`.
     """
@@ -183,27 +187,18 @@ def make_opener(host: str, ca: Path | None) -> OpenerDirector:
             proxies.setdefault(scheme, proxies["all"])
     if is_loopback(host):
         proxies = {}
-    return build_opener(
-        ProxyHandler(proxies), PlainHandler(), TLSHandler(make_context(ca)), EachStatus()
-    )
-
-
-def make_context(ca: Path | None) -> ssl.SSLContext:
     context = ssl.create_default_context()
     if ca:
         text = read_user_file(ca).decode("ascii", "ignore")
         try:
             context.load_verify_locations(cadata=text)
-        except (ValueError, ssl.SSLError) as error:  # ValueError: of an empty file
+        except (ValueError, ssl.SSLError) as error:  # An empty file is a `ValueError`.
             raise ValueError(f"{ca}: {error}") from None
-    return context
-
-
-# What is given
+    return build_opener(ProxyHandler(proxies), PlainHandler(), TLSHandler(context), AnyStatus())
 
 
 def check_token(token: str) -> None:
-    """Raises `ValueError` with what to give instead of a token that no header field can have."""
+    """Raise `ValueError` with what to give, for a token that no header field can have."""
     if not re.fullmatch("[!-~]+", token):
         raise ValueError(
             "set the environment variable VERIFY_TOKEN to a token of the service: printable "
@@ -211,25 +206,13 @@ def check_token(token: str) -> None:
         )
 
 
-def parse_base(url: str) -> SplitResult:
-    """Raises `ValueError` with what to give instead."""
-    base = urlsplit(url)
-    is_url = re.fullmatch("(?!.*[@?#])https?://[!-~]+", url)
-    if not is_url or not base.hostname or base.port == 0 or "v1" in base.path.split("/"):
-        raise ValueError(
-            "give the URL before /v1 (§4), such as https://service.example: with its scheme, "
-            "in ASCII, without user, query and fragment"
-        )
-    return base
-
-
 # Failures
 
 
 def call_within(timeout: float, call: Callable[[], T], otherwise: T) -> T:
-    """Return what a call returns, made in a thread: the look-up of a name has no timeout.
+    """Return the result of a call, or `otherwise` after `timeout` seconds. Raise its errors.
 
-    After so many seconds it is `otherwise`. Raises what the call raises.
+    The call runs in a thread, since the lookup of a host has no timeout.
     """
     result: Future[T] = Future()
 
@@ -245,7 +228,7 @@ def call_within(timeout: float, call: Callable[[], T], otherwise: T) -> T:
 
 
 def describe_failure(error: Any) -> str:
-    """Say in a few words why there is no response."""
+    """Describe in a few words why there is no response: `Connection refused`."""
     if isinstance(error, URLError) and isinstance(error.reason, Exception):
         error = error.reason
     if isinstance(error, ssl.SSLCertVerificationError):
@@ -258,9 +241,9 @@ def describe_failure(error: Any) -> str:
         return "the response is no HTTP (http or https?)"
     if isinstance(error, IncompleteRead):
         return CUT_OFF
-    if isinstance(error, UnicodeError):  # the labels of a host are too long, or empty
+    if isinstance(error, UnicodeError):  # A label of the host is empty or too long.
         return "the host is no name"
-    if type(error) is HTTPException:  # of too many header fields
+    if type(error) is HTTPException:  # There are too many header fields.
         return str(error)
     if isinstance(error, HTTPException | ValueError):
         return "the response is no HTTP"

@@ -1,4 +1,4 @@
-"""An exchange with the service that is verified, and the log of them that each source gives."""
+"""An exchange with the verified service, and a log of exchanges."""
 
 import json
 import math
@@ -25,11 +25,11 @@ NOTHING = object()
 
 @dataclass(eq=False)
 class ServiceExchange(exchange.Exchange):
-    """An exchange with the service that is verified.
+    """An exchange with the verified service.
 
-    `target` is relative to the address of the service, such as `/v1/projects?page=2`. `failure`
-    says why there is no whole response, such as `timed out`. `purpose` is the reason for which the
-    script sent the request, such as `create`; in a recording it is "".
+    `target` is relative to the address of the service: `/v1/projects?page=2`. `failure` says why
+    there is no complete response: `timed out`. `purpose` says why the script sent the request:
+    `create`. It is "" in a recording.
     """
 
     failure: str = ""
@@ -51,7 +51,7 @@ class ServiceExchange(exchange.Exchange):
 
     @property
     def deployment_id(self) -> str:
-        """The id in the path: `d-1` in `/v1/deployments/d-1`, "" in other paths."""
+        """The id in the path, or "": `d-1` in `/v1/deployments/d-1`."""
         start, _, name = self.path.rpartition("/")
         return unquote(name) if f"{start}/" == DEPLOYMENTS else ""
 
@@ -61,7 +61,7 @@ class ServiceExchange(exchange.Exchange):
 
     @property
     def token(self) -> str:
-        """The credential in the field Authorization: `abc` in `Bearer abc`, "" if it is missing."""
+        """The credential in the field Authorization, or "": `abc` in `Bearer abc`."""
         return self.find_request_field("Authorization").rpartition(" ")[2]
 
     @cached_property
@@ -106,7 +106,7 @@ class ServiceExchange(exchange.Exchange):
 
     @property
     def coding(self) -> str:
-        """The content coding in lower case, such as `gzip`; "" without one."""
+        """The content coding in lower case, or "": `gzip`."""
         return (self.find_response_field("Content-Encoding") or "").strip().lower()
 
     @property
@@ -128,7 +128,7 @@ class ServiceExchange(exchange.Exchange):
 
     @cached_property
     def seen(self) -> Any:
-        """The JSON of the response without the parts that are too deep or too many to be read."""
+        """The JSON of the response, shortened: `shorten_value` has the limits."""
         return shorten_value(self.response_json)
 
 
@@ -137,7 +137,7 @@ class Log:
     """The exchanges with one service, in the order of their requests.
 
     `base` is the address of the service, without /v1. `remarks` are sentences about exchanges that
-    were left out. `day`, such as `2026-11-25`, is the day of a recording without times.
+    were left out. `day` is the day of a recording without times: `2026-11-25`.
     """
 
     base: str
@@ -155,7 +155,7 @@ class Log:
 
 
 def parse_body(body: bytes) -> Any:
-    """Parse JSON; return `NOTHING` for another text, and for numbers larger than any double."""
+    """Parse JSON. Return `NOTHING` for invalid JSON, and for numbers without a double: `1e400`."""
     has_many_digits = re.search(rb"(?<!\d)\d{309}", body) is not None
     parse_int = parse_finite_int if has_many_digits else None  # It is slow.
     try:
@@ -170,7 +170,7 @@ def parse_body(body: bytes) -> Any:
 
 
 def reject_constant(name: str) -> None:
-    """Raise `ValueError` for `NaN` and `Infinity`, which Python's reader accepts."""
+    """Raise `ValueError` for `NaN` and `Infinity`: the reader of Python accepts them."""
     raise ValueError(name)
 
 
@@ -187,7 +187,7 @@ def parse_finite_int(text: str) -> int:
 
 
 def shorten_value(value: Any, level: int = 1, max_level: int = 36, half: int = 500) -> Any:
-    """Leave out the values below `max_level`, and all but `half` items at each end of an array."""
+    """Leave out the values below `max_level`, and all but `half` items at both ends of an array."""
     if not isinstance(value, list | dict):
         return value
     if level >= max_level:
@@ -201,7 +201,7 @@ def shorten_value(value: Any, level: int = 1, max_level: int = 36, half: int = 5
 def unpack(packed: ServiceExchange) -> ServiceExchange:
     """Decompress the body of a response in gzip or deflate, and remove the field that says so.
 
-    A body in another coding, such as `br`, stays as it is. A damaged body is a failure.
+    A body in an unknown coding, like `br`, stays as it is. A damaged body is a failure.
     """
     body = packed.response_body
     if packed.coding not in CODINGS or not body or packed.failure:

@@ -1,7 +1,4 @@
-"""Responses that are passed on as they come, such as server-sent events.
-
-The service does not say how long they are, and they may have no end.
-"""
+"""Passes on responses of unknown length in pieces, like server-sent events."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -9,27 +6,25 @@ from http.client import HTTPResponse
 from queue import Empty, SimpleQueue
 from threading import Thread
 
-from .client import BROKEN, describe_failure
+from .client import ERRORS, describe_failure
 from .exchange import CODINGS, MAX_BODY, TOO_LARGE, make_decompressor
 
-UNENDED = "its body did not end"
-
 Record = Callable[[bytes, str], None]
-"""Called once with the content of a response, and with why it is not whole, or ""."""
+"""Called once, with the body of a response, and "" or the reason why it is not complete."""
 
 
 def read_pieces(
     response: HTTPResponse, is_awaited: Callable[[], bool], record: Record, pause: float = 0.5
 ) -> Iterator[bytes]:
-    """Yield each piece of a body when it comes, and record the body before its end.
+    """Yield the pieces of a body when they come, and record the body before its end.
 
-    A thread reads, so that this asks every `pause` seconds whether the client still waits. Raises
-    `ConnectionError` if the service does not send all, which cuts the response to the client, too.
+    A thread reads, so this function asks every `pause` seconds whether the client still waits.
+    Raises `ConnectionError` if the service does not send all, to cut the response to the client.
     """
     pieces: SimpleQueue[bytes | Exception] = SimpleQueue()
     Thread(target=read_into, args=(pieces, response), daemon=True).start()
-    content = b""
-    failure = UNENDED
+    body = b""
+    failure = "its body did not end"
     try:
         while is_awaited():
             with suppress(Empty):
@@ -38,28 +33,28 @@ def read_pieces(
                     failure = describe_failure(piece)
                     raise ConnectionError(failure)
                 if not piece:
-                    failure = "" if len(content) <= MAX_BODY else TOO_LARGE
+                    failure = "" if len(body) <= MAX_BODY else TOO_LARGE
                     return
-                if len(content) <= MAX_BODY:
-                    content += piece
+                if len(body) <= MAX_BODY:
+                    body += piece
                 yield piece
     finally:
-        record(content, failure)
+        record(body, failure)
 
 
 def read_into(pieces: "SimpleQueue[bytes | Exception]", response: HTTPResponse) -> None:
-    """Read a response to its end, which is an empty piece, or an error."""
+    """Put the pieces of a response into a queue. The last item is b"" or an error."""
     with response:
         try:
             while piece := response.read1(65536):
                 pieces.put(piece)
             pieces.put(b"")
-        except BROKEN as error:
+        except ERRORS as error:
             pieces.put(error)
 
 
 def decompress_pieces(pieces: Iterable[bytes], coding: str) -> Iterator[bytes]:
-    """Decompress the pieces of a body in gzip or deflate; those in another coding stay."""
+    """Decompress the pieces of a body in gzip or deflate. Pieces in an unknown coding stay."""
     if coding not in CODINGS:
         yield from pieces
         return
@@ -70,9 +65,9 @@ def decompress_pieces(pieces: Iterable[bytes], coding: str) -> Iterator[bytes]:
 
 
 def replace_in_pieces(pieces: Iterable[bytes], texts: Mapping[bytes, bytes]) -> Iterator[bytes]:
-    """Replace texts in pieces, in which `http://ser` may be the end of one piece.
+    """Replace texts in pieces. A text may begin in a piece that ends with `http://ser`.
 
-    The end of a piece waits for the next piece only if it is the start of such a text.
+    The end of a piece waits for the next piece only if it is the start of a text.
     """
     rest = b""
     for piece in pieces:

@@ -1,6 +1,5 @@
 """An entry of the journal: a request and its response. Readers get it with secrets masked."""
 
-import json
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 from zlib import crc32
@@ -9,7 +8,7 @@ from profiles.openapi import Operation
 from records import timestamp
 from traffic.exchange import Exchange
 from traffic.masking import Redactor, cut_between_words, cut_text, make_printable
-from web.strict_json import parse_json
+from traffic.shown import mask_body, show_request, show_response
 
 from .faults import Fault
 from .findings import FirstRequest, request_name
@@ -18,7 +17,6 @@ STARTED = "stub.started"  # in the environ: when a request began, by `time.perf_
 REJECTED = (400, 415, 422)
 """The statuses for a request that the contract does not allow."""
 
-MAX_BODY_TEXT = 4096  # bytes that are shown
 MAX_KEPT = 20 * 1024  # bytes of a body that an entry keeps
 MAX_REASON = 300  # bytes that are shown
 
@@ -81,9 +79,7 @@ class Entry(NamedTuple):
             "number": number,
             "time": timestamp(exchange.time),
             "ms": round(exchange.ms, 3),
-            **redactor.mask_request_line(exchange.method, exchange.path, exchange.query),
-            "headers": mask_fields(exchange.request_fields, redactor),
-            **show_body(exchange.request_body, redactor),
+            **show_request(exchange, redactor),
             "status": exchange.status,
             "code": self.code,
             "reason": cut_text(make_printable(redactor.mask(self.reason)), MAX_REASON) or None,
@@ -92,11 +88,7 @@ class Entry(NamedTuple):
             "unpromised": [*self.unpromised],
             "violations": [*self.violations],
             "grease": [*self.applied.axes],
-            "response": {
-                "status": exchange.status,
-                "headers": mask_fields(exchange.response_fields, redactor),
-                **show_body(exchange.response_body, redactor),
-            },
+            "response": show_response(exchange, redactor),
         }
 
 
@@ -143,32 +135,5 @@ def shorten_body(body: bytes, redactor: Redactor) -> bytes:
 
     A body that is one long word, such as a file in base64, is masked at once.
     """
-    start = cut_between_words(body, MAX_BODY_TEXT)
+    start = cut_between_words(body, 4096)
     return start if len(start) <= MAX_KEPT else mask_body(start, redactor).encode()
-
-
-def mask_body(kept: bytes, redactor: Redactor) -> str:
-    """Mask tokens in the text of a body, which has no zeros, so that UTF-16 is found, too."""
-    text = kept.decode(errors="replace").replace("\0", "")
-    return cut_text(redactor.mask(text), MAX_BODY_TEXT)
-
-
-def show_body(kept: bytes, redactor: Redactor) -> dict[str, Any]:
-    """Return the text of a body and, unless it is none, its JSON: `{"body": "1", "json": 1}`."""
-    text = mask_body(kept, redactor)
-    try:
-        _, value = parse_json(text.encode())
-        # A token may have been escaped in more than one way.
-        return {"body": text, "json": json.loads(redactor.mask(json.dumps(value)))}
-    except ValueError:
-        return {"body": text, "json": None}
-
-
-def mask_fields(fields: Iterable[tuple[str, str]], redactor: Redactor) -> dict[str, str]:
-    """Header fields with secrets masked; the values of one name are joined."""
-    found: dict[str, str] = {}
-    for name, value in fields:
-        shown = redactor.mask(name)
-        masked = redactor.mask_field(name, redactor.mask(value))
-        found[shown] = f"{found[shown]}, {masked}" if shown in found else masked
-    return found
