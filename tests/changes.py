@@ -3,100 +3,108 @@
 import json
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from difflib import SequenceMatcher
-from typing import Any
+from typing import Any, NamedTuple
 
 from tests.rows import HOLE, Response, Texts, split_sentences
 
-ALIKE = 0.6  # of two sentences, so that one may be the other one rewritten
 Played = Mapping[str, list[Response | None]]
+
+
+class Text(NamedTuple):
+    """The detail of an error, or that of one of its pointers; `marks` are recorded for it."""
+
+    code: str
+    pointer: str | None
+    text: str
+    marks: list[str]
 
 
 def renew_texts(old: Texts, scenarios: Mapping[str, Any], played: Played) -> Texts:
     """Return the texts of these responses. A sentence that was rewritten keeps its name."""
-    bodies = list(find_bodies(scenarios, played))
-    unknown: dict[str, str] = {}
+    texts = list(find_texts(scenarios, played))
     met = set()
-    for body in bodies:
-        if isinstance(body, dict) and body.get("type") == "about:blank":
-            for sentence in find_sentences(body, old):
-                if named := old.find_name(sentence):
-                    met.add(named)
-                else:
-                    unknown[sentence] = body["code"]
-    recorded = json.dumps([scenario.steps for scenario in scenarios.values()])
+    rewritten: Counter[tuple[str, str]] = Counter()
+    for each in texts:
+        sentences = split_sentences(each.text)
+        met |= {old.find_name(sentence, each.pointer) for sentence in (each.text, *sentences)}
+        if len(each.marks) != len(sentences):
+            sentences = [each.text]
+        for mark, sentence in zip(each.marks, sentences, strict=False):
+            name, *parts = mark.split("|")
+            rewritten[name, cut_holes(sentence, parts)] += 1
     messages = []
     for message in old.messages:
-        if message["name"] not in met:
-            sentence = find_rewritten(message, unknown, recorded)
-            if not sentence:
-                continue
-            message = {**message, "sentence": sentence}
-            known = Texts([message], [])
-            unknown = {each: code for each, code in unknown.items() if not known.find_name(each)}
-        messages.append(message)
-    for sentence, code in unknown.items():
-        name = make_name(sentence, code, {each["name"] for each in messages})
-        messages.append({"code": code, "name": name, "sentence": sentence})
-    messages.sort(key=lambda each: (each["code"], each["name"]))
+        found = [key for key in rewritten if key[0] == message["name"] and key[1]]
+        if message["name"] in met:
+            messages.append(message)
+        elif found:
+            _, sentence = max(found, key=lambda key: rewritten[key])
+            messages.append({**message, "sentence": sentence})
+    add_new_messages(messages, texts)
+    messages.sort(key=lambda message: (message["code"], message["name"]))
+    bodies = [body for _, body in find_bodies(scenarios, played)]
     return Texts(messages, [renew_form(form, bodies) for form in old.forms])
 
 
-def find_bodies(scenarios: Mapping[str, Any], played: Played) -> Iterator[Any]:
-    """Find the JSON values of all bodies that grease has not varied."""
+def add_new_messages(messages: list[dict[str, str]], texts: Iterable[Text]) -> None:
+    """Add the sentences that are not known; a detail is one, unless its first one is known."""
+    known = Texts(messages, [])
+    for each in texts:
+        if known.name_sentences(each.text, each.pointer):
+            continue
+        sentences = split_sentences(each.text)
+        if not known.find_name(sentences[0], each.pointer):
+            sentences = [each.text]
+        for sentence in sentences:
+            if not known.find_name(sentence, each.pointer):
+                name = make_name(sentence, each.code, {message["name"] for message in messages})
+                messages.append({"code": each.code, "name": name, "sentence": sentence})
+        known = Texts(messages, [])
+
+
+def find_texts(scenarios: Mapping[str, Any], played: Played) -> Iterator[Text]:
+    """Find the texts of all errors that have the usual form."""
+    for step, body in find_bodies(scenarios, played):
+        if not isinstance(body, dict) or body.get("type") != "about:blank":
+            continue
+        code = body["code"]
+        detail = step.get("detail", f"<{step.get('code')}>")
+        yield Text(code, None, body["detail"], find_marks(detail))
+        recorded = dict(step.get("errors", {}))
+        for each in body.get("errors", ()):
+            marks = find_marks(recorded.get(each["pointer"], ""))
+            yield Text(code, each["pointer"], each["detail"], marks)
+
+
+def find_marks(text: str) -> list[str]:
+    """Find the names of sentences in a recorded text, with what stands in their holes."""
+    return re.findall(r"<([^<>]*)>", text)
+
+
+def find_bodies(
+    scenarios: Mapping[str, Any], played: Played
+) -> Iterator[tuple[dict[str, Any], Any]]:
+    """Find each step with the JSON value of its response, if grease has not varied it."""
     for name, responses in played.items():
         if "grease" in scenarios[name].options:
             continue
-        for response in responses:
+        for step, response in zip(scenarios[name].steps, responses, strict=True):
             if response and "Stub-Grease" not in response.headers:
                 with suppress(ValueError):
-                    yield json.loads(response.body)
-
-
-def walk(value: Any) -> Iterator[Any]:
-    yield value
-    if isinstance(value, dict | list):
-        for each in value.values() if isinstance(value, dict) else value:
-            yield from walk(each)
-
-
-def find_sentences(problem: Mapping[str, Any], texts: Texts) -> Iterator[str]:
-    """Find the sentences of an error; a detail is one, unless its first sentence is known."""
-    for text in (problem["detail"], *[each["detail"] for each in problem.get("errors", ())]):
-        sentences = split_sentences(text)
-        if not texts.find_name(text) and texts.find_name(sentences[0]):
-            yield from sentences
-        else:
-            yield text
-
-
-def find_rewritten(
-    message: Mapping[str, str], unknown: Mapping[str, str], recorded: str
-) -> str | None:
-    """Find how a sentence that no response has now was rewritten."""
-    holes = message["sentence"].count(HOLE)
-    marks = re.findall(rf"<{re.escape(message['name'])}\|([^<>]*)>", recorded)
-    candidates = []
-    for sentence, code in unknown.items():
-        if code == message["code"]:
-            candidates.append(sentence)
-            candidates += [cut_holes(sentence, mark.split("|")) for mark in marks]
-    candidates = [each for each in candidates if each.count(HOLE) == holes]
-    alike = {each: SequenceMatcher(None, message["sentence"], each).ratio() for each in candidates}
-    best = max(alike, key=lambda each: alike[each], default=None)
-    return best if best and alike[best] > ALIKE else None
+                    yield step, json.loads(response.body)
 
 
 def cut_holes(sentence: str, parts: list[str]) -> str:
     """Put a hole in place of each of the parts that stand in the sentence in this order."""
     cut = ""
     for part in parts:
-        before, found, sentence = sentence.partition(part)
-        if not found:
+        start = sentence.find(part)
+        if start < 0:
             return ""
-        cut += before + HOLE
+        cut += sentence[:start] + HOLE
+        sentence = sentence[start + len(part) :]
     return cut + sentence
 
 
@@ -113,10 +121,10 @@ def renew_form(form: Mapping[str, Any], bodies: list[Any]) -> dict[str, Any]:
     """Return the form of the records that have its members, with the members that are new."""
     members = form["members"]
     found: defaultdict[tuple[str, ...], list[Any]] = defaultdict(list)
-    for value in walk(bodies):
-        if isinstance(value, dict) and value.keys() >= members.keys():
-            found[tuple(value)].append(value)
-    if not found or tuple(members) in found:
+    for body in bodies:
+        if isinstance(body, dict) and body.keys() >= members.keys():
+            found[tuple(body)].append(body)
+    if not found:
         return dict(form)
     names, records = max(found.items(), key=lambda each: len(each[1]))
     shared = {}
@@ -162,7 +170,7 @@ Difference = tuple[str, str]
 def compare_texts(old: Texts, new: Texts) -> Iterator[Difference]:
     """Find what differs in the sentences and forms."""
     yield from compare(name_sentences(old), name_sentences(new), ("message",))
-    yield from compare(name_members(old), name_members(new), ("form",))
+    yield from compare(name_members(old), name_members(new), ("record",))
 
 
 def name_sentences(texts: Texts) -> dict[str, str]:

@@ -22,6 +22,8 @@ from typing import Any, NamedTuple
 FOLDER = Path(__file__).parent / "replayed"
 HOLE = "{}"
 """A part of a sentence that differs, such as a number: `Send a body of at most {} bytes.`"""
+LONGEST = 1000
+"""The length of a text in which sentences are looked for."""
 SAME = "<of the body>"
 
 
@@ -61,13 +63,13 @@ class Texts:
     def __init__(self, messages: Iterable[dict[str, str]], forms: Iterable[dict[str, Any]]) -> None:
         self.messages = list(messages)
         self.forms = list(forms)
-        self._whole: dict[str, str] = {}
+        self._whole: dict[tuple[str | None, str], str] = {}
         self._patterns: dict[str, re.Pattern[str]] = {}
         for each in self.messages:
             if HOLE in each["sentence"]:
                 self._patterns[each["name"]] = make_pattern(each["sentence"])
             else:
-                self._whole[each["sentence"]] = each["name"]
+                self._whole[each.get("pointer"), each["sentence"]] = each["name"]
         self._packed: dict[str, str] = {}
 
     @classmethod
@@ -117,10 +119,14 @@ class Texts:
         if detail != f"<{code}>":
             packed["detail"] = detail
         if "errors" in form:
-            errors = [(each["pointer"], self.pack_text(each["detail"])) for each in found["errors"]]
+            errors = [(each["pointer"], self.name_detail(each)) for each in found["errors"]]
             by_pointer = dict(errors)
             packed["errors"] = by_pointer if len(by_pointer) == len(errors) else errors
         return packed
+
+    def name_detail(self, error: dict[str, str]) -> str:
+        """Return the names of the sentences of an error at a pointer, or else its detail."""
+        return self.name_sentences(error["detail"], error["pointer"]) or error["detail"]
 
     def pack_body(self, body: bytes) -> dict[str, Any]:
         """Return the body as a member of its row: a value, a text, or bytes that are no text."""
@@ -135,7 +141,8 @@ class Texts:
         except ValueError:
             return {"body": text}
         if isinstance(value, str):
-            return {"body": text}
+            is_plain = f"{json.dumps(value)}\n" == text
+            return {"string": self.pack_text(value)} if is_plain else {"body": text}
         for member, is_ascii in (("body", True), ("utf-8", False)):
             if f"{json.dumps(value, ensure_ascii=is_ascii)}\n" == text:
                 return {member: self.pack_value(leave_out_idle(value))}
@@ -149,9 +156,10 @@ class Texts:
             return [self.pack_value(each) for each in value]
         if not isinstance(value, dict):
             return value
-        if isinstance(body := value.get("body"), str):
-            value = leave_out_repeated(value, body)
+        value = leave_out_repeated(value)
         packed = {name: self.pack_value(each) for name, each in value.items()}
+        if packed.keys() >= {"pointer", "detail"}:
+            packed["detail"] = self.name_detail(value)
         for form in self.forms:
             members = form["members"]
             if list(members) == list(packed):
@@ -174,42 +182,59 @@ class Texts:
             if isinstance(value, dict) and f"{json.dumps(value)}\n" == text:
                 return f"<json> {json.dumps(self.pack_value(value))}"
             return text
-        pointer, _, rest = text.partition(" ")
-        if pointer[:1] == "/" and (named := self._name_sentence(rest)):
-            return f"{pointer} {named}"
-        if named := self._name_sentence(text):
-            return named
-        pieces = split_sentences(text)
-        return " ".join([self._name_sentence(piece) or piece for piece in pieces])
+        prefix = ""
+        while text and len(text) < LONGEST:
+            pointer = prefix.split()[-1] if prefix[:-1].rpartition(" ")[2][:1] == "/" else None
+            if named := self.name_sentences(text, pointer):
+                return prefix + named
+            before, space, text = text.partition(" ")
+            prefix += before + space
+        parts = (prefix + text).split("; ")
+        return "; ".join([self.pack_text(part) for part in parts]) if parts[1:] else parts[0]
 
-    def _name_sentence(self, sentence: str) -> str:
-        if not (name := self.find_name(sentence)):
+    def name_sentences(self, text: str, pointer: str | None = None) -> str:
+        """Return the names of all sentences of a text, or "" if one of them is unknown."""
+        for sentences in ([text], split_sentences(text)):
+            named = [self._name_sentence(each, pointer) for each in sentences]
+            if all(named):
+                return " ".join(named)
+        return ""
+
+    def _name_sentence(self, sentence: str, pointer: str | None) -> str:
+        name = self.find_name(sentence, pointer)
+        if not name:
             return ""
         parts: list[str] = []
         if name in self._patterns and (found := self._patterns[name].fullmatch(sentence)):
             parts = [*found.groups()]
         return f"<{'|'.join([name, *parts])}>"
 
-    def find_name(self, sentence: str) -> str | None:
+    def find_name(self, sentence: str, pointer: str | None = None) -> str | None:
         """Return the name of a sentence of the table, or None."""
-        if sentence in self._whole:
-            return self._whole[sentence]
+        for key in ((pointer, sentence), (None, sentence)):
+            if key in self._whole:
+                return self._whole[key]
         matching = (name for name, each in self._patterns.items() if each.fullmatch(sentence))
         return next(matching, None)
 
 
-def leave_out_repeated(value: dict[str, Any], body: str) -> dict[str, Any]:
+def leave_out_repeated(value: dict[str, Any]) -> dict[str, Any]:
     """Leave out of a recorded message what its body says, too: its length, and its JSON."""
     value = dict(value)
-    headers = value.get("headers")
-    if isinstance(headers, dict) and headers.get("Content-Length") == str(len(body.encode())):
-        value["headers"] = {**headers, "Content-Length": SAME}
-    try:
-        same = "json" in value and json.dumps(value["json"]) == json.dumps(json.loads(body))
-    except ValueError:
-        same = False
-    if same:
-        value["json"] = SAME
+    response = value.get("response")
+    if value.get("method") == "HEAD" and isinstance(response, dict):
+        fields = {**response["headers"], "Content-Length": "<of a GET>"}
+        value["response"] = {**response, "headers": fields}
+    body, headers = value.get("body"), value.get("headers")
+    if isinstance(body, str) and isinstance(headers, dict):
+        is_masked = "***" in body and "Content-Length" in headers
+        if is_masked or headers.get("Content-Length") == str(len(body.encode())):
+            value["headers"] = {**headers, "Content-Length": SAME}
+        try:
+            if json.dumps(value["json"]) == json.dumps(json.loads(body)):
+                value["json"] = SAME
+        except (ValueError, KeyError):
+            pass
     return value
 
 

@@ -47,7 +47,7 @@ def test_each_sentence_stands_once_and_some_response_has_it() -> None:
         name = message["name"]
         used = (f"<{name}>" in rows, f"<{name}|" in rows, f'"code": "{name}"' in rows)
         assert any(used), ADVICE
-    sentences = [message["sentence"] for message in read_lines("messages")]
+    sentences = [(each["sentence"], each.get("pointer")) for each in read_lines("messages")]
     assert len(sentences) == len({*sentences}), ADVICE
 
 
