@@ -1,4 +1,4 @@
-"""The session with a service: what is asked, in which order, and how often."""
+"""The session with a service: its requests, their order, and its polls."""
 
 import json
 import re
@@ -12,50 +12,29 @@ from typing import Any
 from urllib.parse import quote
 
 from profiles.markers import DEFAULT_REQUEST, NAME, find_name_paths
-from profiles.profile import Profile
 from web.strict_json import MEDIA_TYPE
 
+from . import kinds
 from .client import Client
 from .exchange import DEPLOYMENTS, PROJECTS, Log, ServiceExchange
-from .kinds import (
-    CREATE,
-    DEPLOYMENT,
-    LIST,
-    NAME_PREFIX,
-    NAMELESS,
-    NO_SUCH_DEPLOYMENT,
-    NO_SUCH_PATH,
-    NO_TOKEN,
-    REJECTED,
-    REPEATED,
-    SOUGHT,
-    WITHOUT,
-    WRONG,
-    explain_nothing,
-    find_asked_kind,
-)
 from .parts import own_contract
 from .places import Candidate, Hints, Places, find_candidates, find_places
 
-WITH_TOKEN = ""  # what a purpose ends with where the token was sent
+STILL = 10.0  # seconds for an unknown status to change, and for a response to name a deployment
 
-STILL = 10.0  # seconds for an unknown status to change, and for the first name of a deployment
-MAX_RETRY_AFTER = 10  # seconds
-LONGEST_PAUSE = 2.0  # seconds between two polls
-MAX_CANDIDATES = 10  # GETs that look for a deployment
-NO_ID = (400, 404, 410, 422)  # statuses for a value that is the id of no deployment
-NOT_YET = (404, 409, 412, 425)  # statuses of a new deployment that may be there later
+Tried = dict[str, tuple[Candidate, ServiceExchange]]
+"""The candidates for the id of the deployment that were read, by the id."""
 
 
 class NotVerifiable(ValueError):
-    """The first responses are not those of such a service: the message says what to give."""
+    """The first responses show no such service; the message says what to give."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What a session asks for. Times are in seconds.
+    """The options of a session. `wait` and `pause` are in seconds.
 
-    `repeats` sends each GET twice, which shows what varies.
+    With `repeats` it sends GETs twice, to see what varies.
     """
 
     token: str
@@ -67,13 +46,13 @@ class Plan:
 
     @property
     def request(self) -> Any:
-        """The body of the creation, with the marker of the name."""
+        """The body of the creation: `{"name": "{project.name}"}`."""
         return self.hints.request or DEFAULT_REQUEST
 
 
 @dataclass
 class Session:
-    """Asks a service. `tell` is given a line for each new outcome."""
+    """A session with a service. `tell` gets a line for a new outcome: `list    200`."""
 
     client: Client
     plan: Plan
@@ -85,169 +64,164 @@ class Session:
     def __post_init__(self) -> None:
         wrong = "".join(secrets.choice(ascii_lowercase + digits) for _ in self.plan.token)
         self._authorizations = {
-            WITH_TOKEN: f"Bearer {self.plan.token}",
-            WRONG: f"Bearer {wrong}",
-            WITHOUT: "",
+            "": f"Bearer {self.plan.token}",
+            kinds.WRONG: f"Bearer {wrong}",
+            kinds.WITHOUT: "",
         }
-        self._told: tuple[str, str] | None = None
-
-    @property
-    def log(self) -> Log:
-        return Log(self.client.base, tuple(self.exchanges))
+        self._outcome: tuple[str, str] | None = None  # the last that was told
 
     def ask_all(self) -> Log:
-        """Ask. Raises `NotVerifiable` after the first three requests."""
+        """Send all requests. Raises `NotVerifiable` after the first three."""
         first = [
-            self.get(LIST, PROJECTS),
-            self.get(NO_SUCH_DEPLOYMENT, f"{DEPLOYMENTS}{new_name()}"),
-            self.get(NO_SUCH_PATH, f"/v1/{new_name()}"),
+            self.read(kinds.LIST, PROJECTS),
+            self.read(kinds.NO_SUCH_DEPLOYMENT, f"{DEPLOYMENTS}{make_name()}"),
+            self.read(kinds.NO_SUCH_PATH, f"/v1/{make_name()}"),
         ]
         require_service(first)
         if self.plan.writes:
             self.create()
         deployment = self.find_deployment()
         if deployment:
-            self.follow(deployment)
+            self.follow_deployment(deployment)
         if self.creation:
-            self.find_listed()
+            self.poll_list()
             self.create_without_name()
         self.ask_without_token(deployment)
-        return self.log
+        return Log(self.client.base, tuple(self.exchanges))
 
     # The created project
 
     def create(self) -> None:
-        """Create a project, with another media type if that is asked for."""
+        """Create a project; after a 415 with the media type of the list."""
         body = json.dumps(self.plan.request)
-        last = self.post(body)
-        if last.status == 415:
-            listed = self.last(LIST).media_type
-            if listed not in ("", MEDIA_TYPE):
-                self.rename(last, REJECTED)
-                self.post(body, media_type=listed)
+        received = self.send_creation(body)
+        media_type = self.find_last(kinds.LIST).media_type
+        if received.status == 415 and media_type not in ("", MEDIA_TYPE):
+            self.rename(received, kinds.REJECTED)
+            self.send_creation(body, media_type)
 
-    def post(
-        self, body: str, media_type: str = MEDIA_TYPE, purpose: str = CREATE
+    def send_creation(
+        self, body: str, media_type: str = MEDIA_TYPE, purpose: str = kinds.CREATE
     ) -> ServiceExchange:
-        """Send a creation, in whose body a new name stands for the marker."""
-        # Small letters, digits and `-`: some services make the name of a host of it.
-        data = body.replace(NAME, new_name()).encode()
+        """Send a creation with a new name instead of the marker."""
+        data = body.replace(NAME, make_name()).encode()
         return self.send(purpose, "POST", PROJECTS, data, {"Content-Type": media_type})
 
     def create_without_name(self) -> None:
-        """Send a creation that lacks the name: the form of its rejection is that of others."""
+        """Send a creation without the name, to see the form of a rejection."""
         path = find_name_paths(self.plan.request)[0]
         request = json.loads(json.dumps(self.plan.request))
         holder = request
         for name in path[:-1]:
             holder = holder[name]
         del holder[path[-1]]
-        media_type = self.last(CREATE).find_request_field("Content-Type")
-        self.post(json.dumps(request), media_type, NAMELESS)
+        media_type = self.find_last(kinds.CREATE).find_request_field("Content-Type")
+        self.send_creation(json.dumps(request), media_type, kinds.NAMELESS)
 
     @property
     def creation(self) -> ServiceExchange | None:
-        """The response to the creation, if one succeeded."""
-        created = [each for each in self.exchanges if each.purpose == CREATE and each.is_success]
-        return created[-1] if created else None
+        """The successful creation."""
+        created = [each for each in self.exchanges if each.purpose == kinds.CREATE]
+        successes = [each for each in created if each.is_success]
+        return successes[-1] if successes else None
 
-    def find_listed(self) -> None:
-        """Read the list until it has the created project."""
+    def poll_list(self) -> None:
+        """Read the list until it has the created project, or shows that it has no array."""
         started = self.clock()
-        last = self.last(LIST)
-        places = self.look()
-        while places.get_created_item(last) is None and not has_no_array(places):
+        last = self.find_last(kinds.LIST)
+        places = self.find_places()
+        while places.get_created_item(last) is None:
+            has_no_array = bool(places.lists) and places.items_path is None
             waited = self.clock() - started
-            if last.status == 429 or last.is_redirect or waited >= self.plan.wait:
+            is_late = waited >= self.plan.wait
+            if has_no_array or is_late or last.status == 429 or last.is_redirect:
                 return
             self.pause_poll(waited)
             previous = last
-            last = self.send(LIST, "GET", PROJECTS)
+            last = self.send(kinds.LIST, "GET", PROJECTS)
             if last.response_body != previous.response_body:
-                places = self.look()
+                places = self.find_places()
 
     # The deployment
 
     def find_deployment(self) -> ServiceExchange | None:
-        """The first read of the given deployment, of the created one, or of a listed one.
+        """Read the given deployment, the deployment of the created project, or a listed one.
 
-        Without a success it is the response that says most of what failed, if any does.
+        Without a success, return the failure that says most, if there is any.
         """
         given = self.plan.hints.deployment
         if given:
-            return self.read_deployment(DEPLOYMENT, given)
-        tried: dict[str, tuple[Candidate, ServiceExchange]] = {}
+            return self.read_deployment(kinds.DEPLOYMENT, given)
+        tried: Tried = {}
         started = self.clock()
         while True:
-            found = self.seek(tried)
+            found = self.try_candidates(tried)
             if found:
-                return self.rename(found, DEPLOYMENT)
-            if not self.is_hopeful(started, tried):
+                return self.rename(found, kinds.DEPLOYMENT)
+            if not self.may_appear(started, tried):
                 break
             self.pause_poll(self.clock() - started)
-            self.send(LIST, "GET", PROJECTS)
+            self.send(kinds.LIST, "GET", PROJECTS)
         for _, exchange in tried.values():
-            if exchange.status not in NO_ID and not exchange.is_success:
-                return self.rename(exchange, DEPLOYMENT)
+            is_no_id = exchange.status in (400, 404, 410, 422)
+            if not is_no_id and not exchange.is_success:
+                return self.rename(exchange, kinds.DEPLOYMENT)
         for candidate, exchange in tried.values():
             if candidate.is_named and exchange.status == 404:
-                return self.rename(exchange, DEPLOYMENT)
+                return self.rename(exchange, kinds.DEPLOYMENT)
         return None
 
-    def seek(self, tried: dict[str, tuple[Candidate, ServiceExchange]]) -> ServiceExchange | None:
-        """Ask for each candidate that was not tried yet, and for the likeliest one again.
-
-        The deployment of a new project may appear later.
-        """
-        candidates = find_candidates(self.look(), self.plan.hints)
+    def try_candidates(self, tried: Tried, max_tried: int = 10) -> ServiceExchange | None:
+        """Read new candidates, and the likeliest again: a new deployment may appear later."""
+        candidates = find_candidates(self.find_places(), self.plan.hints)
         for index, candidate in enumerate(candidates):
-            is_new = candidate.id not in tried and len(tried) < MAX_CANDIDATES
+            is_new = candidate.id not in tried and len(tried) < max_tried
             is_likeliest = index == 0 and candidate.is_named
             if not (is_new or is_likeliest):
                 continue
-            exchange = self.read_deployment(SOUGHT, candidate.id)
+            exchange = self.read_deployment(kinds.SOUGHT, candidate.id)
             if exchange.is_success and exchange.has_json:
                 return exchange
             tried[candidate.id] = candidate, exchange
         return None
 
-    def is_hopeful(
-        self, started: float, tried: dict[str, tuple[Candidate, ServiceExchange]]
-    ) -> bool:
-        """Whether the deployment of the created project may appear yet, or its id in the list.
+    def may_appear(self, started: float, tried: Tried) -> bool:
+        """Return whether the deployment of the created project may appear later.
 
-        One that a response names has as long as its run; the first name of one has less.
+        A named deployment has as long as its run. A name has less time to appear.
         """
         is_named = any(
-            candidate.is_named and exchange.status in NOT_YET
+            candidate.is_named and exchange.status in (404, 409, 412, 425)
             for candidate, exchange in tried.values()
         )
-        most = self.plan.wait if is_named else min(self.plan.wait, STILL)
-        is_late = self.clock() - started >= most
-        return self.creation is not None and not is_late and self.last(LIST).status != 429
+        max_wait = self.plan.wait if is_named else min(self.plan.wait, STILL)
+        is_late = self.clock() - started >= max_wait
+        is_limited = self.find_last(kinds.LIST).status == 429
+        return self.creation is not None and not is_late and not is_limited
 
     def read_deployment(self, purpose: str, deployment_id: str) -> ServiceExchange:
         segment = quote(deployment_id, "", errors="replace")
         return self.send(purpose, "GET", f"{DEPLOYMENTS}{segment}")
 
-    def follow(self, first: ServiceExchange) -> None:
-        """Read the deployment until it has ended; with each new status read the list.
-
-        That of somebody else's project is not followed: it is read once more at the most.
-        """
+    def follow_deployment(self, first: ServiceExchange) -> None:
+        """Read the deployment until it has ended, or once more if it belongs to somebody else."""
         if first.is_success and (self.creation or self.plan.hints.deployment):
-            self.read_until_end(first)
+            self.poll_deployment(first)
         if self.plan.repeats:
-            self.send(DEPLOYMENT, "GET", first.target)
+            self.send(kinds.DEPLOYMENT, "GET", first.target)
 
-    def read_until_end(self, last: ServiceExchange) -> None:
-        """Poll until the status is a last one, or an unknown one that stays.
+    def poll_deployment(self, last: ServiceExchange) -> None:
+        """Read a deployment until its status is a final status, or an unknown status that stays.
 
-        A last word may be that of a part, where the status is not sure.
+        For a new status, read the list, too. A status at an uncertain place is never final: it may
+        be the status of a step.
         """
-        running, ended = known_statuses(self.plan.hints.profile)
+        like = self.plan.hints.profile
+        running, ended = own_contract().running, own_contract().ends
+        if like and like.words:
+            running, ended = like.running, [word for word in like.words if word not in like.running]
         word = ""
-        places = self.look()
+        places = self.find_places()
         started = since = self.clock()
         while last.status != 429 and not last.is_redirect:
             found = places.read_status(last) if last.is_success else word
@@ -255,7 +229,7 @@ class Session:
                 word = found
                 since = self.clock()
                 if self.plan.repeats:
-                    self.send(LIST, "GET", PROJECTS)
+                    self.send(kinds.LIST, "GET", PROJECTS)
             now = self.clock()
             is_still = word not in running and now - since >= STILL
             has_ended = word in ended and places.is_sure
@@ -263,40 +237,48 @@ class Session:
                 return
             self.pause_poll(now - started)
             previous = last
-            last = self.send(DEPLOYMENT, "GET", last.target)
+            last = self.send(kinds.DEPLOYMENT, "GET", last.target)
             if last.response_body != previous.response_body:
-                places = self.look()
+                places = self.find_places()
 
     def ask_without_token(self, deployment: ServiceExchange | None) -> None:
-        """Ask each operation without the token, and with a wrong one.
+        """Send the operations without the token, and with a wrong token.
 
-        The body of the creation is one that the contract rejects: a service that looks at it first
+        The contract rejects the body of the creation. So a service that checks the body first
         creates nothing.
         """
-        for authorization in (WITHOUT, WRONG):
-            self.get(LIST, PROJECTS, authorization)
+        for authorization in (kinds.WITHOUT, kinds.WRONG):
+            self.read(kinds.LIST, PROJECTS, authorization)
             if self.plan.writes:
                 fields = {"Content-Type": MEDIA_TYPE}
-                self.send(CREATE, "POST", PROJECTS, b"{}", fields, authorization)
+                self.send(kinds.CREATE, "POST", PROJECTS, b"{}", fields, authorization)
             if deployment:
-                self.send(DEPLOYMENT, "GET", deployment.target, authorization=authorization)
+                target = deployment.target
+                self.send(kinds.DEPLOYMENT, "GET", target, authorization=authorization)
 
-    # What was seen until now
+    # The exchanges until now
 
-    def look(self) -> Places:
-        """The places by what can tell it: not each of the many polls."""
-        lists = [each for each in self.exchanges if each.purpose == LIST]
-        others = [each for each in self.exchanges if each.purpose in (CREATE, DEPLOYMENT)]
+    def find_places(self) -> Places:
+        """Find the places in the exchanges until now; of the lists, use the first and the last."""
+        lists = [each for each in self.exchanges if each.purpose == kinds.LIST]
+        used = (kinds.CREATE, kinds.DEPLOYMENT)
+        others = [each for each in self.exchanges if each.purpose in used]
         chosen = lists[:1] + others + lists[1:][-1:]
         return find_places(Log(self.client.base, tuple(chosen)), self.plan.hints)
 
-    def last(self, purpose: str) -> ServiceExchange:
+    def find_last(self, purpose: str) -> ServiceExchange:
         return [each for each in self.exchanges if each.purpose == purpose][-1]
+
+    def rename(self, exchange: ServiceExchange, purpose: str) -> ServiceExchange:
+        """Change the purpose of an exchange that turned out to have served another purpose."""
+        renamed = replace(exchange, purpose=purpose)
+        self.exchanges[self.exchanges.index(exchange)] = renamed
+        return renamed
 
     # Requests
 
-    def get(self, purpose: str, target: str, authorization: str = WITH_TOKEN) -> ServiceExchange:
-        """Send a GET, twice if what varies is to be seen; return the last response."""
+    def read(self, purpose: str, target: str, authorization: str = "") -> ServiceExchange:
+        """Send a GET, with `repeats` twice; return the last response."""
         if self.plan.repeats:
             self.send(purpose, "GET", target, authorization=authorization)
         return self.send(purpose, "GET", target, authorization=authorization)
@@ -308,12 +290,9 @@ class Session:
         target: str,
         body: bytes = b"",
         fields: dict[str, str] | None = None,
-        authorization: str = WITH_TOKEN,
+        authorization: str = "",
     ) -> ServiceExchange:
-        """Send a request; once more after a 5xx, but for a POST, which may have created a project.
-
-        After a 429 it is sent again at its Retry-After, if that is soon.
-        """
+        """Send a request, and send it again once if `find_retry_pause` says so."""
         sent = {"Authorization": self._authorizations[authorization], **(fields or {})}
         request = ServiceExchange(
             method=method,
@@ -323,73 +302,46 @@ class Session:
             purpose=purpose + authorization,
         )
         received = self._send_once(request)
-        seconds = seconds_until_again(received)
+        seconds = find_retry_pause(received)
         if seconds is not None:
-            self.rename(received, REPEATED)
+            self.rename(received, kinds.REPEATED)
             self.sleep(seconds)
             received = self._send_once(request)
-        self._tell(received)
+        outcome = received.purpose, received.reason
+        if outcome != self._outcome:
+            self.tell(f"{received.purpose:34} {received.reason}")
+        self._outcome = outcome
         return received
-
-    def pause_poll(self, waited: float) -> None:
-        """Pause before the next poll, together with the pause before each request."""
-        self.sleep(max(pause_after(waited) - self.plan.pause, 0.0))
 
     def _send_once(self, request: ServiceExchange) -> ServiceExchange:
         if self.exchanges:
             self.sleep(self.plan.pause)
-        self.exchanges.append(request)  # before it is sent, since that may be interrupted
+        self.exchanges.append(request)  # It is listed before a signal can interrupt it.
         received = self.client.send(request)
         self.exchanges[-1] = received
         return received
 
-    def rename(self, exchange: ServiceExchange, purpose: str) -> ServiceExchange:
-        """Give an exchange the purpose that it turned out to have."""
-        renamed = replace(exchange, purpose=purpose)
-        self.exchanges[self.exchanges.index(exchange)] = renamed
-        return renamed
-
-    def _tell(self, exchange: ServiceExchange) -> None:
-        outcome = exchange.purpose, exchange.reason
-        if outcome != self._told:
-            self.tell(f"{exchange.purpose:34} {exchange.reason}")
-        self._told = outcome
+    def pause_poll(self, waited: float, max_seconds: float = 2.0) -> None:
+        """Pause before the next poll; the pauses grow. Each request pauses, too."""
+        seconds = min(0.02 + waited / 10, max_seconds)
+        self.sleep(max(seconds - self.plan.pause, 0.0))
 
 
-def has_no_array(places: Places) -> bool:
-    """Whether the list shows that its projects stand in no array, but in a map, for example."""
-    return bool(places.lists) and places.items_path is None
+def find_retry_pause(exchange: ServiceExchange, max_seconds: int = 10) -> float | None:
+    """Return the seconds until a request is sent again, or None if it is not.
 
-
-def known_statuses(like: Profile | None) -> tuple[set[str], set[str]]:
-    """The statuses with which a deployment runs, and those with which it has ended.
-
-    They are those of the profile, if it has any, else of the contract.
+    A POST is not sent again after a 5xx, since it may have created a project.
     """
-    if like and like.words:
-        running = {*like.running}
-        return running, {*like.words} - running
-    contract = own_contract()
-    return {*contract.running}, {*contract.ends}
-
-
-def pause_after(waited: float) -> float:
-    """Seconds until the next poll: the longer it lasts, the fewer there are."""
-    return min(0.02 + waited / 10, LONGEST_PAUSE)
-
-
-def seconds_until_again(exchange: ServiceExchange) -> float | None:
-    """When a request is sent once more, None if it is not."""
     if exchange.status >= 500 and exchange.method != "POST":
         return 0.0
     if exchange.status != 429:
         return None
     seconds = read_retry_after(exchange)
-    return seconds if seconds is not None and seconds <= MAX_RETRY_AFTER else None
+    return seconds if seconds is not None and seconds <= max_seconds else None
 
 
 def read_retry_after(exchange: ServiceExchange) -> float | None:
-    """Read the seconds of a Retry-After, which may be a date (RFC 9110 §10.2.3)."""
+    """Read the seconds of a Retry-After: `7`, or a date (RFC 9110 §10.2.3)."""
     text = exchange.find_response_field("Retry-After") or ""
     if re.fullmatch("[0-9]{1,9}", text):
         return float(text)
@@ -400,16 +352,17 @@ def read_retry_after(exchange: ServiceExchange) -> float | None:
     return max(at - exchange.served_at, 0.0)
 
 
-def new_name() -> str:
-    return NAME_PREFIX + secrets.token_hex(4)
+def make_name() -> str:
+    """Make a name like `stub-verify-5d8b4fe2`. Some services use it as the name of a host."""
+    return kinds.NAME_PREFIX + secrets.token_hex(4)
 
 
 def require_service(first: list[ServiceExchange]) -> None:
-    """Raise `NotVerifiable` if the first responses are not those of such a service."""
+    """Raise `NotVerifiable` if the first responses show no such service."""
     listed, unknown, _ = first
-    if {listed.status, unknown.status} <= {*NO_TOKEN}:
+    if {listed.status, unknown.status} <= {*kinds.NO_TOKEN}:
         raise NotVerifiable(f"VERIFY_TOKEN: the service rejects the token ({listed.status})")
-    reasons = [explain_nothing(each, find_asked_kind(each)) for each in first]
+    reasons = [kinds.explain_nothing(each, kinds.find_asked_kind(each)) for each in first]
     if all(reasons):
         raise NotVerifiable(f"nothing could be checked: {reasons[0]}")
     if any(each.has_json for each in first):
