@@ -30,7 +30,7 @@ function Console() {
     <p class="unseen" aria-live="polite">${announced}</p>`;
 }
 
-/** Why there is no connection. It lies over what was shown last, and moves nothing. */
+/** The reason why there is no connection. It covers the page, and moves nothing. */
 const Reason = ({ of: { title, reason, detail } }) =>
   html`<div class="reason" id="reason" role="alert"><h2>${title}</h2><p>${reason}</p><p class="hint">${detail}</p></div>`;
 
@@ -64,7 +64,7 @@ addEventListener("keydown", (event) => {
   KEYS[event.key]();
 });
 
-/** Show what the fragment names. */
+/** Open the world, the request or the deployment that the fragment names. */
 function start() {
   const { help, token, world, request, deployment } = readFragment();
   if (help !== undefined) set({ dialog: "help" });

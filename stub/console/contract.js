@@ -1,4 +1,4 @@
-// The contract: what the interface promises, what this stub chose, and what the client has used.
+// The contract: the parts that the interface promises, those that this stub chose, and their use by the client.
 
 import { html, useEffect, useState } from "./preact.js";
 import { Finding, Met } from "./coverage.js";
@@ -14,8 +14,8 @@ export function Contract() {
     Object.entries(item).filter(([, each]) => each.operationId).map(([method, each]) => ({ path, method: method.toUpperCase(), operation: each })),
   );
   return html`<div class="stack">
-    <p class="hint"><b class="fixed">fixed</b> the interface promises it · <b class="chosen">chosen</b> by this stub: the real service may differ · <b class="observed">observed</b> of the service (--like) · § is a section
-      of the interface's document. From <a href="/openapi.json">/openapi.json</a>.</p>
+    <p class="hint"><b class="fixed">fixed</b> the interface promises it · <b class="chosen">chosen</b> this stub decided: the real service may differ · <b class="observed">observed</b> the service did it (--like) ·
+      § a section of the interface's document. All of it is in <a href="/openapi.json">/openapi.json</a>.</p>
     ${operations.map((each, at) => html`<${Operation} contract=${contract} ...${each} open=${!at} />`)}
   </div>`;
 }
@@ -39,7 +39,7 @@ function Operation({ contract, path, method, operation, open }) {
   </details>`;
 }
 
-/** The members of the JSON object of a body; those of a list are of its items. */
+/** The members of the JSON object in a body. The members of a list are those of its items. */
 function members(resolve, { content = {} }) {
   const walk = (schema, prefix, depth) =>
     Object.entries(schema?.properties ?? {}).flatMap(([name, part]) => {

@@ -28,7 +28,7 @@ function Clock() {
     <div class="bar">
       <button type="button" onClick=${() => turn("The clock is advanced by 10 seconds", { advance: 10 })}>Advance 10 seconds</button>
       <button type="button" onClick=${() => turn("The clock is advanced by 1 minute", { advance: 60 })}>Advance 1 minute</button>
-      <button type="button" aria-pressed=${String(frozen)} onClick=${() => turn(frozen ? "The clock goes on" : "The clock stands still", { frozen: !frozen })}>
+      <button type="button" aria-pressed=${String(frozen)} onClick=${() => turn(frozen ? "The clock runs" : "The clock stands still", { frozen: !frozen })}>
         ${frozen ? "Frozen" : "Freeze"}</button>
     </div>
     <form id="clock" class="fields" novalidate autocomplete="off" onSubmit=${onSubmit} onInput=${forget}>
@@ -51,7 +51,7 @@ function Grease() {
       <input type="checkbox" role="switch" checked=${isOn} onChange=${() => change(!isOn)} aria-describedby="grease-hint" /> Grease
     </label></p>
     <${Problem} error=${error} />
-    <p id="grease-hint" class="hint"><${Term} name="grease" /> varies what nobody promised in the responses.</p>`;
+    <p id="grease-hint" class="hint"><${Term} name="grease" /> varies the parts of responses that nobody promised.</p>`;
 }
 
 /** Save the document at a path as a file. */
@@ -77,11 +77,11 @@ export function Reset() {
   const [error, attempted] = useAttempt();
   const close = () => set({ dialog: null });
   const reset = async () => {
-    if (await attempted("The world is as at the start", "POST", "/_stub/reset")) close();
+    if (await attempted("The world is reset", "POST", "/_stub/reset")) close();
   };
   return html`<${Dialog} title="Reset the world ${world || "main"}?" onClose=${close}>
     <p>It has ${plural(projects.count, "project")}, ${plural(requests.last - requests.first + 1, "request")}, ${plural(faults.count, "fault")}.
-      They, the deployments, coverage and clock return to the start of the program.</p>
+      A reset restores the world as at the start of the program, with its deployments, coverage and clock.</p>
     <div class="bar end">
       <button type="button" onClick=${close}>Cancel</button>
       <button class="danger" type="button" onClick=${reset}>Reset</button>

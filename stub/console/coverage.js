@@ -1,4 +1,4 @@
-// The coverage: what the client has met, and what it depended on.
+// The coverage: the responses that the client met, and the findings.
 
 import { html } from "./preact.js";
 import { Empty, marked, visible } from "./parts.js";
@@ -14,9 +14,9 @@ export function Coverage() {
   return html`<div class="stack">
     <p>${met} of ${of} <${Term} name="response">responses<//> met</p>
     <progress max=${of} value=${met} aria-label="Coverage"></progress>
-    <p class="hint">✓ met, how often · ○ not met · – not declared</p>
+    <p class="hint">✓ met, with the number of responses · ○ not met · – not declared</p>
     <table id="matrix" aria-label="Responses">
-      <thead><tr><th scope="col">Status</th>${names.map((name) => html`<th scope="col">${broken(name)}</th>`)}</tr></thead>
+      <thead><tr><th scope="col">Status</th>${names.map((name) => html`<th scope="col">${breakName(name)}</th>`)}</tr></thead>
       ${Object.entries(groups).map(([group, members]) => html`<tbody>
         ${group !== "other" && html`<tr><th scope="rowgroup" colspan=${1 + names.length}>${group}</th></tr>`}
         ${members.map((status) => html`<tr>
@@ -25,19 +25,19 @@ export function Coverage() {
         </tr>`)}
       </tbody>`)}
     </table>
-    <p class="hint">△ <${Term} name="unpromised" />, ✕ <${Term} name="violation" />: what the client depended on, and what it broke</p>
+    <p class="hint">△ <${Term} name="unpromised" />, ✕ <${Term} name="violation" />: parts of requests that nobody promised, and broken rules of the interface</p>
     <ul id="findings">
       ${found("unpromised", unpromised)}${found("violation", violations)}
     </ul>
-    ${!met && html`<${Empty} text="No response is met yet. Let your client send requests, or ask for one:"
+    ${!met && html`<${Empty} text="No response is met yet. Run your client, or send this request:"
       of=${["/v1/projects", '-H "Prefer: code=503"']} />`}
   </div>`;
 }
 
-/** A name in camel case, which may be broken between its words. */
-const broken = (name) => name.split(/(?=[A-Z])/).map((word) => html`<wbr />${word}`);
+/** A name in camel case. A line may break between its words. */
+const breakName = (name) => name.split(/(?=[A-Z])/).map((word) => html`<wbr />${word}`);
 
-/** How often a response was met. It selects the requests. */
+/** The number of responses with a status. A click selects their requests. */
 export function Met({ name, status, count }) {
   if (!count && (count === undefined || status === "other")) return html`<span class="undeclared">–</span>`;
   if (!count) return html`<span class="unmet" aria-label="not met" role="img">○</span>`;
@@ -47,7 +47,7 @@ export function Met({ name, status, count }) {
     onClick=${() => showOnly(`${name} ${status}`, { operation: name, status })}>${text}</button>`;
 }
 
-/** A finding without its operation, and how often there was one. It selects the requests. */
+/** A finding without its operation, and its count. A click selects its requests. */
 export const Finding = ({ kind, what, count }) => html`<button class="finding" type="button" onClick=${() => showOnly(what, { finding: what })}
   aria-label="${kind}: ${visible(what)} ${count.toLocaleString("en")}×">
   <span>${visible(what.slice(what.indexOf(": ") + 2))}</span><span>${count.toLocaleString("en")}×</span></button>`;

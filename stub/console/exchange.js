@@ -1,26 +1,26 @@
 // A request and its response, in the inspector.
 
 import { html, useEffect, useState } from "./preact.js";
-import { curlOf, isCut, sizeOf } from "./command.js";
+import { buildCurl, isCut, countBytes } from "./command.js";
 import { Inspector } from "./inspector.js";
 import { Code, Copy, dateAndTime, marked, Pairs, plural, Tabs, visible } from "./parts.js";
 import { poll } from "./poll.js";
-import { linkTo } from "./session.js";
+import { buildLink } from "./session.js";
 import { set, state } from "./state.js";
 import { read, send } from "./wire.js";
 
 export function Exchange({ entry }) {
   const { number, method, path, query, status } = entry;
   const [replayed, setReplayed] = useState({});
-  // A button that had the focus may be gone.
+  // The button that had the focus may be gone.
   useEffect(() => document.activeElement === document.body && document.getElementById("inspector-title").focus(), [number]);
-  const isKept = status !== undefined; // 0 if nothing was sent
-  const curl = isKept ? curlOf(entry) : {};
+  const isKept = status !== undefined; // The status is 0 if nothing was sent.
+  const curl = isKept ? buildCurl(entry) : {};
   const isRepeatable = curl.unrepeatable === "";
   const replay = async () => setReplayed({ of: number, ...(await repeat(entry, curl)) });
   const { said, found } = curl.unrepeatable ? { said: `No replay: ${curl.unrepeatable}` } : replayed.of === number ? replayed : {};
   const actions = html`<${Copy} text=${curl.command} title=${curl.differs}>Copy as curl<//>
-    <${Copy} text=${linkTo(`&request=${number}`)}>Copy link<//>
+    <${Copy} text=${buildLink(`&request=${number}`)}>Copy link<//>
     <button type="button" aria-disabled=${String(!isRepeatable)} aria-describedby="said" onClick=${isRepeatable && replay}>Replay</button>
     <span id="said" class="hint" aria-live="polite">
       ${found ? html`<button type="button" onClick=${() => set({ selected: found })}>${said}</button>` : said}</span>`;
@@ -32,7 +32,7 @@ export function Exchange({ entry }) {
   <//>`;
 }
 
-/** Send a request again, with the current token. Returns what came of it, and the new entry. */
+/** Send a request again, with the current token. Return the result, and the new entry. */
 async function repeat({ method, path, query, body }, { url, headers }) {
   const { last } = state.view.requests;
   try {
@@ -42,12 +42,12 @@ async function repeat({ method, path, query, body }, { url, headers }) {
     const found = newer?.requests.findLast((each) => each.method === method && each.path === path && each.query === query);
     return { said: `Replayed: ${response.status}`, found };
   } catch {
-    return { said: "Not replayed: not sent, or no response" };
+    return { said: "Not replayed: there was no response" };
   }
 }
 
-/** The reason phrase of a status, which a problem document has as its title. */
-const phraseOf = (status, body) => ({ 200: "OK", 201: "Created" })[status] ?? /"title": "([^"]*)"/.exec(body)?.[1] ?? "";
+/** Find the reason phrase of a status: the title of a problem document. */
+const findPhrase = (status, body) => ({ 200: "OK", 201: "Created" })[status] ?? /"title": "([^"]*)"/.exec(body)?.[1] ?? "";
 
 function Part({ entry, curl }) {
   if (state.part === "curl") return html`<${Code} text=${curl.command} label="As curl" /><p class="hint">${curl.differs}</p>`;
@@ -55,7 +55,7 @@ function Part({ entry, curl }) {
   const isRequest = state.part === "Request";
   const { headers, body } = isRequest ? entry : response;
   const facts = isRequest ? { Operation: operation ?? "none", Time: `${dateAndTime(time)} UTC` } : {
-    Status: `${status} ${phraseOf(status, body)}`, Code: code,
+    Status: `${status} ${findPhrase(status, body)}`, Code: code,
     Duration: `${ms.toFixed(1)} ms`, Fault: fault, Grease: grease.join(", "),
   };
   const findings = Object.entries({ unpromised, violation: violations }).flatMap(([kind, found]) =>
@@ -66,12 +66,12 @@ function Part({ entry, curl }) {
   return html`<${Pairs} of=${Object.entries(facts).filter(([, value]) => value)} />
     ${findings.length > 0 && html`<ul>${findings}</ul>`}
     <details><summary>${plural(fields.length, "header")}</summary><${Pairs} of=${fields} /></details>
-    ${body && isCut(size) && html`<p class="hint">The first ${sizeOf(body).toLocaleString("en")} of ${bytes}</p>`}
-    ${body ? html`<${Code} text=${indented(body)} label="${state.part} body" />` : html`<p class="hint">${size > 0 ? `Nothing can be shown of the ${bytes}.` : "No body."}</p>`}`;
+    ${body && isCut(size) && html`<p class="hint">The first ${countBytes(body).toLocaleString("en")} of ${bytes}</p>`}
+    ${body ? html`<${Code} text=${indent(body)} label="${state.part} body" />` : html`<p class="hint">${size > 0 ? `The ${bytes} cannot be shown.` : "No body."}</p>`}`;
 }
 
-/** JSON, or its beginning, with line breaks. It stays text, so that no digit and no repeated member is lost. */
-function indented(text) {
+/** Break JSON, or its beginning, into lines. It stays text, so no digit and no repeated member is lost. */
+function indent(text) {
   if (!/^[ \t\n\r]*[[{]/.test(text)) return text;
   let depth = 0;
   const line = (by) => `\n${"  ".repeat(Math.max(0, Math.min(16, (depth += by))))}`;

@@ -1,4 +1,4 @@
-// The faults: a form that adds one, and those that wait.
+// The faults: a form that adds a fault, and the list of waiting faults.
 
 import { html } from "./preact.js";
 import { Field, plural, Problem, readForm, useAttempt, visible } from "./parts.js";
@@ -18,14 +18,14 @@ export function Faults() {
   const onSubmit = async (event) => {
     event.preventDefault();
     const fault = readForm(event.target);
-    if (fault.headers) fault.headers = fieldsOf(fault.headers);
+    if (fault.headers) fault.headers = parseFields(fault.headers);
     if (fault.drop) Object.assign(fault, { drop: true, performed: fault.drop === "after" });
     const details = event.target.querySelector("details");
     if (!(await attempted("Fault added", "POST", "/_stub/faults", fault))) return (details.open ||= Boolean(details.querySelector("[aria-invalid]")));
     event.target.reset();
   };
   const remove = (id) => {
-    document.getElementById("clear-faults").focus(); // the button of a fault goes with it
+    document.getElementById("clear-faults").focus(); // The button of a fault disappears.
     attempted(id ? "Fault removed" : "Faults cleared", "DELETE", id ? `/_stub/faults/${id}` : "/_stub/faults");
   };
   const field = (name) => html`<${Field} form="fault" name=${name} label=${LABELS[name]} error=${error} placeholder=${DEFAULTS[name]}
@@ -43,19 +43,19 @@ export function Faults() {
       </div>
     </form>
     <${Problem} error=${error} id="fault-error" />
-    <p class="hint">The next requests of the operation, or to the path, get this status, a delay, or both; a drop closes the connection without a byte.</p>
+    <p class="hint">The next matching requests get the status, the delay or the cut. A drop closes the connection without a response.</p>
     <ul id="faults">
       ${first.map((fault) => html`<li key=${fault.id}>
         <p>${describe(fault)}</p>
         <button type="button" aria-label="Remove ${fault.id}" onClick=${() => remove(fault.id)}>✕</button>
       </li>`)}
       ${count > first.length && html`<li>and ${plural(count - first.length, "more fault")}</li>`}
-      ${!count && html`<li><p class="hint">No faults wait.</p></li>`}
+      ${!count && html`<li><p class="hint">No faults are waiting.</p></li>`}
     </ul>`;
 }
 
-/** The fields of a text that has one a line, such as "Retry-After: 5"; a list for those of one name. */
-function fieldsOf(text) {
+/** Parse header fields, one in a line: "Retry-After: 5". A repeated name gets a list. */
+function parseFields(text) {
   const fields = {};
   for (const line of text.split("\n").filter((each) => each.trim())) {
     const [start, ...rest] = line.split(":");

@@ -1,15 +1,15 @@
-// The head of the page: the connection.
+// The header of the page, with the connection.
 
 import { html, useRef, useState } from "./preact.js";
 import { invalid, plural } from "./parts.js";
 import { connect, poll } from "./poll.js";
-import { DEFAULT_TOKEN, saveSession, session, worldOf } from "./session.js";
+import { DEFAULT_TOKEN, saveSession, session, parseWorld } from "./session.js";
 import { set, state } from "./state.js";
 import { read } from "./wire.js";
 
 const STATES = { connecting: "Connecting…", connected: "Connected", gone: "Not connected", rejected: "Not connected" };
 
-/** The worlds that there are, with their counts. */
+/** The list of worlds, with their projects and requests. */
 function Worlds() {
   const [known, setKnown] = useState(null);
   const popover = useRef();
@@ -24,11 +24,11 @@ function Worlds() {
         <button type="button" aria-current=${name === session.world ? "true" : null} onClick=${() => choose(name)}>
           <b>${name || "main"}</b> <span class="hint">${plural(projects, "project")}</span> <span class="hint">${plural(requests, "request")}</span>
         </button></li>`)}</ul>
-      <p class="hint">${known ? `Room for ${known.room.toLocaleString("en")} more.` : "The list needs a connection."}</p>
+      <p class="hint">${known ? `${known.room.toLocaleString("en")} more worlds are possible.` : "The list needs a connection."}</p>
     </div>`;
 }
 
-/** What is not as usual, and the way to the controls; nothing as long as all is. */
+/** A button with everything unusual, such as waiting faults. It leads to the controls. */
 function Active() {
   const { view, isPaused } = state;
   const { faults, clock, grease } = view ?? {};
@@ -50,14 +50,14 @@ function Active() {
 export function Header() {
   const { connection, view } = state;
   const like = view?.like;
-  const [world, setWorld] = useState(null); // while it is typed
+  const [world, setWorld] = useState(null); // the typed name
   const [isUnfolded, unfold] = useState(false); // on a small screen
   const isOpen = isUnfolded || connection.kind === "rejected";
   const token = useRef();
   const onSubmit = (event) => {
     event.preventDefault();
     const unchanged = connection.members?.includes("token") ? DEFAULT_TOKEN : session.token;
-    const chosen = [token.current.value || unchanged, worldOf(world ?? session.world)];
+    const chosen = [token.current.value || unchanged, parseWorld(world ?? session.world)];
     token.current.value = "";
     setWorld(null);
     if (chosen[0] === session.token && chosen[1] === session.world) return poll();

@@ -1,4 +1,4 @@
-// The inspector: a panel beside the list, with its actions in sight.
+// The inspector: a panel beside the list. Its actions stay visible.
 
 import { html, useEffect, useLayoutEffect, useRef } from "./preact.js";
 import { focusQuietly } from "./list.js";
@@ -11,11 +11,11 @@ export const close = () => set({ selected: null });
 export function Inspector({ status, title, actions, opener, children }) {
   const heading = useRef();
   const openedBy = useRef();
-  openedBy.current = opener; // a selector
+  openedBy.current = opener; // a CSS selector
   const returnFocus = () => document.activeElement === document.body
     && focusQuietly(document.querySelector(openedBy.current) ?? document.querySelector("#requests .scroller"));
   useLayoutEffect(() => {
-    if (matchMedia("(max-width: 63.99rem)").matches) heading.current.focus(); // it is the whole page
+    if (matchMedia("(max-width: 63.99rem)").matches) heading.current.focus(); // It covers the page.
     return () => queueMicrotask(returnFocus);
   }, []);
   useEffect(() => announce(visible(`${status ?? ""} ${title}`.trim())), [status, title]);

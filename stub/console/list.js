@@ -1,27 +1,27 @@
-// A list that does not move while somebody reads it.
+// A list that does not move while a person reads it.
 
 import { html, useRef, useState } from "./preact.js";
 import { plural } from "./parts.js";
 
-const HOVERS = matchMedia("(hover: hover)"); // a finger points at nothing
+const HOVERS = matchMedia("(hover: hover)"); // false for a touch screen
 
-/** Whether somebody points at a list, moves through it with the keyboard, or has scrolled it. */
+/** Whether a person points at a list, moves through it with the keyboard, or has scrolled it. */
 const isRead = (scroller) =>
   (HOVERS.matches && scroller.parentNode.matches(":hover")) || scroller.querySelector("tbody :focus-visible") || scroller.scrollTop > 0;
 
-/** Move the focus, and nothing else. */
+/** Move the focus without scrolling. */
 export const focusQuietly = (element) => element?.focus({ preventScroll: true });
 
 /**
- * The list of `items`, which have numbers and come newest first, each a `row(item, tabindex)` with
- * this `data-number`. It goes on to the number `last` unless it is read, or `isHeld(number)`; a
- * button shows what is new. Items before `first` go unless they are read. `merge` makes rows of the
- * items that are shown. Tab reaches one row; the arrow keys, Home and End reach the others, and
- * `onMove` learns of it.
+ * A list of `items`, newest first. An item has a number, and `row(item, tabindex)` draws it with this
+ * `data-number`. The list moves on to the number `last`, unless a person reads it or `isHeld(number)`.
+ * Then a button shows the new items, and the items before `first` stay. `merge` makes rows of the
+ * visible items. The Tab key reaches a single row. The arrow keys, Home and End move on to another
+ * row, and call `onMove`.
  */
 export function List({ noun, columns, items, first = 0, last, isHeld, merge = (all) => all, row, onMove, children }) {
   const scroller = useRef();
-  const place = useRef({ top: last }); // the highest number that is shown; `stop` is that of the row that Tab reaches
+  const place = useRef({ top: last }); // `top` is the highest visible number, `stop` the number that Tab reaches
   const [, redraw] = useState();
   const look = () => redraw({});
   const isKept = isHeld?.(place.current.top) || (scroller.current && isRead(scroller.current));

@@ -1,7 +1,7 @@
-// Parts that the regions share.
+// Parts that several regions use.
 
 import { html, useEffect, useLayoutEffect, useRef, useState } from "./preact.js";
-import { commandOf } from "./command.js";
+import { buildCommand } from "./command.js";
 import { announce, state } from "./state.js";
 import { attempt } from "./wire.js";
 import { poll } from "./poll.js";
@@ -12,11 +12,11 @@ export const plural = (count, noun) => `${count.toLocaleString("en")} ${noun}${c
 export const clockTime = (timestamp) => timestamp.slice(11, 23);
 export const dateAndTime = (timestamp) => timestamp.slice(0, 19).replace("T", " ");
 
-// Controls have a symbol of their own, other invisible characters their number. What emoji are
-// joined with stays.
+// A control character becomes a symbol, and another invisible character its number. The joiners of
+// emoji stay.
 const HIDDEN = /(?<!\p{Emoji}\uFE0F?)\u200D|(?<!\p{Emoji})\uFE0F|(?![\u200D\uFE0F\n])[\p{C}\p{DI}\p{Zl}\p{Zp}\u2800]|(?! )\p{Zs}/gu;
 
-/** The text with each character visible that is not. */
+/** Make the invisible characters of a text visible. */
 export const visible = (text) =>
   text.replace(HIDDEN, (char) => {
     const code = char.codePointAt(0);
@@ -24,7 +24,7 @@ export const visible = (text) =>
     return code === 0x7f ? "␡" : `⟨U+${code.toString(16).toUpperCase().padStart(4, "0")}⟩`;
   });
 
-/** What an attempt of a form or a button got: `[error, try it, forget the error]`. A success is announced by the text `said`. */
+/** An attempt of a form or a button: `[error, try, forget the error]`. A success announces the text `said`. */
 export function useAttempt() {
   const [error, setError] = useState(null);
   const attempted = async (said, ...request) => {
@@ -34,12 +34,12 @@ export function useAttempt() {
     await poll();
     return !found;
   };
-  // It goes with a new connection, and with a reset.
+  // A new connection or a reset removes the error.
   const isCurrent = error?.epoch === state.epoch && error?.instance === state.view?.instance;
   return [isCurrent ? error : null, attempted, () => setError(null)];
 }
 
-/** A value that is shown as wanted while `send` is on its way: `[shown, change it]`. */
+/** A value that changes at once, before `send` has ended: `[shown, change]`. */
 export function useWanted(value, send) {
   const [wanted, setWanted] = useState(null);
   const change = async (next) => {
@@ -52,13 +52,13 @@ export function useWanted(value, send) {
 
 export const Problem = ({ error, id }) => html`<div class="problem"><p class="error" id=${id} role="alert">${error?.text}</p></div>`;
 
-/** What says that a field has an error, which `id` describes. */
+/** The attributes of a field with an error. The element `id` describes the error. */
 export const invalid = (error, name, id) =>
   error?.members?.some((member) => member.split("/")[0] === name)
     ? { "aria-invalid": "true", "aria-describedby": id }
     : {};
 
-/** A field of a form, whose error stands in the element `FORM-error`. */
+/** A field of a form. Its error is in the element `FORM-error`. */
 export function Field({ form, name, label = name[0].toUpperCase() + name.slice(1), error, placeholder, isText, isLong, choices }) {
   const attributes = { id: `${form}-${name}`, name, placeholder, ...invalid(error, name, `${form}-error`) };
   return html`<div class="field"><label for=${attributes.id}>${label}</label>
@@ -67,7 +67,7 @@ export function Field({ form, name, label = name[0].toUpperCase() + name.slice(1
       : html`<input ...${attributes} type=${isText ? "text" : "number"} step="any" />`}</div>`;
 }
 
-/** The fields of a form that are filled in; a number that is none is a text, which the stub rejects. */
+/** Read the filled fields of a form. An invalid number stays a text, and the stub rejects it. */
 export function readForm(form) {
   const filled = [...form.elements].filter(({ name, value, validity }) => name && (value || validity.badInput));
   return Object.fromEntries(filled.map(({ name, value, type }) => [name, type === "number" && value ? Number(value) : value]));
@@ -76,7 +76,7 @@ export function readForm(form) {
 export const Code = ({ text, label }) =>
   html`<pre tabindex="0" role="group" aria-label=${label}><code>${visible(text)}</code></pre>`;
 
-/** A button that copies a text, and says so in its own place for two seconds. */
+/** A button that copies a text. It shows the result for two seconds. */
 export function Copy({ text, children, ...rest }) {
   const [said, say] = useState(null);
   const button = useRef();
@@ -93,7 +93,7 @@ export function Copy({ text, children, ...rest }) {
     onClick=${text && onClick} onBlur=${() => say(null)}>${said?.word ?? children}</button>`;
 }
 
-/** Copy a text; `navigator.clipboard` needs a secure origin. Returns whether that was possible. */
+/** Copy a text, and return whether that worked. `navigator.clipboard` would need a secure origin. */
 function copy(text, button) {
   const area = document.createElement("textarea");
   area.value = text;
@@ -105,21 +105,21 @@ function copy(text, button) {
   return isCopied;
 }
 
-/** A modal dialog, which is open as long as it is rendered. */
+/** A modal dialog. It is open as long as it is rendered. */
 export function Dialog({ title, onClose, children }) {
   const ref = useRef();
   useLayoutEffect(() => {
     const dialog = ref.current;
     dialog.showModal();
-    return () => dialog.close(); // which gives the focus back; while it is open nothing else can have it
+    return () => dialog.close(); // This gives the focus back.
   }, []);
-  const closed = (event) => event.target.isConnected && onClose(); // that of an earlier dialog may come late
+  const closed = (event) => event.target.isConnected && onClose(); // The event of an earlier dialog may come late.
   return html`<dialog ref=${ref} aria-labelledby="dialog-title" onClose=${closed}>
     <h2 id="dialog-title" tabindex="-1" autofocus>${title}</h2>${children}
   </dialog>`;
 }
 
-/** Tabs, and what the chosen one of them shows. The arrow keys choose the one beside it. */
+/** Tabs, and the content of the chosen tab. The arrow keys choose the next tab. */
 export function Tabs({ names, chosen, choose, children }) {
   const onKeyDown = (event) => {
     const other = event.target[{ ArrowRight: "nextSibling", ArrowLeft: "previousSibling" }[event.key]];
@@ -133,14 +133,14 @@ export function Tabs({ names, chosen, choose, children }) {
     <div id="panel-${names[0]}" role="tabpanel" tabindex="0" aria-labelledby="tab-${chosen}">${children}</div>`;
 }
 
-/** What a region shows while it has nothing: the command, of a path and words for a shell, that changes that. */
+/** The content of an empty list: a text, and a command that fills it. `of` is a path and words for a shell. */
 export const Empty = ({ text, of }) => html`<div class="empty">
   <p>${text}</p>
-  <${Code} text=${commandOf(...of)} label="Command" />
-  <p><${Copy} text=${commandOf(...of)}>Copy command<//></p>
+  <${Code} text=${buildCommand(...of)} label="Command" />
+  <p><${Copy} text=${buildCommand(...of)}>Copy command<//></p>
 </div>`;
 
-/** Names and their values. */
+/** A list of names and values. */
 export const Pairs = ({ of }) => html`<dl>
   ${of.map(([name, value]) => html`<div><dt>${visible(name)}</dt><dd>${visible(String(value))}</dd></div>`)}
 </dl>`;

@@ -1,49 +1,49 @@
-// The poll: asks for the view of the world once a second.
+// The poll: requests the view of the world every second.
 
 import { follow, NO_FILTER } from "./search.js";
-import { invalidPart, RULES, session, takeWorldOfToken } from "./session.js";
+import { findInvalidPart, RULES, session, takeWorldOfToken } from "./session.js";
 import { announce, nothing, set, state } from "./state.js";
-import { errorOf, send } from "./wire.js";
+import { readError, send } from "./wire.js";
 
 const SECOND = 1000;
 const TIMEOUT = 10 * SECOND;
-const QUIET = 5 * SECOND; // after an announcement, before that of new requests
-const TYPE_A_TOKEN = "Type one that the server was started with, or leave the field empty for the default one, and press Connect.";
+const QUIET = 5 * SECOND; // between an announcement and the next one of new requests
+const TYPE_A_TOKEN = "Type a token that the server was started with, or leave the field empty for the default token, and press Connect.";
 
 let timer = 0;
 let controller = null;
-let unannounced = 0; // requests
-let takenAt = ""; // the time of what is shown
+let unannounced = 0; // new requests
+let takenAt = ""; // time of the view
 
-/** Ask for the view now, and again in a second. A later call replaces an earlier one. */
+/** Request the view now, and again in a second. A later call replaces an earlier call. */
 export async function poll() {
   clearTimeout(timer);
   controller?.abort();
   const mine = (controller = new AbortController());
-  if (document.hidden) return; // "visibilitychange" goes on
-  const invalid = invalidPart();
-  if (invalid) return reject(invalid, `The ${invalid} is invalid.`, `${RULES[invalid].reason} Type another one, and press Connect.`);
+  if (document.hidden) return; // The event "visibilitychange" polls again.
+  const invalid = findInvalidPart();
+  if (invalid) return reject(invalid, `The ${invalid} is invalid.`, `${RULES[invalid].reason} Type another ${invalid}, and press Connect.`);
   const timeout = setTimeout(() => mine.abort(), TIMEOUT);
   try {
     const response = await send("GET", "/_stub/console", undefined, mine);
-    const found = await (response.ok ? response.json() : errorOf(response));
+    const found = await (response.ok ? response.json() : readError(response));
     if (mine !== controller) return;
     if (response.ok) take(found);
     else if (response.status === 401) reject("token", "The token is rejected.", TYPE_A_TOKEN, found.text);
     else lose("The server reports an error.", found.text);
   } catch {
-    if (mine === controller) lose("The server is gone.", "Trying again.");
+    if (mine === controller) lose("The server does not respond.", "The page tries again every second.");
   } finally {
     clearTimeout(timeout);
     if (mine === controller) timer = setTimeout(poll, SECOND);
   }
 }
 
-/** The token or the world, which `part` names, is wrong: what is shown is of another one. */
+/** Show that the token or the world is wrong. `part` is "token" or "world". */
 const reject = (part, title, reason, detail) =>
   set({ ...nothing(), connection: { kind: "rejected", title, reason, members: [part], detail } });
 
-const lose = (title, reason, detail = state.view && `The page shows what was there at ${takenAt} UTC.`) =>
+const lose = (title, reason, detail = state.view && `The page shows the world as it was at ${takenAt} UTC.`) =>
   set({ connection: { kind: "gone", title, reason, detail } });
 
 function take(view) {

@@ -1,7 +1,7 @@
 // The projects, and the form that creates one.
 
 import { html, useState } from "./preact.js";
-import { creationOf } from "./creation.js";
+import { fillCreation } from "./creation.js";
 import { List } from "./list.js";
 import { dateAndTime, Empty, invalid, Problem, useAttempt, useWanted, visible } from "./parts.js";
 import { showOnly } from "./search.js";
@@ -9,8 +9,8 @@ import { set, state } from "./state.js";
 
 const SYMBOLS = { queued: "○", building: "◐", succeeded: "✓", failed: "✕", canceled: "⊘" };
 
-/** The sign of a status, and the kind that gives it its color. Those of a profile run, have ended, or are others. */
-export function lookOf(status) {
+/** Find the sign of a status, and its kind, which has a color. In a profile it runs, has ended, or is another. */
+export function findLook(status) {
   const { like } = state.view;
   if (!like?.ended) return { sign: SYMBOLS[status] ?? "●", kind: status };
   if (like.running.includes(status)) return { sign: "◐", kind: "building" };
@@ -33,15 +33,15 @@ export function Projects() {
     <${Problem} error=${error} id="create-error" />
     <${List} noun="project" key=${instance} columns=${COLUMNS} last=${count} items=${newest.map((project, at) => ({ ...project, number: count - at }))}
       row=${(project, tabindex) => html`<${Row} key=${project.id} project=${project} put=${put} tabindex=${tabindex} />`}>
-      ${!count && html`<${Empty} text="No projects yet. Create one above, or let your client do it:" of=${[
-        "/v1/projects", `-H "Content-Type: ${state.view.request_type}"`, `-d '${JSON.stringify(creationOf("shop")).replaceAll("'", "'\\''")}'`,
+      ${!count && html`<${Empty} text="There are no projects yet. Create one above, or send this request:" of=${[
+        "/v1/projects", `-H "Content-Type: ${state.view.request_type}"`, `-d '${JSON.stringify(fillCreation("shop")).replaceAll("'", "'\\''")}'`,
       ]} />`}
     <//>
   </section>`;
 }
 
 function Create({ instance, error, attempted, forget }) {
-  const [typed, type] = useState({ name: "" }); // a rejected one has the instance of the world that rejected it
+  const [typed, type] = useState({ name: "" }); // A rejected name has the instance of the world that rejected it.
   const name = typed.rejectedBy && typed.rejectedBy !== instance ? "" : typed.name;
   const onInput = (event) => {
     type({ name: event.target.value });
@@ -50,7 +50,7 @@ function Create({ instance, error, attempted, forget }) {
   const onSubmit = async (event) => {
     event.preventDefault();
     const headers = { "Content-Type": state.view.request_type };
-    const isCreated = await attempted(`Project ${visible(name)} created`, "POST", "/v1/projects", creationOf(name), { headers });
+    const isCreated = await attempted(`Project ${visible(name)} created`, "POST", "/v1/projects", fillCreation(name), { headers });
     const rest = isCreated ? { name: "" } : { name, rejectedBy: instance };
     type((now) => (now.name === name ? rest : now));
   };
@@ -58,13 +58,13 @@ function Create({ instance, error, attempted, forget }) {
     <label for="name">Name</label>
     <input id="name" type="text" spellcheck=${false} value=${name} onInput=${onInput} list="names"
       ...${invalid(error, "name", "create-error")} />
-    <datalist id="names">${suggested(name).map(({ name, status }) => html`<option value=${name} label="ends as ${status}" />`)}</datalist>
+    <datalist id="names">${suggestNames(name).map(({ name, status }) => html`<option value=${name} label="ends as ${status}" />`)}</datalist>
     <button class="primary">Create project</button>
   </form>`;
 }
 
-/** Names that begin as the typed one, and whose deployments end as --outcome says. */
-const suggested = (typed) => state.view.outcomes.filter(({ names }) => !/[?[]/.test(names))
+/** Suggest names that begin like the typed name, with the outcome of their deployments by --outcome. */
+const suggestNames = (typed) => state.view.outcomes.filter(({ names }) => !/[?[]/.test(names))
   .map(({ names, status }) => ({ name: names.replaceAll("*", typed || "shop"), status }));
 
 function Row({ project, put, tabindex }) {
@@ -83,20 +83,20 @@ function Row({ project, put, tabindex }) {
   </tr>`;
 }
 
-/** The status of a deployment, and the way to change it. */
+/** The status of a deployment, as a list to choose another status from. */
 function Status({ of, status, tabindex, onChange }) {
   const [shown, choose] = useWanted(status, onChange);
   const own = state.view.like?.ended ? [] : Object.keys(SYMBOLS);
   const known = new Set([...state.view.statuses, ...own, shown]);
-  // Without this, each key on the closed list chooses another status, and so sends it.
+  // Otherwise every key on the closed list would choose another status, and send it.
   const onKeyDown = (event) => {
-    if (event.target !== event.currentTarget) return event.stopPropagation(); // the open list has keys of its own
+    if (event.target !== event.currentTarget) return event.stopPropagation(); // The open list has its own keys.
     if (event.ctrlKey || event.metaKey || !/^(Arrow|Page|Home|End|Enter|[^ ]$)/.test(event.key)) return;
     event.preventDefault();
     event.target.showPicker();
   };
-  return html`<select class="pill" data-status=${lookOf(shown).kind} aria-label="Status of ${of}" title=${shown} value=${shown}
+  return html`<select class="pill" data-status=${findLook(shown).kind} aria-label="Status of ${of}" title=${shown} value=${shown}
     tabindex=${tabindex} onKeyDown=${onKeyDown} onChange=${(event) => choose(event.target.value)}>
-    ${[...known].map((each) => html`<option value=${each}>${lookOf(each).sign} ${each}</option>`)}
+    ${[...known].map((each) => html`<option value=${each}>${findLook(each).sign} ${each}</option>`)}
   </select>`;
 }

@@ -1,7 +1,7 @@
-// The requests, and the filter that selects some.
+// The requests, and their filter.
 
 import { html, useMemo } from "./preact.js";
-import { nameIn } from "./creation.js";
+import { findName } from "./creation.js";
 import { List } from "./list.js";
 import { clockTime, Empty, marked, visible } from "./parts.js";
 import { findMatching, isSearched, NO_FILTER, search, showOnly } from "./search.js";
@@ -26,30 +26,30 @@ export function Requests() {
     </div>
     <${List} noun="request" key=${`${view.instance} ${filter.chip?.label} ${filter.q}`} columns=${COLUMNS} items=${found.toReversed()}
       first=${first} last=${last} isHeld=${(top) => isPaused || selected?.number <= top} onMove=${({ entry }) => selected?.number && set({ selected: entry })}
-      merge=${merged} row=${({ number, entry, numbers }, tabindex) => html`<${Row} key=${number} entry=${entry} polls=${numbers.length}
+      merge=${mergePolls} row=${({ number, entry, numbers }, tabindex) => html`<${Row} key=${number} entry=${entry} polls=${numbers.length}
         tabindex=${tabindex} isOpen=${numbers.includes(selected?.number)} />`}>
       ${!count && html`<${Empty} of=${["/v1/projects"]}
-        text=${html`<strong>Waiting for requests…</strong><br />Let your client send them to ${location.origin}, or send one:`} />`}
+        text=${html`<strong>Waiting for requests…</strong><br />Let your client send them to ${location.origin}, or send this request:`} />`}
       ${count > 0 && isSearched() && !isLoading && !matching && html`<div class="empty"><p>No request matches the filter.</p>
-        <p>Its words are searched in the method, path, status, code, and names and ids of the bodies. Coverage selects by findings.</p>
+        <p>The filter searches the method, path, status, code, and the names and ids in the bodies. To select by findings, use Coverage.</p>
         <p><button type="button" onClick=${() => refine(NO_FILTER)}>Clear the filter</button></p></div>`}
     <//>
   </section>`;
 }
 
-/** Rows of entries, of which the newest is first. Without a filter the polls of a deployment are one row, that of the newest. */
-function merged(entries) {
-  const groups = isSearched() ? entries.map((entry) => [entry]) : [...Map.groupBy(entries, groupOf).values()];
+/** Make rows of entries, newest first. Without a filter, equal polls of a deployment share a row. */
+function mergePolls(entries) {
+  const groups = isSearched() ? entries.map((entry) => [entry]) : [...Map.groupBy(entries, makeKey).values()];
   return groups.map((group) => ({ number: group[0].number, entry: group[0], numbers: group.map(({ number }) => number) }));
 }
 
-/** What the polls of a deployment with the same result have in common; what is worth a look is a row of its own. */
-function groupOf({ number, operation, method, path, status, fault, unpromised, violations, grease }) {
+/** Make the key of a row: equal for polls of a deployment with the same result. A request with a note has its own row. */
+function makeKey({ number, operation, method, path, status, fault, unpromised, violations, grease }) {
   const isPlain = !fault && !unpromised.length && !violations.length;
   return operation === "getDeployment" && isPlain ? [method, path, status, grease].join(" ") : number;
 }
 
-/** Change the filter by a button that is gone then. */
+/** Change the filter by a button that disappears. */
 function refine(changes) {
   document.getElementById("filter").focus();
   search(changes);
@@ -57,7 +57,7 @@ function refine(changes) {
 
 function toRows(event) {
   if (event.key !== "Enter" && event.key !== "ArrowDown") return;
-  event.preventDefault(); // Enter would open the row
+  event.preventDefault(); // Otherwise Enter would open the row.
   document.querySelector("#requests tbody button")?.focus();
 }
 
@@ -79,10 +79,10 @@ function row({ entry, polls, tabindex, isOpen }) {
   const { number, method, path, query, status, code, body, ms, time, fault, grease } = entry;
   const at = clockTime(time);
   const target = visible(query ? `${path}?${query}` : path);
-  const name = nameIn(body);
+  const name = findName(body);
   const what = [code, name !== null && `"${visible(name)}"`].filter(Boolean).join(" ");
   const showPolls = (event) => {
-    event.stopPropagation(); // the row would open
+    event.stopPropagation(); // Otherwise the row would open.
     showOnly(target, { operation: "getDeployment", words: path });
   };
   const notes = { unpromised: entry.unpromised.length, violation: entry.violations.length, fault, grease: grease.length };

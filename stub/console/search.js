@@ -1,25 +1,25 @@
-// The requests that the page has loaded, and the filter that selects some of them.
+// The loaded requests, and the filter.
 
 import { isObject } from "./creation.js";
 import { announce, set, state } from "./state.js";
 import { read } from "./wire.js";
 
-const MAX_ROWS = 2000; // the journal has 1,000; somebody may read one that it no longer has
-const TYPING = 500; // milliseconds without a letter, before the number of matches is announced
-const FEW = 5; // new rows are highlighted: more would only flicker
+const MAX_ROWS = 2000; // The journal has 1,000. A person may read a request that it no longer has.
+const TYPING = 500; // milliseconds after the last letter, before the number of matches is announced
+const FEW = 5; // maximum of highlighted new rows: more would flicker
 export const NO_FILTER = { q: "", chip: null };
 
 let timer = 0;
 
 export const isSearched = () => Boolean(state.filter.chip || state.filter.q.trim());
 
-/** Replace the whole filter by one thing, which a chip names, and show the list of what matches. */
+/** Replace the filter by a chip with a label, and show the matching requests. */
 export function showOnly(label, only) {
   document.getElementById("requests").scrollIntoView({ block: "nearest" });
   search({ q: "", chip: { label, ...only } });
 }
 
-/** Change a part of the filter. */
+/** Change a part of the filter, and announce the number of matches. */
 export function search(changes) {
   state.loaded.rows.forEach((entry) => (entry.isNew = false));
   set({ filter: { ...state.filter, ...changes } });
@@ -30,7 +30,7 @@ export function search(changes) {
   }, TYPING);
 }
 
-/** The loaded requests that match the filter, oldest first. */
+/** Find the loaded requests that match the filter, oldest first. */
 export const findMatching = () => state.loaded.rows.filter(matches);
 
 function matches(entry) {
@@ -39,32 +39,32 @@ function matches(entry) {
   if (operation && entry.operation !== operation) return false;
   if (status && String(entry.status) !== status) return false;
   if (finding && ![...entry.unpromised, ...entry.violations].includes(finding)) return false;
-  const searched = searchedText(entry);
+  const searched = findSearchText(entry);
   return `${words} ${q}`.toLowerCase().split(/\s+/).every((word) => searched.includes(word));
 }
 
-const texts = new WeakMap(); // by entry
+const texts = new WeakMap(); // key: entry
 
-/** What words are searched in: `4xx`, the status, the method, the path, the code, and the names and ids of the bodies. */
-function searchedText(entry) {
+/** Return the text to search: `4xx`, the status, the method, the path, the code, and the names and ids in the bodies. */
+function findSearchText(entry) {
   if (!texts.has(entry)) {
     const { status, method, path, query, code, json, response } = entry;
     const target = query ? `${path}?${query}` : path;
-    const parts = [`${Math.floor(status / 100)}xx`, status, method, target, code, ...labelsIn(json), ...labelsIn(response.json)];
+    const parts = [`${Math.floor(status / 100)}xx`, status, method, target, code, ...listLabels(json), ...listLabels(response.json)];
     texts.set(entry, parts.join("\n").toLowerCase());
   }
   return texts.get(entry);
 }
 
-/** The names and the ids in the JSON of a body, whatever its members are called, without those of a list. */
-const labelsIn = (value, name = "") =>
-  isObject(value) ? Object.entries(value).flatMap(([key, each]) => labelsIn(each, key)) : /(name|id)$/i.test(name) ? [value] : [];
+/** List the names and ids in the JSON of a body: members such as `projectId`, except those in arrays. */
+const listLabels = (value, name = "") =>
+  isObject(value) ? Object.entries(value).flatMap(([key, each]) => listLabels(each, key)) : /(name|id)$/i.test(name) ? [value] : [];
 
-/** Load the entries of the journal that the page does not have. */
+/** Load the new entries of the journal. */
 export async function follow() {
   const { loaded } = state;
   const more = await read(`/_stub/requests${loaded.last === null ? "" : `?after=${loaded.last}`}`);
-  if (!more || state.loaded !== loaded) return; // gone, or of another world
+  if (!more || state.loaded !== loaded) return; // There is no connection, or another world.
   const arrived = more.requests;
   if (loaded.last !== null && arrived.length <= FEW) arrived.forEach((entry) => (entry.isNew = true));
   set({ loaded: { rows: [...loaded.rows, ...arrived].slice(-MAX_ROWS), last: more.last } });

@@ -1,20 +1,20 @@
-// What the page knows, and the one function that changes it.
+// The state of the page, and the function that changes it.
 
-/** What is known of a world before the server has responded. */
+/** Return the state of a world before the server has responded. */
 export const nothing = () => ({
   view: null, // the last response of the poll
   loaded: { rows: [], last: null }, // entries of the journal, oldest first, up to the number `last`
-  selected: null, // an entry, {number} of one that is gone, or {deployment}
+  selected: null, // an entry, {number} of a lost entry, or {deployment}
 });
 
 export const state = {
   ...nothing(),
   connection: { kind: "connecting" }, // or "connected", "gone", "rejected"
-  epoch: 0, // counts the connections: an error of an earlier one is over
+  epoch: 0, // number of connections: errors of an earlier connection disappear
   filter: { q: "", chip: null }, // words, and {label} with one of {words}, {finding}, {operation, status}
   isPaused: false,
   tab: "Controls",
-  part: "Response", // of the inspector
+  part: "Response", // tab of the inspector
   dialog: null, // "reset" or "help"
   announced: "",
   announcedAt: 0,
@@ -27,7 +27,7 @@ export function onChange(callback) {
   draw = callback;
 }
 
-/** Change what is known, and show it once, after all that changes it now. */
+/** Change the state, and draw the page once after all current changes. */
 export function set(changes) {
   Object.assign(state, changes);
   if (isDue) return;
@@ -38,5 +38,5 @@ export function set(changes) {
   });
 }
 
-/** Tell those who cannot see what has changed. A text that is said again has a space more. */
+/** Announce a text for screen readers. A repeated text gets another space, or it would not be read. */
 export const announce = (text) => set({ announced: text === state.announced ? `${text}\u00a0` : text, announcedAt: Date.now() });

@@ -1,31 +1,31 @@
-// The words of the house, which explain themselves, and the keys.
+// The glossary, and the keys.
 
 import { html, useState } from "./preact.js";
 import { Dialog, Pairs } from "./parts.js";
 import { set } from "./state.js";
 
 const WORDS = {
-  world: "The data, clock, faults, journal and coverage that one token name selects: dev-token.job-42 has the world job-42. Tests in different worlds do not see each other.",
-  response: "A status that the contract declares for an operation. It is met when a request of the operation got it.",
-  unpromised: "What a request depended on although the interface does not promise it, such as a query parameter.",
-  violation: "A rule of the interface that a request broke: no Authorization header, another form of it, or no such operation.",
-  fault: "An error, a delay or a cut that the next matching requests get, in place of the response or on top of it.",
-  journal: "The requests of a world that the server keeps, with their responses.",
-  fixed: "The interface promises this part of the contract; § is a section of its document.",
-  chosen: "The interface is silent, and this stub chose: the real service may differ.",
-  observed: "The real service was seen to do this, on the day that is named.",
-  grease: "Variation on purpose of what nobody promised, such as unknown members, so that a client cannot come to depend on it.",
+  world: "The data, clock, faults, journal and coverage that a token selects: dev-token.job-42 selects the world job-42. Tests in different worlds do not disturb each other.",
+  response: "A status that the contract declares for an operation. It is met when a request got it.",
+  unpromised: "A part of a request that the interface does not promise, such as a query parameter.",
+  violation: "A broken rule of the interface: the Authorization header is missing or malformed, or there is no such operation.",
+  fault: "An error, a delay or a cut for the next matching requests.",
+  journal: "The newest requests of a world, with their responses.",
+  fixed: "The interface promises this part of the contract. § is a section of its document.",
+  chosen: "The interface does not say it, and this stub decided: the real service may differ.",
+  observed: "The real service did this on the named day.",
+  grease: "Intended variation of responses, such as unknown members. So a client notices if it depends on a part that nobody promised.",
 };
 const KEYS = {
-  "/": "to the filter",
-  p: "pause, or go on",
-  "?": "this help",
-  "↑ ↓": "through the requests",
+  "/": "go to the filter",
+  p: "pause or continue",
+  "?": "show this help",
+  "↑ ↓": "move through the requests",
   Enter: "open the request",
   Escape: "close",
 };
 
-/** A word that explains itself where it stands: pointed at or focused; Escape hides it again. */
+/** A word with a tooltip, shown while the word is pointed at or focused. Escape hides it. */
 export function Term({ name, children }) {
   const [isHidden, setHidden] = useState(false);
   const show = () => setHidden(false);
@@ -47,7 +47,7 @@ export function Help() {
     <h3>Keys</h3><dl>${Object.entries(KEYS).map(([keys, what]) => html`<div>
       <dt>${keys.split(" ").map((key) => html`<kbd>${key}</kbd> `)}</dt><dd>${what}</dd>
     </div>`)}</dl>
-    <p>The contract is <a href="/openapi.json">/openapi.json</a>, that of the controls <a href="/_stub/openapi.json">/_stub/openapi.json</a>.</p>
+    <p>The contract of the service is <a href="/openapi.json">/openapi.json</a>. The contract of the control routes is <a href="/_stub/openapi.json">/_stub/openapi.json</a>.</p>
     <div class="bar end"><button type="button" onClick=${close}>Close help</button></div>
   <//>`;
 }

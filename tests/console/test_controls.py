@@ -81,7 +81,7 @@ def test_a_stub_that_is_like_a_service_has_its_form_and_words(page: "Page") -> N
 CLOCK = [
     ("Advance 10 seconds", "10 s ahead", "The clock is advanced by 10 seconds"),
     ("Freeze", "10 s ahead, stands still", "The clock stands still"),
-    ("Frozen", "10 s ahead", "The clock goes on"),
+    ("Frozen", "10 s ahead", "The clock runs"),
     ("Advance 1 minute", "70 s ahead", "The clock is advanced by 1 minute"),
 ]
 
@@ -173,7 +173,7 @@ def test_faults_are_added_shown_and_removed(console: Console) -> None:
     expect(listed).to_have_count(2)
     expect(console.button("Clear faults")).to_be_focused()
     console.press("Clear faults")
-    expect(listed).to_have_text(["No faults wait."])
+    expect(listed).to_have_text(["No faults are waiting."])
 
 
 def test_a_world_is_saved_as_files_and_reset_after_a_question(console: Console) -> None:

@@ -47,7 +47,7 @@ def test_the_arrows_go_through_the_requests_with_their_bodies(console: Console) 
     expect(replay).to_be_disabled()
     expect(replay).to_be_focused()
     console.page.keyboard.press("ArrowDown")
-    expect(request).to_contain_text("Nothing can be shown of the 100,000 bytes.")
+    expect(request).to_contain_text("The 100,000 bytes cannot be shown.")
     console.page.keyboard.press("ArrowUp")
     curl = console.tab("curl")
     expect(curl).to_contain_text("Differs from the original: the body is cut")
@@ -91,7 +91,7 @@ def test_a_deployment_with_any_id_opens_its_timeline(console: Console) -> None:
         expect(console.inspector.locator("[aria-current]")).to_have_count(1)
         console.send(f"/v1{path}")
     expect(console.project_rows.first).to_have_attribute("aria-current", "true")
-    expect(console.inspector).to_contain_text("Your client asked for it 2 times.")
+    expect(console.inspector).to_contain_text("Your client read it 2 times.")
     got = console.inspector.get_by_role("definition").filter(has_text="200 ")
     expect(got).to_have_text(["200 succeeded", "200 queued"])
     link = console.copied("Copy link")
@@ -115,15 +115,15 @@ CURLED = [
     ("POST /v1/projects", TYPE, b"\\'(touch p) #\\\\';touch p;'\\", ""),
     ("POST /v1/projects", "", b"-n %s!!\t%d\\0101\n\n", ""),
     ("GET /v1/projects?x=`id`'<>", "", b"", "the query is percent-encoded"),
-    ("GET /v1/projects?access_token=a", "", b"", "the query has secrets"),
+    ("GET /v1/projects?access_token=a", "", b"", "the query has masked secrets"),
     ("GET /v1/projects", "X-Api-Key: a\r\n", b"", "without the header X-Api-Key"),
     ("GET /v1/projects", "Cookie: b\r\nX-A: \xe9\r\n", b"", "without the headers Cookie, X-A"),
-    ("POST /v1/projects", "", b"{\0}", "the body has secrets, or bytes that are no text"),
-    ("POST /v1/projects", "", 5000 * b"x", "save the whole as the file body"),
+    ("POST /v1/projects", "", b"{\0}", "the body has masked secrets, or bytes that are not text"),
+    ("POST /v1/projects", "", 5000 * b"x", "save the whole body in the file body"),
 ]
 CURL_OF_EACH = """() =>
     Promise.all([import("/_stub/console/state.js"), import("/_stub/console/command.js")])
-        .then(([{state}, {curlOf}]) => state.loaded.rows.map(curlOf))"""
+        .then(([{state}, {buildCurl}]) => state.loaded.rows.map(buildCurl))"""
 
 
 def sent(entry: dict[str, Any]) -> list[Any]:
