@@ -1,18 +1,11 @@
-"""The profile of a service, from what was observed of it."""
+"""Makes the profile of a service from an observation."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from profiles import markers
 from profiles.check import check_profile, load_schemas
-from profiles.markers import (
-    CHOICE,
-    DEFAULT_REQUEST,
-    NAME,
-    find_markers,
-    find_name_paths,
-    is_through_objects,
-)
 from profiles.profile import DEPTH, Profile
 from traffic.json_values import Path, map_leaves, replace_value, walk
 from traffic.secrets import Secrets
@@ -20,30 +13,21 @@ from web.schemas import is_valid
 from web.strict_json import MalformedJSON, parse_json
 from web.validation import format_pointer
 
+from . import guesses, kinds
 from .errors import common_form
 from .exchange import NOTHING, Log
-from .guesses import COMPUTED_FIELDS, names_next_page, show_one_page
 from .join import join_profiles, pack_profile, unpack_profile
-from .kinds import CREATE, DEPLOYMENT, INVALID_BODY, LIST, find_kinds
 from .observe import Observation, Template, find_second_numbers, observe, remove_data
-from .order import NEWEST, OLDEST
 from .places import Places
 from .privacy import TEXT, Privacy, lower_texts
-from .values import (
-    find_texts,
-    find_value,
-    is_same,
-    list_leaves,
-)
+from .values import find_texts, find_value, is_same, list_leaves
 
 Part = dict[str, Any]
-STATUSES_OF_CREATION = (200, 201, 202)
-TOKEN_ERRORS = ("token_missing", "token_invalid")  # one is as the other, if that was not seen
 
 
 @dataclass(frozen=True)
 class Inferred:
-    """A profile, and sentences on what a person has to know of it."""
+    """A profile, and notes for the person who reviews it."""
 
     document: Part
     notes: tuple[str, ...]
@@ -52,12 +36,12 @@ class Inferred:
 def infer_profile(
     log: Log, places: Places, secrets: Secrets, like: Profile | None = None
 ) -> Inferred:
-    """Infer the profile of the created project; without one it has errors alone.
+    """Infer the profile of the created project. Without a created project it has only errors.
 
-    What `like` has, and the log does not show, stays.
+    The parts of `like` that the log does not show stay.
     """
     inference = Inference(observe(log, places), log, secrets, like)
-    document = inference.document()
+    document = inference.make_document()
     return Inferred(document, tuple(dict.fromkeys(inference.notes)))
 
 
@@ -68,181 +52,175 @@ class Inference:
         self, observation: Observation, log: Log, secrets: Secrets, like: Profile | None
     ) -> None:
         self._like = like
+        self._log = log
         self._observation = observation
         self._templates = observation.templates
-        places = observation.places
-        self._places = places
-        own = [places.get_created_item(each) for each in places.lists]
-        own += [places.created, places.request]
-        others = [item for each in places.lists for item in places.list_others(each)]
-        if places.items_path is None:
-            others += [each.seen for each in places.lists]
-        for exchange in log.exchanges:
-            if exchange.is_deployment and exchange.is_success:
-                is_own = places.is_own and exchange in places.followed
-                (own if is_own else others).append(exchange.seen)
-        self._privacy = Privacy(
-            secrets,
-            log.base,
-            others=others,
-            own=own,
-            names=[places.created_id, places.created_name, places.deployment_id],
-            strangers=lower_texts(values_of_strangers(places)),
-        )
-        self._log = log
-        self._computed: set[str] = set()  # header fields that vary in one kind of response
+        self._places = observation.places
+        self._privacy = make_privacy(log, observation.places, secrets)
+        self._notes: list[str] = []
+        # A header field that varies in responses of a kind is in no part.
+        self._varying_fields: set[str] = set()
         for template in self._templates.values():
             fields = template.headers.items()
-            self._computed |= {name.lower() for name, value in fields if value is None}
-        self._notes: list[str] = []
+            self._varying_fields |= {name.lower() for name, value in fields if value is None}
 
     @property
     def notes(self) -> list[str]:
         return [*self._notes, *self._privacy.notes]
 
-    def document(self) -> Part:
-        found: Part = {"observed_at": find_day(self._log)}
+    def make_document(self) -> Part:
         run = list(filter(self._privacy.is_safe_word, self._observation.run))
         parts = {
+            "observed_at": find_day(self._log),
             "statuses": {"run": run} if run else None,
-            "list": self._list(),
-            "create": self._create(),
-            "deployment": self._deployment(),
-            "errors": self._errors(),
+            "list": self._make_list(),
+            "create": self._make_creation(),
+            "deployment": self._make_deployment(),
+            "errors": self._make_errors(),
             "ids": dict(self._observation.ids),
         }
-        found |= {name: part for name, part in parts.items() if part}
+        found = {name: part for name, part in parts.items() if part}
         if not run:
-            found = without_status(found)
+            # Without statuses a plain text stands for the status.
+            found = map_leaves(found, lambda _, leaf: TEXT if leaf == markers.CHOICE else leaf)
         self._remove_invalid(found)
-        self._remove_invalid(found)  # what the schema cannot say comes after what it rejects
         if self._like:
             found, changes = join_profiles(unpack_profile(self._like.document), found)
             self._notes += changes
             self._remove_invalid(found)
         return pack_profile(found)
 
+    def _remove_invalid(self, document: Part) -> None:
+        """Remove the parts that a profile cannot have."""
+        for _ in range(2):  # Errors that a schema cannot express follow those of the schema.
+            for error in check_profile(document):
+                _, name, *rest = error.pointer.split("/")
+                holder = document
+                part = name
+                if name in ("errors", "ids") and rest:
+                    holder = document[name]
+                    part = rest[0]
+                if part in holder:
+                    self._leave_out(name, f"{error.pointer} {error.detail}")
+                    del holder[part]
+
+    def _leave_out(self, place: str, reason: str) -> None:
+        self._notes.append(f"/{place} is left out: {reason}")
+
     # The parts
 
-    def _list(self) -> Part | None:
-        template = self._templates.get(LIST)
+    def _make_list(self) -> Part | None:
+        template = self._templates.get(kinds.LIST)
         if template is None:
             return None
         if not template.is_own and template.status < 300:
             has_array = self._places.items_path is not None
             why = "no list has the created project" if has_array else "it has no array of projects"
-            self._notes.append(f"/list is left out: {why}")
+            self._leave_out(kinds.LIST, why)
             return None
-        if not self._is_usable(template):
+        if self._reject(template):
             return None
         path = self._places.items_path or ()
-        items = find_value(template.body, path)
-        around = self._on_one_page(replace_value(template.body, path, []))
-        body = self._clean(replace_value(around, path, items), path, "/list/body")
-        form = self._form(template, body)
+        (item,) = find_value(template.body, path)
+        around = self._show_one_page(replace_value(template.body, path, []))
+        around = self._privacy.clean_around(around, "/list/body")
+        place = f"/list/body{format_pointer(*path, 0)}"
+        item = self._privacy.clean_record(item, place)
         for inner in find_second_numbers(self._places):
-            place = f"/list/body{format_pointer(*path, 0, *inner)}"
-            self._notes.append(f"{place}: another number in each project; a stub has this one")
-        if self._observation.order in (OLDEST, NEWEST):
+            pointer = place + format_pointer(*inner)
+            self._notes.append(f"{pointer}: another number in each project; a stub has this one")
+        form = self._make_form(template, replace_value(around, path, [item]))
+        if self._observation.order in ("oldest first", "newest first"):
             form["order"] = self._observation.order
         return form
 
-    def _clean(self, body: Any, path: Path | None, place: str) -> Any:
-        """A body of the created record, which is the only item of a list at the path, if any."""
-        if path is None:
-            return self._privacy.clean_record(body, place)
-        (item,) = find_value(body, path)
-        around = self._privacy.clean_around(replace_value(body, path, []), place)
-        item = self._privacy.clean_record(item, place + format_pointer(*path, 0))
-        return replace_value(around, path, [item])
+    def _show_one_page(self, body: Any) -> Any:
+        """Return the body of a list in which no value says that there is a next page."""
 
-    def _create(self) -> Part | None:
-        template = self._templates.get(CREATE)
-        if template is None or not self._is_usable(template):
+        def show(path: Path, value: Any) -> Any:
+            shown = guesses.show_one_page(path, value)
+            if not is_same(shown, value):
+                place = f"/list/body{format_pointer(*path)}"
+                self._notes.append(f"{place}: as on the only page, not {value!r}"[:200])
+            return shown
+
+        return map_leaves(body, show)
+
+    def _make_creation(self) -> Part | None:
+        template = self._templates.get(kinds.CREATE)
+        if template is None or self._reject(template):
             return None
         if not template.is_own:
-            self._notes.append("/create is left out: it has other projects, too")
+            self._leave_out(kinds.CREATE, "it has other projects, too")
             return None
-        body = self._clean(template.body, None, "/create/body")
-        form = self._form(template, body)
-        status = template.status
-        if status in STATUSES_OF_CREATION:
-            form["status"] = status
-        request: Any = DEFAULT_REQUEST
+        body = self._privacy.clean_record(template.body, "/create/body")
+        form = self._make_form(template, body)
+        if template.status in (200, 201, 202):
+            form["status"] = template.status
+        request: Any = markers.DEFAULT_REQUEST
         if self._places.request is not None:
             found = remove_data(self._places.request, set())
-            request = self._with_one_name(self._privacy.clean_record(found, "/create/request"))
+            found = self._privacy.clean_record(found, "/create/request")
+            request = hide_other_names(found, self._places.created_name)
             form = {"request": request, **form}
         return form | find_needed(self._log, request)
 
-    def _with_one_name(self, request: Any) -> Any:
-        """A request in which no other text has the name, or looks like a marker."""
-        own_name = self._places.created_name
-
-        def change(_: Path, value: Any) -> Any:
-            is_text = isinstance(value, str) and value != NAME
-            has_name = is_text and own_name != "" and own_name in value
-            is_other = has_name or (is_text and bool(find_markers(value)))
-            return TEXT if is_other else value
-
-        return map_leaves(request, change)
-
-    def _deployment(self) -> Part | None:
-        template = self._templates.get(DEPLOYMENT)
-        if template is None or not self._is_usable(template):
+    def _make_deployment(self) -> Part | None:
+        template = self._templates.get(kinds.DEPLOYMENT)
+        if template is None or self._reject(template):
             return None
         if not template.is_own:
-            self._notes.append("/deployment is left out: none of the created project was read")
+            self._leave_out(kinds.DEPLOYMENT, "none of the created project was read")
             return None
         body = self._privacy.clean_record(template.body, "/deployment/body")
-        return self._form(template, body)
+        return self._make_form(template, body)
 
-    def _errors(self) -> Part:
+    def _make_errors(self) -> Part:
         found: Part = {}
         for kind, template in self._templates.items():
             part, _, code = kind.partition("/")
             if part != "errors" or not 400 <= template.status < 600:
                 continue
             body = NOTHING
-            if self._is_usable(template):
+            if not self._reject(template):
                 body = self._privacy.clean_error(template.body, f"/{kind}/body")
-            found[code] = {"status": template.status, **self._form(template, body)}
-        for code, other in (TOKEN_ERRORS, TOKEN_ERRORS[::-1]):
-            if code in found:
-                found.setdefault(other, found[code])
+            found[code] = {"status": template.status, **self._make_form(template, body)}
+        # An error of the token that was not seen is like the error that was.
+        pair = [found[code] for code in ("token_missing", "token_invalid") if code in found]
+        if pair:
+            found.setdefault("token_missing", pair[0])
+            found.setdefault("token_invalid", pair[0])
         default = common_form([form for form in found.values() if form["body"] is not None])
         if default:
             found["default"] = default
         return found
 
-    def _is_usable(self, template: Template) -> bool:
-        """Whether a profile can have the body: strict JSON, or none; if not, it is noted."""
-        is_success = 200 <= template.status < 300
-        is_error = template.kind.startswith("errors/")
-        if not is_success and not is_error:
-            self._notes.append(f"/{template.kind} is left out: the status was {template.status}")
-            return False
-        contents = {each.response_body for each in template.exchanges}
-        if contents == {b""}:
-            return template.kind not in (LIST, DEPLOYMENT)
-        reason = self._reason_against(template)
-        if reason:
-            self._notes.append(f"/{template.kind}/body is left out: it {reason}")
-        return not reason
+    def _reject(self, template: Template) -> bool:
+        """Return whether a profile cannot have a body, and note the reason.
 
-    def _reason_against(self, template: Template) -> str:
-        """Why a profile cannot have the last body of a kind, "" if it can."""
-        exchange = template.exchanges[-1]
+        It can have strict JSON. A creation and an error may have no body.
+        """
+        kind = template.kind
+        is_error = kind.startswith("errors/")
+        if not is_error and not 200 <= template.status < 300:
+            self._leave_out(kind, f"the status was {template.status}")
+            return True
+        last = template.exchanges[-1]
+        is_empty = not any(exchange.response_body for exchange in template.exchanges)
+        if is_empty and (is_error or kind == kinds.CREATE):
+            return False
         try:
-            parse_json(exchange.response_body, DEPTH)
+            parse_json(last.response_body, DEPTH)
         except MalformedJSON as error:
-            return f"is no strict JSON: {error}" if exchange.has_json else "is no JSON"
-        return ""
+            reason = f"is no strict JSON: {error}" if last.has_json else "is no JSON"
+            self._leave_out(f"{kind}/body", f"it {reason}")
+            return True
+        return False
 
     # Forms
 
-    def _form(self, template: Template, body: Any) -> Part:
-        """The form of a response: its body, its content type and its header fields."""
+    def _make_form(self, template: Template, body: Any) -> Part:
+        """Make the form of a response: its body, its content type and its header fields."""
         place = f"/{template.kind}"
         for path in sorted(template.varying, key=str):
             if find_value(body, path) is not NOTHING:
@@ -251,76 +229,97 @@ class Inference:
                     "the profile has the first one"
                 )
         form: Part = {"body": None if body is NOTHING else body}
-        content_type = template.content_type
-        if is_valid(content_type, load_schemas()["content_type"]):
-            form["content_type"] = content_type
+        if is_valid(template.content_type, load_schemas()["content_type"]):
+            form["content_type"] = template.content_type
         headers = {}
         for name, value in template.headers.items():
-            kept = self._field(name, value, place)
+            kept = self._clean_field(name, value, place)
             if kept is not None:
                 headers[name] = kept
         if headers:
             form["headers"] = headers
         return form
 
-    def _field(self, name: str, value: str | None, place: str) -> str | None:
-        """The value of a header field, None for one that a profile cannot have."""
-        if COMPUTED_FIELDS.fullmatch(name) or name.lower() == "allow":
+    def _clean_field(self, name: str, value: str | None, place: str) -> str | None:
+        """Return the value of a header field, or None if a profile cannot have the field."""
+        if guesses.COMPUTED_FIELDS.fullmatch(name) or name.lower() == "allow":
             return None
-        value = None if name.lower() in self._computed else value
-        is_known = is_valid({name: value or ""}, load_schemas()["headers"])
-        if not is_known:
+        if not is_valid({name: value or ""}, load_schemas()["headers"]):
             return None
-        if value is None:
+        if value is None or name.lower() in self._varying_fields:
             self._notes.append(f"{place}/headers/{name}: left out, as it varies")
             return None
-        if names_next_page(name, value):
+        if guesses.names_next_page(name, value):
             self._notes.append(f"{place}/headers/{name}: left out, as it names another page")
             return None
         return value if self._privacy.is_safe_field(name, value) else None
 
-    def _on_one_page(self, body: Any) -> Any:
-        """The body of a list in which nothing says that there is another page."""
 
-        def change(path: Path, value: Any) -> Any:
-            new = show_one_page(path, value)
-            if not is_same(new, value):
-                place = f"/list/body{format_pointer(*path)}"
-                self._notes.append(f"{place}: as on the only page, not {value!r}"[:200])
-            return new
+def make_privacy(log: Log, places: Places, secrets: Secrets) -> Privacy:
+    """Tell the records of others, whose values are in no profile, from those of the run."""
+    own = [places.get_created_item(exchange) for exchange in places.lists]
+    own += [places.created, places.request]
+    others = [item for exchange in places.lists for item in places.list_others(exchange)]
+    if places.items_path is None:
+        others += [exchange.seen for exchange in places.lists]
+    for exchange in log.exchanges:
+        if exchange.is_deployment and exchange.is_success:
+            is_own = places.is_own and exchange in places.followed
+            (own if is_own else others).append(exchange.seen)
+    return Privacy(
+        secrets,
+        log.base,
+        others=others,
+        own=own,
+        names=[places.created_id, places.created_name, places.deployment_id],
+        strangers=lower_texts(list_strangers(places)),
+    )
 
-        return map_leaves(body, change)
 
-    def _remove_invalid(self, document: Part) -> None:
-        """Leave out the parts that a profile cannot have."""
-        for error in check_profile(document):
-            _, name, *rest = error.pointer.split("/")
-            holder = document
-            part = name
-            if name in ("errors", "ids") and rest:
-                holder = document[name]
-                part = rest[0]
-            if part in holder:
-                self._notes.append(f"/{name} is left out: {error.pointer} {error.detail}")
-                del holder[part]
+def list_strangers(places: Places) -> list[Any]:
+    """List ids, names, mail addresses and deployments of other projects: `["prj_2", "cart"]`."""
+    own_id = str(places.deployment_id)
+    paths = [path for path, leaf in list_leaves(places.latest_item) if str(leaf) == own_id]
+    found = []
+    for exchange in places.lists:
+        for item in places.list_others(exchange):
+            found += [places.find_id(item), places.find_name(item)]
+            found += [find_value(item, path) for path in paths]
+            found += [text for text in find_texts(item).values() if "@" in text]
+    return found
+
+
+def hide_other_names(request: Any, name: str) -> Any:
+    """Return a request in which no other text has the name, or looks like a marker."""
+
+    def hide(_: Path, value: Any) -> Any:
+        if not isinstance(value, str) or value == markers.NAME:
+            return value
+        has_name = name != "" and name in value
+        return TEXT if has_name or markers.find_markers(value) else value
+
+    return map_leaves(request, hide)
 
 
 def find_needed(log: Log, request: Any) -> Part:
-    """Find which members a creation may lack, as an accepted one did, and which it may not."""
-    example = {path for path, _ in walk(request) if path and is_through_objects(path)}
+    """Find the members that a creation needs: `{"required": ["/team"], "optional": ["/size"]}`.
+
+    An accepted creation lacked an optional one; a rejected creation lacked only a required one.
+    """
+    paths = {path for path, _ in walk(request) if path and markers.is_through_objects(path)}
     optional: dict[str, None] = {}
     required: dict[str, None] = {}
-    for exchange, kind in find_kinds(log).items():
+    for exchange, kind in kinds.find_kinds(log).items():
         if not exchange.is_creation or not isinstance(exchange.request_json, dict):
             continue
         sent = {path for path, _ in walk(exchange.request_json)}
-        lacking = [path for path in sorted(example - sent) if path[:-1] in sent]
+        lacking = [path for path in sorted(paths - sent) if path[:-1] in sent]
         pointers = [format_pointer(*path) for path in lacking]
-        if exchange.is_success and kind in (CREATE, INVALID_BODY):
+        if exchange.is_success and kind in (kinds.CREATE, kinds.INVALID_BODY):
             optional |= dict.fromkeys(pointers)
-        elif kind == INVALID_BODY and len(pointers) == 1:
+        elif kind == kinds.INVALID_BODY and len(pointers) == 1:
             required |= dict.fromkeys(pointers)
-    name = format_pointer(*find_name_paths(request)[0])
+    name = format_pointer(*markers.find_name_paths(request)[0])
     found = {
         "required": [each for each in required if each not in optional and each != name],
         "optional": [*optional],
@@ -329,30 +328,9 @@ def find_needed(log: Log, request: Any) -> Part:
 
 
 def find_day(log: Log) -> str:
-    """Find the day of a log: that of its first time, or else of the file of a recording."""
-    times = [each.sent_at or each.served_at for each in log.exchanges]
+    """Find the day of the first time in a log, or else of the recording: `2026-11-25`."""
+    times = [exchange.sent_at or exchange.served_at for exchange in log.exchanges]
     known = [time for time in times if time]
     if not known and log.day:
         return log.day
     return f"{datetime.fromtimestamp(known[0] if known else 0.0, UTC):%Y-%m-%d}"
-
-
-def values_of_strangers(places: Places) -> list[Any]:
-    """The ids, names and mail addresses of other projects, and the ids of their deployments."""
-    own_id = str(places.deployment_id)
-    paths = [path for path, value in list_leaves(places.latest_item) if str(value) == own_id]
-    found = []
-    for exchange in places.lists:
-        for item in places.list_others(exchange):
-            found += [
-                places.find_id(item),
-                places.find_name(item),
-                *(find_value(item, path) for path in paths),
-            ]
-            found += [text for text in find_texts(item).values() if "@" in text]
-    return found
-
-
-def without_status(value: Any) -> Any:
-    """A profile without statuses, in which a plain text stands for each."""
-    return map_leaves(value, lambda _, each: TEXT if each == CHOICE else each)

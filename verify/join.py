@@ -1,107 +1,111 @@
-"""The form of a saved profile, and how one run adds to that of another."""
+"""Joins the profiles of several runs, and writes what their parts have in common only once."""
 
 import copy
 from collections.abc import Iterator
 from typing import Any
 
-from profiles.markers import CHOICE, NAME, RECORD, replace_text
+from profiles import markers
 from profiles.statuses import find_statuses
 from traffic.json_values import replace_value, walk
 from web.strict_json import MEDIA_TYPE
 
-from .kinds import CREATE, OPERATIONS
+from . import kinds
 from .values import is_same
 
 Part = dict[str, Any]
-NOT_TOLD = ("errors", "observed_at", "$schema")  # parts that change by themselves, or by their own
-OF_REQUESTS = ("request", "required", "optional", "unique")  # members of `create`
 
 
 def join_profiles(old: Part, new: Part) -> tuple[Part, list[str]]:
-    """Join two unpacked profiles: what the new one lacks stays; return it with what changed.
+    """Join two unpacked profiles, and list the changes: `["/list: changed"]`.
 
-    Where the new one has seen fewer statuses, the bodies that have choices stay, too.
+    The new parts replace the old. Bodies with choices stay if the new profile has fewer statuses.
     """
     found = {**old, "observed_at": new["observed_at"]}
-    words, new_words = find_statuses(old).words, find_statuses(new).words
-    has_less = bool(new_words) and {*new_words} < {*words}
-    for kind in OPERATIONS:
-        before = old.get(kind)
-        if kind not in new or (before and has_less and has_choice(before["body"])):
-            continue
-        kept = {name: before[name] for name in OF_REQUESTS if before and name in before}
-        found[kind] = {**kept, **new[kind]} if kind == CREATE else new[kind]
+    old_words = find_statuses(old).words
+    new_words = find_statuses(new).words
+    has_fewer = bool(new_words) and {*new_words} < {*old_words}
+    for kind in kinds.OPERATIONS:
+        before = old.get(kind, {})
+        stays = has_fewer and any(map(markers.is_choice, list_values(before.get("body"))))
+        if kind in new and not stays:
+            found[kind] = new[kind]
+    if "create" in old and "create" in new:
+        names = ("request", "required", "optional", "unique")
+        kept = {name: old["create"][name] for name in names if name in old["create"]}
+        found["create"] = {**kept, **found["create"]}
     for part in ("errors", "ids"):
         if part in new:
             found[part] = {**old.get(part, {}), **new[part]}
-    if new_words and not has_less:
-        others = [word for word in words if word not in new_words]
+    if new_words and not has_fewer:
+        others = [word for word in old_words if word not in new_words]
         found["statuses"] = new["statuses"] | ({"others": others} if others else {})
     return found, [*describe_changes(old, found)]
 
 
+def list_values(body: Any) -> list[Any]:
+    return [value for _, value in walk(body)]
+
+
 def describe_changes(old: Part, new: Part) -> Iterator[str]:
-    """Say which parts a run has changed, or added."""
+    """Describe the parts that are new or different: `/errors/not_found: added`."""
     errors = old.get("errors", {}), new.get("errors", {})
     for before, now, place in ((old, new, ""), (*errors, "/errors")):
         for part in now:
-            if part not in NOT_TOLD and not is_same(before.get(part), now[part]):
+            is_compared = part not in ("errors", "observed_at", "$schema")
+            if is_compared and not is_same(before.get(part), now[part]):
                 yield f"{place}/{part}: {'changed' if part in before else 'added'}"
 
 
-def has_choice(body: Any) -> bool:
-    return any(isinstance(value, dict) and CHOICE in value for _, value in walk(body))
-
-
-# What is alike in several parts stands once
+# Common parts
 
 
 def unpack_profile(profile: Part) -> Part:
-    """Write the record, and the content type, in each part that has it."""
+    """Write the record, and the content type, into all parts that have them."""
     found = copy.deepcopy(profile)
     record = found.pop("record", None)
     content_type = found.pop("content_type", MEDIA_TYPE)
-    for kind in OPERATIONS:
-        if kind in found:
-            found[kind]["body"] = replace_text(found[kind]["body"], RECORD, record)
-    for form in (*list_successes(found), *found.get("errors", {}).values()):
+    for form in list_successes(found):
+        form["body"] = markers.replace_text(form["body"], markers.RECORD, record)
+    for form in list_forms(found):
         form.setdefault("content_type", content_type)
     return found
 
 
 def pack_profile(profile: Part) -> Part:
-    """Write a project that stands in two parts alike once, and the usual content type."""
+    """Write a project that stands in two parts, and the usual content type, only once."""
     return pack_record(pack_content_type(profile))
 
 
 def list_successes(profile: Part) -> list[Part]:
-    return [profile[kind] for kind in OPERATIONS if kind in profile]
+    return [profile[kind] for kind in kinds.OPERATIONS if kind in profile]
+
+
+def list_forms(profile: Part) -> list[Part]:
+    return [*list_successes(profile), *profile.get("errors", {}).values()]
 
 
 def pack_content_type(profile: Part) -> Part:
-    """Name the content type of the successes once, for all that have it, too."""
+    """Move the content type of the first success from all forms to the profile."""
     found = copy.deepcopy(profile)
-    successes = list_successes(found)
-    types = [each["content_type"] for each in successes if "content_type" in each]
+    types = [form["content_type"] for form in list_successes(found) if "content_type" in form]
     if not types:
         return found
-    for each in (*successes, *found.get("errors", {}).values()):
-        if each.get("content_type") == types[0]:
-            del each["content_type"]
+    for form in list_forms(found):
+        if form.get("content_type") == types[0]:
+            del form["content_type"]
     return {"observed_at": found["observed_at"], "content_type": types[0], **found}
 
 
 def pack_record(profile: Part) -> Part:
-    """Write a project that stands in two places alike once."""
-    names = [name for name in OPERATIONS if name in profile]
+    """Replace the project of the list by `{record}` if a second part has the same."""
     items = profile.get("list", {}).get("body")
-    for record in [value for _, value in walk(items) if is_record(value)]:
+    for record in filter(is_record, list_values(items)):
         changed = copy.deepcopy(profile)
         count = 0
-        for name in names:
-            for path, value in walk(profile[name]["body"]):
+        for form in list_successes(changed):
+            for path, value in walk(form["body"]):
                 if is_same(value, record):
-                    changed[name]["body"] = replace_value(changed[name]["body"], path, RECORD)
+                    form["body"] = replace_value(form["body"], path, markers.RECORD)
                     count += 1
         if count > 1:
             return {"observed_at": profile["observed_at"], "record": record, **changed}
@@ -109,8 +113,8 @@ def pack_record(profile: Part) -> Part:
 
 
 def is_record(value: Any) -> bool:
-    """Whether it is an object that has the name of a project, and its id or its time."""
-    if not isinstance(value, dict) or NAME not in value.values():
+    """Return whether an object has the name of a project, and its id or its time."""
+    if not isinstance(value, dict) or markers.NAME not in value.values():
         return False
-    texts = [each for each in value.values() if isinstance(each, str) and each != NAME]
-    return any(each.startswith("{project.") for each in texts)
+    texts = [text for text in value.values() if isinstance(text, str) and text != markers.NAME]
+    return any(text.startswith("{project.") for text in texts)
