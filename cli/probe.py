@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import stub
-from stub import FAILURES, STALL, STALLED, Attempt, Failures, Reaction, read_reactions
 from traffic.masking import make_printable
 
 from .options import Settings
@@ -27,7 +26,7 @@ class Ended(NamedTuple):
     seconds: float
     output: str
     worlds: stub.Worlds
-    attempts: Collection[Attempt]
+    attempts: Collection[stub.failures.Attempt]
     signal: int | None
 
 
@@ -65,7 +64,7 @@ class ProbeRun:
     is_called: bool  # It is also true if the plain run sent no request.
     uncalled: Sequence[str]
     varied: Varied
-    reactions: Mapping[str, Reaction] = field(default_factory=dict)
+    reactions: Mapping[str, stub.failures.Reaction] = field(default_factory=dict)
     missed: Sequence[str] = ()
     again: "ProbeRun | None" = None
     by_part: dict[str, "ProbeRun"] = field(default_factory=dict)
@@ -133,7 +132,7 @@ class Probe:
         self.failures: list[ProbeRun] = []
         self.is_complete = False
         self._execute = execute
-        self._plain_attempts: Collection[Attempt] = ()
+        self._plain_attempts: Collection[stub.failures.Attempt] = ()
 
     def run(self) -> int:
         """Make all runs. Return the exit status of the plain run, or 128 and a signal's number."""
@@ -141,7 +140,7 @@ class Probe:
             self.plain = self._run(PLAIN)
             if self.plain.status == 0:
                 for name in self.settings.probe:
-                    if name in FAILURES:
+                    if name in stub.failures.FAILURES:
                         self._try_failure(name)
                     else:
                         self._try_axis(name)
@@ -160,7 +159,7 @@ class Probe:
 
     def _try_failure(self, name: str) -> None:
         """Run the command with a failure for the first call of every operation."""
-        failures = Failures(name, self._plain_attempts)
+        failures = stub.failures.Failures(name, self._plain_attempts)
         run = self._run(name, failures=failures)
         if run.end in (BREAKS, HANGS):
             run.missed = sorted(failures.waiting)
@@ -217,9 +216,9 @@ class Probe:
             uncalled=[each for each in plain.list_called() if each not in called],
             varied=find_varied(axis, ended.worlds),
         )
-        if name in FAILURES:
+        if name in stub.failures.FAILURES:
             is_broken = run.end != PASSES
-            run.reactions = read_reactions(
+            run.reactions = stub.failures.read_reactions(
                 name, self._plain_attempts, ended.attempts, is_broken=is_broken
             )
         return run
@@ -229,8 +228,8 @@ class Probe:
         if not self.plain:
             return None
         limit = max(least, factor * self.plain.seconds)
-        if name == STALLED:
-            limit += STALL * len(self.worlds.common.contract.operation_ids)
+        if name == stub.failures.STALLED:
+            limit += stub.failures.STALL * len(self.worlds.common.contract.operation_ids)
         return limit
 
 

@@ -4,12 +4,11 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import stub
-from stub import STALL, Reaction, find_wrong_reactions
 
 from .probe import NOT_MET, PASSES, Probe, ProbeRun
 
 MAX_OUTPUT = 16 * 1024  # characters of a run's output
-NO_REACTION = Reaction()  # the reaction of a client that did not meet a failure
+NO_REACTION = stub.failures.Reaction()  # the reaction of a client that did not meet a failure
 
 
 def list_findings(probe: Probe) -> Iterator[stub.Finding]:
@@ -21,7 +20,7 @@ def list_findings(probe: Probe) -> Iterator[stub.Finding]:
         if axis.breaks_whole:
             yield make_dependency(axis, axis.name)
     for run in probe.failures:
-        yield from find_wrong_reactions(run.name, run.reactions)
+        yield from stub.failures.find_wrong_reactions(run.name, run.reactions)
 
 
 def make_dependency(
@@ -95,13 +94,13 @@ def format_table(runs: Sequence[ProbeRun], operations: Sequence[str]) -> str:
     return "".join(f"  {line}\n" for line in lines)
 
 
-def describe_reaction(reaction: Reaction) -> str:
+def describe_reaction(reaction: stub.failures.Reaction) -> str:
     """Describe the reaction of the client: `gave up`, `again, same key, after 0.50 s (2 times)`."""
     words = []
     if reaction.attempt is None:
         words.append("not met")
     if reaction.waited:
-        words.append(f"waited {STALL:g} s")
+        words.append(f"waited {stub.failures.STALL:g} s")
     if reaction.closed_after is not None:
         words.append(f"closed after {reaction.closed_after:.1f} s")
     if reaction.accepted:

@@ -86,7 +86,7 @@ def run_once(
 
     from .probe import Ended
 
-    journal = stub.RunJournal(parts.log.add)
+    journal = stub.failures.RunJournal(parts.log.add)
     app = new_app(log=journal.add, **options)
     with TemporaryFile() if limit else nullcontext() as file:
 

@@ -1,6 +1,6 @@
-"""What makes the service a good stub, nearly all of it under `/_stub`: the service runs without it.
+"""The service as a stub: with worlds, a clock, faults, a journal and more, most of it at `/_stub`.
 
-What the program needs of it, it finds here.
+The program imports from here.
 """
 
 from web.times import parse_time
@@ -11,17 +11,7 @@ from .console import POLL_PATH
 from .control.verdict import Verdict
 from .cors import check_origins
 from .grease.axes import AXES, MAX_SEED, TIER_1, parse_axes
-from .request.failures import (
-    FAILURES,
-    STALL,
-    STALLED,
-    Attempt,
-    Failures,
-    Reaction,
-    RunJournal,
-    find_wrong_reactions,
-    read_reactions,
-)
+from .request import failures
 from .request.findings import CHOICES, Finding, make_finding, parse_kinds
 from .request.paths import is_control_path
 from .world.clock import MAX_ADVANCE

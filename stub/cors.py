@@ -17,10 +17,10 @@ SAFELISTED = {
 
 
 def check_origins(origins: Iterable[str]) -> None:
-    """Raise `ValueError` for a text that is neither `*` nor an origin.
+    """Raise `ValueError` unless all texts are `*` or an origin, for example `http://localhost:5173`.
 
-    An origin is as a browser sends it: in lower case, and without the default port of its scheme
-    (RFC 6454 §6.2).
+    A browser sends an origin in lower case, and without the default port of its scheme (RFC 6454
+    §6.2).
     """
     host = r"(?:\[[0-9a-f:.]+\]|[a-z0-9._~%-]+)"
     valid = re.compile(rf"\*|[a-z][a-z0-9+.-]*://{host}(?::[0-9]{{1,5}})?")
@@ -53,7 +53,7 @@ class Cors:
         self.is_on = bool(origins)
 
     def allows_preflight(self, request: Request) -> bool:
-        """Return whether a request is a preflight for such a page. It has no token."""
+        """Return whether a request is a preflight of these pages. It has no token."""
         is_known = "*" in self._origins or request.origin in self._origins
         return is_known and is_preflight(request)
 

@@ -64,7 +64,7 @@ def describe_world(
     max_faults: int = 20,
     max_findings: int = 10,
 ) -> dict[str, Any]:
-    """Describe a world for the page, which reads the journal by itself.
+    """Describe a world for the page. The page reads the journal by itself.
 
     All statuses are those at the time of the clock. There are at most `max_findings` of a kind.
     """

@@ -1,4 +1,4 @@
-"""Pact's provider states. A verifier sets one up before it replays an interaction."""
+"""Pact's provider states. A verifier sets up a state before it replays an interaction."""
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
@@ -58,7 +58,7 @@ def find_state(common: Common, name: str, params: Params) -> SetUp:
 
 
 def add_seed(seed: Seed, world: WorldState) -> Values:
-    """Add the records of a seed, except those whose name or id exists."""
+    """Add the records of a seed. A record with an existing name or id is left out."""
     store = world.store
     existing = {project.name: project.id for project in store.list_projects()}
     new = [project for project in seed.projects if project.name not in existing]

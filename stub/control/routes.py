@@ -37,7 +37,7 @@ def get_common() -> Common:
 
 
 def open_world() -> WorldState:
-    """Open the world of the request. Call it last, so that an invalid request opens none."""
+    """Open the world of the request. Call it last, so that an invalid request does not open it."""
     visit: Visit = g.store
     return visit.world
 

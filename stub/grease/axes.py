@@ -16,7 +16,7 @@ from web.validation import make_error
 class Axis(NamedTuple):
     """An axis of grease. Any real server may vary an axis of tier 1.
 
-    The advice tells a client how to cope, and why nobody promised what varies.
+    The advice tells a client how to cope, and why nobody promised the varied part.
     """
 
     tier: int
@@ -52,7 +52,7 @@ PartsByAxis = Mapping[str, Sequence[str]]
 
 
 class Grease(NamedTuple):
-    """The parts that vary, by axis, and the seed. `is_limited` tells that other parts stay."""
+    """The parts that vary, by axis, and the seed. It `is_limited` if some parts of an axis stay."""
 
     parts: PartsByAxis
     seed: int
@@ -70,7 +70,7 @@ class Grease(NamedTuple):
 
 
 class Switch:
-    """The grease of a world, which can be changed."""
+    """The current grease of a world."""
 
     def __init__(self, initial: Grease) -> None:
         self.initial = initial
@@ -168,7 +168,7 @@ class Parts:
         return [part for part in self.by_axis[axis] if (axis, part) in self.varied]
 
     def describe_origin(self, part: str) -> str:
-        """Describe the `x-origin` of a part, such as `chosen: …` with the reason."""
+        """Describe the `x-origin` of a part, for example `chosen: …` with the reason."""
         origin = self.described[part]["x-origin"]
         ((kind, text),) = origin.items()
         return f"{kind}: {text}"
@@ -185,10 +185,10 @@ def find_parts(contract: Contract) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def find_schema_parts(name: str, schema: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield a schema with this name, such as `Project`, and the parts inside it.
+    """Yield a schema with its name, for example `Project`, and the parts inside it.
 
     The ids of a kind of record are a single part. The member `id` of the record stands for it, or a
-    schema whose `x-part` is its name.
+    schema with its name as `x-part`.
     """
     yield schema.get("x-part", name), schema
     properties = schema.get("properties", {})

@@ -19,10 +19,10 @@ class VariedIds(Protocol):
     """The ids of a world, as far as grease needs them."""
 
     def key(self, text: str) -> str:
-        """Return the key of a created id, such as `#3`. Any other text is its own key."""
+        """Return the key of a created id, for example `#3`. Other texts are their own keys."""
 
     def find_varied_part(self, text: str) -> str | None:
-        """Return the part of a varied id, such as `projects`. Return None for other texts."""
+        """Return the part of a varied id, for example `projects`. Return None for other texts."""
 
 
 def vary(
@@ -33,7 +33,7 @@ def vary(
     operation: Operation | None,
     request: Request,
 ) -> tuple[str, ...]:
-    """Vary a response, and return the axes along which it varies: `("members", "times")`.
+    """Vary a response, and return the axes that varied it: `("members", "times")`.
 
     A response that the contract does not declare stays, for example a forced 429. A response that
     is declared without a body, for example a 204, varies in its header fields and its status.

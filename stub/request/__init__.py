@@ -1,1 +1,1 @@
-"""What belongs to one request: the fault that it meets, its entry in the journal, the coverage."""
+"""A request in the stub: the fault that it meets, its entry in the journal, and the coverage."""

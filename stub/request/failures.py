@@ -1,6 +1,6 @@
 """The failures of `--probe failures`: their faults, and how a client reacted to them.
 
-Times are seconds of `time.perf_counter()`. Neither a reset nor the clock of a world changes them.
+Times are seconds of `time.perf_counter()`. A reset and the clock of a world do not change them.
 """
 
 import time
@@ -36,7 +36,7 @@ FAILURES = tuple(FAULTS)
 class Attempt(NamedTuple):
     """A request of a run, as far as a probe needs it.
 
-    Requests that repeat each other have the same `sent`. `key` is the `Idempotency-Key`. The
+    Equal requests have the same `sent`. `key` is the `Idempotency-Key`. The
     request has `ended` when its response was sent, or when the client was gone. `fault` is the
     name of the failure that the request met, for example `"cut-body"`. Then `first` shows the
     request in a finding.
@@ -101,7 +101,7 @@ class Failures:
     """The failure of a run. Every operation that succeeded in the plain run meets it once.
 
     `unavailable` and `wrong-body` replace a response. They spare a request that never succeeded in
-    the plain run. The other failures change the first successful response.
+    the plain run. The remaining failures change the first successful response.
     """
 
     def __init__(self, name: str, plain: Collection[Attempt]) -> None:
@@ -152,7 +152,7 @@ class Reaction(NamedTuple):
 def read_reactions(
     name: str, plain: Collection[Attempt], attempts: Collection[Attempt], *, is_broken: bool
 ) -> dict[str, Reaction]:
-    """Read the reactions of a client to a failure such as `cut-body`, by operation.
+    """Read the reactions of a client to a failure like `cut-body`, by operation.
 
     A broken run may have ended before the later requests of the plain run.
     """

@@ -25,7 +25,7 @@ WITHOUT_BODY = (204, 304)  # statuses (RFC 9110 §6.4.1)
 class Fault:
     """A fault for the next `times` matching requests, or for all if `times` is None.
 
-    - `operation` is an id of the contract. `path` is a shell pattern, whose `*` also matches `/`.
+    - `operation` is an id of the contract. `path` is a shell pattern. Its `*` also matches `/`.
     - `headers` replace header fields of the response: `{"Set-Cookie": ["a=1", "b=2"]}`.
     - `body` replaces the problem document.
     - `delay` is in seconds, and ends when the client is gone.
@@ -183,7 +183,7 @@ class Faults:
             return [fault.document(met) for fault, met in self.waiting.items()]
 
     def remove(self, fault_id: str | None = None) -> None:
-        """Remove the fault with this id, such as `flt_1`, or all faults."""
+        """Remove the fault with this id, for example `flt_1`, or all faults."""
         with self._lock:
             for fault in list(self.waiting):
                 if fault_id in (None, fault.id):

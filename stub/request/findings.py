@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 class Kind(NamedTuple):
     """A kind of finding. Its advice may have places to fill in, like `{seconds:.2f}`.
 
-    A kind that is chosen fails a run if `--fail-on` names it. The other kinds always fail a run.
+    A chosen kind fails a run if `--fail-on` names it. A kind that is not chosen always fails a run.
     """
 
     advice: str

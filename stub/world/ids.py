@@ -35,9 +35,10 @@ def make_unused_id(make: MakeId, prefix: str, base: str, taken: Container[str]) 
 class Ids:
     """The source of the ids of a world; it is a `MakeId`.
 
-    An id may be random, so created ids are numbered, and grease varies a record by its number. Any
-    other id is its own key. All worlds begin with the ids of `start`. `forms` are the forms in a
-    profile. `count` is the number of created ids. `are_varied` tells that grease varied an id.
+    An id may be random, so created ids are numbered, and grease varies a record by its number. An
+    id that was not created is its own key. All worlds begin with the ids of `start`. `forms` are
+    the forms in a profile. `count` is the number of created ids. `are_varied` tells that grease
+    varied an id.
     """
 
     new_id: NewId
@@ -56,7 +57,7 @@ class Ids:
         self._varied: dict[str, str] = {}  # key: varied id, value: `projects` or `deployments`
 
     def copy_for_world(self, world: str, grease: Switch) -> "Ids":
-        """Return the ids of a world, which begins with these ids."""
+        """Return the ids of a world that begins with these ids."""
         return replace(self, world=world, grease=grease, start=self)
 
     def __call__(self, prefix: str, base: str = "", attempt: int = 0) -> str:
@@ -106,7 +107,7 @@ class Ids:
         return self.start.key(text) if self.start else text
 
     def find_varied_part(self, text: str) -> str | None:
-        """Return `projects` or `deployments` for an id that grease varied; None for other texts."""
+        """Return `projects` or `deployments` for a varied id, or None."""
         if text in self._numbers or not self.start:
             return self._varied.get(text)
         return self.start.find_varied_part(text)

@@ -35,8 +35,8 @@ class Options:
       clock of its world by `tick`.
     - `delay` is added to every response.
     - `max_entries` limits the journal of a world, `max_worlds` the worlds besides the main world,
-      `max_faults` the waiting faults of a world, and `max_firsts` the findings whose first request
-      is shown whole.
+      `max_faults` the waiting faults of a world, and `max_firsts` the findings with a whole
+      first request.
     - `failures` are for a run of `--probe failures`.
     - `stores` are shared by programs. By default a world is in memory.
     - `log` is the last step of a request.

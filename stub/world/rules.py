@@ -84,7 +84,7 @@ def check(value: Any, name: str, statuses: tuple[str, ...] = ()) -> Iterator[Fie
 
 
 def parse_timeline(document: dict[str, Any]) -> Timeline:
-    """Parse the `timeline` of a valid document. Without one, the `status` is pinned."""
+    """Parse the `timeline` of a valid document. Without it, the `status` is pinned."""
     *running, last = document.get("timeline", [document])
     timeline = []
     for each in running:

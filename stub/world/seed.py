@@ -1,4 +1,4 @@
-"""The seed document: one JSON form of a state, for the sample, `--seed`, a reset and an export.
+"""The seed document: the JSON form of a state, for the sample, `--seed`, a reset and an export.
 
 It looks like `{"projects": [{"name": "shop"}], "deployments": [{"id": "d1", "status": "failed"}]}`.
 """
@@ -51,7 +51,7 @@ class Seed(NamedTuple):
         """Make records, with the ids and times that the document lacks.
 
         The latest deployment of a project is the last that names the project. If the document has
-        no such deployment, one is queued, like a POST does it. A deployment without a time is as
+        no deployment of the project, it is queued as by a POST. A deployment without a time is as
         old as the state of its store.
         """
         now = truncate_to_milliseconds(now)
@@ -96,7 +96,7 @@ def read_sample() -> Seed:
 
 
 def read_seed(path: Path, like: "Profile | None" = None) -> Seed:
-    """Read the seed in a file. Raises `ValueError` with all errors, one in a line.
+    """Read the seed in a file. Raises `ValueError` with a line for every error.
 
     A line is `seed.json: /projects/0/name: is required`.
     """
@@ -133,7 +133,7 @@ def build_seed(document: dict[str, Any]) -> Seed:
 
 
 def build_project(document: dict[str, Any]) -> SeedProject:
-    """Build the project of a document without errors, such as `{"name": "shop"}`."""
+    """Build the project of a document without errors: `{"name": "shop"}`."""
     members = {name: each for name, each in document.items() if name not in ("id", "created_at")}
     created_at = parse_time(document.get("created_at"))
     sent = json.dumps(members, ensure_ascii=False)
@@ -175,7 +175,7 @@ def convert_ids(document: Any, like: "Profile | None") -> None:
 
 
 def convert_id(document: dict[str, Any], member: str, kind: str, like: "Profile | None") -> None:
-    """Replace the id 48151623 by `"48151623"`, if the service has such ids.
+    """Replace the id 48151623 by `"48151623"`, if the ids of the service are numbers.
 
     `kind` is `projects` or `deployments`.
     """
@@ -228,7 +228,7 @@ def make_sample(like: "Profile | None") -> Seed:
 
 
 def pin_deployments(like: "Profile", sample: Seed) -> list[Deployment]:
-    """Make a deployment in every status of a profile, and at least one for every project.
+    """Make a deployment in every status of a profile, and at least a deployment for every project.
 
     If the profile has no statuses, these are the deployments of the plain sample.
     """

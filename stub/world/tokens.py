@@ -12,7 +12,7 @@ WORLD = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
 class Tokens:
-    """An allow-list of tokens, which are b64tokens (RFC 6750 §2.1).
+    """An allow-list of b64tokens (RFC 6750 §2.1).
 
     A token may be followed by a dot and the name of a world: `"dev-token.job-42"`. All tokens open
     the same worlds. Raises `ValueError` for an invalid token, and for two tokens like `a` and
@@ -64,7 +64,7 @@ class Tokens:
 
 
 def explain_token(header: str) -> str:
-    """Explain the names of worlds if an invalid token may have one; otherwise return ""."""
+    """Explain the names of worlds if an invalid token may name a world; otherwise return ""."""
     sent = re.fullmatch(r"Bearer (\S+)", header)
     if not sent or "." not in sent[1]:
         return ""

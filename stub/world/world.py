@@ -73,7 +73,7 @@ class Common:
 
 
 class WorldState:
-    """A world from one reset to the next. A request stays in the world that it entered.
+    """A world between two resets. A request stays in the world that it entered.
 
     `instance` is a random name, so a page notices a reset and a restart of the program.
     """
