@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from tests.rows import HOLE, Response, Texts, split_sentences
+from tests.rows import HOLE, Response, Texts, leave_out_idle, split_sentences
 
 Played = Mapping[str, list[Response | None]]
 
@@ -59,14 +59,21 @@ def add_new_messages(messages: list[dict[str, str]], texts: Iterable[Text]) -> N
             sentences = [each.text]
         for sentence in sentences:
             if not known.find_name(sentence, each.pointer):
-                name = make_name(sentence, each.code, {message["name"] for message in messages})
+                taken = {message["name"] for message in messages}
+                name = make_name(sentence, each.code if each.pointer is None else "", taken)
                 messages.append({"code": each.code, "name": name, "sentence": sentence})
         known = Texts(messages, [])
 
 
 def find_texts(scenarios: Mapping[str, Any], played: Played) -> Iterator[Text]:
-    """Find the texts of all errors that have the usual form."""
+    """Find the texts of all findings, and of the errors that have the usual form."""
     for step, body in find_bodies(scenarios, played):
+        if isinstance(body, dict) and "findings" in body:
+            recorded = step.get("body", body)["findings"]
+            advices = {each["kind"]: each["advice"] for each in recorded}
+            for each in leave_out_idle(body)["findings"]:
+                marks = find_marks(advices.get(each["kind"], ""))
+                yield Text(each["kind"], None, each["advice"], marks)
         if not isinstance(body, dict) or body.get("type") != "about:blank":
             continue
         code = body["code"]
@@ -111,9 +118,9 @@ def cut_holes(sentence: str, parts: list[str]) -> str:
 def make_name(sentence: str, code: str, taken: set[str]) -> str:
     """Make the name of a sentence: the code of its error, or its first words."""
     words = re.findall(r"[a-z0-9]+", sentence.lower())
-    names = [code] if sentence[0].isupper() else []
+    names = [code] if code else []
     names += ["-".join(words[:count]) for count in range(3, len(words))]
-    names += [" ".join(words), sentence]
+    names += ["-".join(words), sentence]
     return next(name for name in names if name not in taken)
 
 

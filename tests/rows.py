@@ -182,15 +182,15 @@ class Texts:
             if isinstance(value, dict) and f"{json.dumps(value)}\n" == text:
                 return f"<json> {json.dumps(self.pack_value(value))}"
             return text
-        prefix = ""
-        while text and len(text) < LONGEST:
-            pointer = prefix.split()[-1] if prefix[:-1].rpartition(" ")[2][:1] == "/" else None
-            if named := self.name_sentences(text, pointer):
+        prefix, rest = "", text
+        while rest and len(text) < LONGEST and not prefix.endswith("; "):
+            pointer = prefix.rstrip().rpartition(" ")[2] or None
+            if named := self.name_sentences(rest, pointer):
                 return prefix + named
-            before, space, text = text.partition(" ")
+            before, space, rest = rest.partition(" ")
             prefix += before + space
-        parts = (prefix + text).split("; ")
-        return "; ".join([self.pack_text(part) for part in parts]) if parts[1:] else parts[0]
+        parts = text.split("; ")
+        return "; ".join([self.pack_text(part) for part in parts]) if parts[1:] else text
 
     def name_sentences(self, text: str, pointer: str | None = None) -> str:
         """Return the names of all sentences of a text, or "" if one of them is unknown."""
