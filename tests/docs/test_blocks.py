@@ -42,6 +42,7 @@ OTHERS = (
     '.venv/bin/pip install -q "$STUB"',  # test_pytest.py
     "python3 -m venv ",  # .ci/run does it
     ".ci/run",
+    ".venv/bin/python -m tests.replayed --diff",
     "deployment-stub --pace 0 -- COMMAND",
     ".venv/bin/python app.py --port 8080 --pace 60 --quiet -- .venv/bin/python tools/picture.py",
 )
