@@ -121,7 +121,7 @@ def list_switches(names: Collection[str]) -> list[str]:
 def check_host(host: str) -> None:
     """Raise `click.UsageError` for a host that has no address."""
     try:
-        server.address_of(host)
+        server.find_address(host)
     except server.ListenError as error:
         raise invalid("host", f"{error}: give a host name or an IP address.") from None
 
@@ -135,7 +135,7 @@ def find_contradictions(
     """
     is_command = words and words[0].strip()
     grease = settings.options.grease
-    is_open = not server.address_of(settings.host).is_loopback
+    is_open = not server.find_address(settings.host).is_loopback
     return {
         f"{', '.join(empty)} is empty: give a value, or leave the option out.": empty,
         "--probe: give a command after --.": settings.probe and not is_command,

@@ -72,9 +72,9 @@ class Settings:
 
     def reachable_url(self, port: int) -> str:
         """Return the URL for a client on this machine: `http://127.0.0.1:8080`."""
-        address = str(server.address_of(self.host))
+        address = str(server.find_address(self.host))
         host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(address, self.host)
-        return f"http://{server.in_brackets(host)}:{port}"
+        return f"http://{server.add_brackets(host)}:{port}"
 
 
 BLANKS = " \t\r\n\ufeff"  # `\ufeff` is a byte order mark.

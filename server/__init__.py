@@ -1,15 +1,15 @@
-"""waitress with errors in JSON, responses that can be dropped, and an end that loses none.
+"""waitress with errors in JSON, with dropped responses, and with an end that loses no request.
 
-It knows nothing of the app. It uses waitress' public names alone, and overrides five methods:
+It does not know the app. It uses only public names of waitress, and overrides five methods:
 
-| overridden | what a user sees of it |
+| method | effect for a user |
 |---|---|
 | `HTTPRequestParser.received` | a response to TLS |
 | `HTTPRequestParser.parse_header` | a limit of fields |
 | `ErrorTask.execute` | errors in JSON |
-| `WSGITask.get_environment`, `WSGITask.build_response_header` | responses that are cut or dropped |
+| `WSGITask.get_environment`, `WSGITask.build_response_header` | cut and dropped responses |
 
-[speedups.py](speedups.py) overrides more; the server is right without it.
+[speedups.py](speedups.py) overrides more methods, and no response depends on it.
 """
 
 import logging
@@ -22,11 +22,11 @@ from types import FrameType
 from typing import Any
 
 from .addresses import ListenError as ListenError
-from .addresses import address_of as address_of
+from .addresses import find_address as find_address
 from .addresses import listen
 from .hosts import App, serve_hosts
+from .hosts import add_brackets as add_brackets
 from .hosts import check_hosts as check_hosts
-from .hosts import in_brackets as in_brackets
 from .loop import Server as Server
 from .loop import ServerOptions as ServerOptions
 from .speedups import speed_up as speed_up
@@ -36,9 +36,10 @@ DEFAULTS = ServerOptions()
 
 
 def create_server(app: App, host: str, port: int, options: ServerOptions = DEFAULTS) -> Server:
-    """Listen, and return the server, whose port is `effective_port`. Raises as `listen()` does.
+    """Listen, and return the server. `listen()` describes the errors.
 
-    On loopback it serves the names of loopback, the host and the trusted ones.
+    `port` may be 0: `effective_port` of the server is the port that the system chose. On loopback
+    the server accepts loopback names, `host`, and the trusted hosts.
     """
     sockets = listen(host, port)
     try:
@@ -52,14 +53,14 @@ def create_server(app: App, host: str, port: int, options: ServerOptions = DEFAU
 
 
 def serve(app: App, host: str, port: int, options: ServerOptions = DEFAULTS) -> None:
-    """Serve until SIGTERM, SIGINT or SIGHUP, drain, and return; in a process' main thread.
+    """Serve until SIGTERM, SIGINT or SIGHUP, then finish the current requests.
 
-    A second signal ends the process at once. Raises as `create_server()` does; any other OSError
-    is a failure of the running server.
+    Call it in the main thread. A second signal ends the process at once. Raises `ListenError`, and
+    `OSError` if the running server fails.
     """
     logger = logging.getLogger("waitress")
-    logger.setLevel(logging.ERROR)  # it warns of each response that is cut short on purpose
-    logger.addFilter(without_message)
+    logger.setLevel(logging.ERROR)  # A cut response is a warning, but it is cut on purpose.
+    logger.addFilter(remove_message)
     server = create_server(app, host, port, options)
 
     def drain(number: int, frame: FrameType | None) -> None:
@@ -78,7 +79,7 @@ def serve(app: App, host: str, port: int, options: ServerOptions = DEFAULTS) -> 
 def handle_stop_signals(handler: Callable[[int, FrameType | None], None]) -> Handlers:
     """Handle SIGTERM, SIGINT and SIGHUP; return the previous handlers.
 
-    A SIGHUP that is ignored, such as by `nohup`, stays ignored.
+    If SIGHUP is ignored, such as by `nohup`, it stays ignored.
     """
     previous: Handlers = {}
     for each in signal.Signals:
@@ -94,8 +95,8 @@ def restore_handlers(previous: Handlers) -> None:
         signal.signal(each, handler)
 
 
-def without_message(record: logging.LogRecord) -> bool:
-    """A filter: of an exception, log where it came from, since the rest may quote the request."""
+def remove_message(record: logging.LogRecord) -> bool:
+    """Log only the type and the frames of an exception. Its message may quote the request."""
     kind, _, trace = sys.exc_info()
     if kind:
         frames = "".join(traceback.format_tb(trace))

@@ -1,4 +1,4 @@
-"""Addresses to listen on."""
+"""Finds the addresses of a host, and listens on them."""
 
 import socket
 from ipaddress import IPv4Address, IPv6Address, ip_address
@@ -8,16 +8,17 @@ from .hosts import check_hosts
 
 
 class ListenError(OSError):
-    """An address that cannot be listened on."""
+    """An error for an address, such as `cannot listen on localhost, port 80: in use`."""
 
 
 def resolve(host: str, port: int) -> tuple[int, tuple[Any, ...]]:
-    """Return the family and the first address of a host, an IPv4 one if it has any.
+    """Return the family and the first address of a host. IPv4 addresses come first.
 
-    Raises ListenError for a host without an address.
+    `resolve("localhost", 8080)` is `(AF_INET, ("127.0.0.1", 8080))`. Raises `ListenError` for a
+    host without an address.
     """
     try:
-        check_hosts([host])  # getaddrinfo() takes * for an address
+        check_hosts([host])  # `getaddrinfo("*")` would return an address.
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, ValueError):
         raise ListenError(f"no address is known for {host!r}") from None
@@ -26,9 +27,10 @@ def resolve(host: str, port: int) -> tuple[int, tuple[Any, ...]]:
 
 
 def listen(host: str, port: int) -> list[socket.socket]:
-    """Listen on the address that `resolve()` gives; ListenError if it is not ours or taken.
+    """Listen on the address of a host. For `localhost`, listen also on `::1`.
 
-    For `localhost` also on ::1, which clients may try first.
+    Some clients try `::1` first. Raises `ListenError` if the address is in use or not of this
+    machine.
     """
     family, address = resolve(host, port)
     sockets: list[socket.socket] = []
@@ -54,6 +56,6 @@ def has_address(address: str) -> bool:
     return True
 
 
-def address_of(host: str) -> IPv4Address | IPv6Address:
-    """Return what `listen()` listens on. Raises ListenError as `resolve()` does."""
+def find_address(host: str) -> IPv4Address | IPv6Address:
+    """Return the address that `listen()` uses. Raises `ListenError` for an unknown host."""
     return ip_address(resolve(host, 0)[1][0])

@@ -1,4 +1,4 @@
-"""The server: its connections, the loop that reads and sends, and its end."""
+"""The server: its connections, its loop, and its end."""
 
 import socket
 import time
@@ -17,36 +17,39 @@ from .hosts import App
 from .parser import MAX_BODY, MAX_HEAD, Parser
 from .problems import RejectionTask
 
-TICK = 1.0  # seconds between two looks for idle connections, where nothing else happens
-MAX_CONNECTIONS = 1000  # waitress counts its listeners, too; its own limit is 100
-HALF_CLOSED = 0.1  # seconds after its request in which a client that sends its end waits on
+TICK = 1.0  # seconds between two searches for idle connections
 
 
 class ServerOptions(NamedTuple):
-    """How to serve. `on_wrong_host` is called with a host in the thread of its request."""
+    """The options of a server.
+
+    `grace` are the seconds to finish the current requests after a signal. On loopback the server
+    also accepts `trusted_hosts`. It calls `on_listening(port, stop)` at its start, and
+    `on_wrong_host(host)` in the thread of a rejected request. `prepare` may be `speed_up`.
+    """
 
     threads: int = 64
-    grace: float = 10.0  # seconds to finish the current requests after a signal
-    trusted_hosts: Collection[str] = ()  # served on loopback besides its own names and the host
+    grace: float = 10.0
+    trusted_hosts: Collection[str] = ()
     on_listening: Callable[[int, Callable[[], None]], None] = lambda port, stop: None
     on_wrong_host: Callable[[str], None] = lambda host: None
-    prepare: Callable[["Server"], None] = lambda server: None  # as `speed_up`
+    prepare: Callable[["Server"], None] = lambda server: None
 
 
 class AppTask(WSGITask):
-    """Lets the app end its connection."""
+    """A request whose app can end the connection."""
 
     channel: "Connection"
     request: Parser  # type: ignore[assignment]
 
     def get_environment(self) -> dict[str, Any]:
-        """Add what WSGI lacks: functions for the connection of the request."""
+        """Return the WSGI environment with functions for the connection: `server.close`."""
         environ: dict[str, Any] = super().get_environment()
-        environ.update(self.connection_members())
+        environ.update(self.make_functions())
         return environ
 
-    def connection_members(self) -> dict[str, Any]:
-        """Return three functions. None refers to the environment, which would be a cycle."""
+    def make_functions(self) -> dict[str, Any]:
+        """Make the functions. They do not refer to the environment: that would be a cycle."""
         self.channel.was_looked_at = False
         return {
             "server.close": self.request.close_connection,
@@ -55,7 +58,7 @@ class AppTask(WSGITask):
         }
 
     def build_response_header(self) -> bytes:
-        """Return the head of the response; nothing of a dropped one."""
+        """Return the head of the response, or nothing if the response is dropped."""
         if self.request.is_dropped:
             self.close_on_finish = True
             return b""
@@ -69,27 +72,27 @@ class Connection(HTTPChannel):
     error_task_class = RejectionTask
     parser_class = Parser
 
-    requests: list[Parser]  # that have arrived
-    request: Parser | None  # that arrives
+    requests: list[Parser]
+    request: Parser | None  # The request whose head or body has not arrived completely.
     requests_lock: Any
-    was_looked_at = False  # by `is_open`, since the request began
+    was_looked_at = False  # It is true after the first call of `is_open()` for a request.
     has_half_closed = False
 
     def __init__(self, owner: "Server", *args: Any, **kwargs: Any) -> None:
         self.owner = owner
         super().__init__(*args, **kwargs)
 
-    def is_open(self) -> bool:
-        """Return whether the client waits for the response, and the server goes on.
+    def is_open(self, half_closed: float = 0.1) -> bool:
+        """Return whether the client waits for the response, and the server continues.
 
-        A client that sends its end (FIN) may have closed, or only have said that it sends no more.
-        It waits if it does so right after its request, as `nc -N`, which is before the first look,
-        however late that is; and has left if it does so later.
+        A client that sends its end (FIN) has closed the connection, or still waits, such as
+        `nc -N`. It still waits if the FIN came before the first call for this request, or at most
+        `half_closed` seconds after the request.
         """
         is_first_look = not self.was_looked_at
         self.was_looked_at = True
         sock = self.socket
-        if self.owner.is_stopping or sock is None:  # closed by this side
+        if self.owner.is_stopping or sock is None:  # The server has closed it.
             return False
         if self.has_half_closed:
             return True
@@ -99,18 +102,18 @@ class Connection(HTTPChannel):
         except OSError as error:
             return isinstance(error, BlockingIOError)
         since = time.time() - self.last_activity
-        self.has_half_closed = is_first_look or since < HALF_CLOSED
+        self.has_half_closed = is_first_look or since < half_closed
         return self.has_half_closed
 
     def has_input(self) -> bool:
-        """Return whether the kernel has received something that is not read yet."""
+        """Return whether the kernel has received bytes that are not read yet."""
         with suppress(OSError):
             return self.socket is not None and bool(self.socket.recv(1, socket.MSG_PEEK))
         return False
 
 
 class Server:
-    """Listens on the sockets from the start. `run()` until `stop()`; then `close()`."""
+    """A server that listens on the sockets from the start. `run()` until `stop()`; `close()`."""
 
     is_stopping = False
     is_closed = False
@@ -118,17 +121,18 @@ class Server:
     def __init__(self, app: App, sockets: Sequence[socket.socket], options: ServerOptions) -> None:
         self.grace = options.grace
         self.effective_port: int = sockets[0].getsockname()[1]
-        self.trigger_lock = RLock()  # a signal handler may interrupt what holds it
-        self.map: dict[int, Any] = {}  # what waitress polls, by descriptor
+        self.trigger_lock = RLock()  # A signal handler may interrupt its owner.
+        self.map: dict[int, Any] = {}  # waitress polls these dispatchers, by descriptor.
         settings: dict[str, Any] = {
             "sockets": sockets,
             "threads": options.threads,
-            "connection_limit": MAX_CONNECTIONS,
+            "connection_limit": 1000,  # waitress counts its listeners, too; the default is 100.
             "max_request_header_size": MAX_HEAD + 1,
             "max_request_body_size": MAX_BODY + 1,
-            "inbuf_overflow": 2 * MAX_BODY,  # neither a request nor a response goes to the disk
+            # No request or response is written to the disk.
+            "inbuf_overflow": 2 * MAX_BODY,
             "outbuf_overflow": 2 * MAX_BODY,
-            "clear_untrusted_proxy_headers": False,  # the app gets the fields as they were sent
+            "clear_untrusted_proxy_headers": False,  # The app gets the fields unchanged.
         }
         made = create_server(app, self.map, **settings)
         self.dispatcher: Any = made.task_dispatcher
@@ -143,7 +147,7 @@ class Server:
         return [each for each in self.map.values() if isinstance(each, Connection)]
 
     def run(self) -> None:
-        """Serve until `stop()`, and drain."""
+        """Serve until `stop()`, then finish the current requests."""
         try:
             while not self.is_stopping:
                 self.run_once(TICK)
@@ -153,25 +157,25 @@ class Server:
                 each.handle_close()
 
     def run_once(self, timeout: float) -> None:
-        """Read and send what there is, or wait for it for so many seconds."""
-        # poll: waitress' select() fails on a descriptor above 1023.
+        """Read and send bytes. Wait for them at most `timeout` seconds."""
+        # `poll`, since `select` of waitress fails with a descriptor above 1023.
         wasyncore.loop(timeout, use_poll=True, map=self.map, count=1)
 
     def stop(self) -> None:
         """End `run()`, from any thread or a signal handler."""
         self.is_stopping = True
         with self.trigger_lock:
-            if not self.is_closed:  # the descriptor of the trigger may be that of another file
+            if not self.is_closed:  # Another file may have the descriptor of the trigger.
                 self.listeners[0].pull_trigger()
 
     def drain(self) -> None:
-        """Respond to each request whose head has been received, for up to `grace` seconds.
+        """Respond to all requests with a received head, for up to `grace` seconds.
 
-        waitress would lose it at SIGTERM, and after 5 seconds at SIGINT.
+        waitress would lose these requests at SIGTERM, and after 5 seconds at SIGINT.
         """
         ends = time.monotonic() + self.grace
         known = 0
-        while known != len(self.map):  # accept what the kernel has received
+        while known != len(self.map):  # Accept the connections that the kernel has received.
             known = len(self.map)
             for each in self.listeners:
                 each.handle_accept()
@@ -188,22 +192,22 @@ class Server:
     def close_listeners(self) -> None:
         """Accept no more connections."""
         for each in self.listeners:
-            wasyncore.dispatcher.close(each)  # without its trigger, which wakes the loop
+            wasyncore.dispatcher.close(each)  # The trigger stays open: it wakes the loop.
 
     def close(self) -> None:
         """Close all files, and end the threads."""
         self.close_listeners()
         with self.trigger_lock:
             self.is_closed = True
-        self.dispatcher.shutdown(timeout=0.5)  # seconds, in which idle threads end
+        self.dispatcher.shutdown(timeout=0.5)  # Idle threads need a moment to end.
         for each in self.listeners:
             each.close()
 
 
 def end(connection: Connection) -> None:
-    """Close a connection after the last request whose head has arrived.
+    """Close a connection after its last request with a received head.
 
-    What the kernel has of the next one is read first.
+    If the kernel has bytes of a further request, they are read first.
     """
     with connection.requests_lock:
         current = [*connection.requests]

@@ -1,4 +1,4 @@
-"""The errors of the server itself, in the shape of the app's: `application/problem+json`."""
+"""The errors of the server. Like the errors of the app, they are `application/problem+json`."""
 
 import json
 
@@ -7,7 +7,7 @@ from waitress.utilities import Error
 
 from .parser import MAX_FIELDS, MAX_HEAD, Parser
 
-# By status: code and detail. None repeats what was sent.
+# The codes and details by status. They do not repeat parts of the request.
 PROBLEMS = {
     400: ("malformed_request", "Send a well-formed HTTP/1.1 request."),
     413: ("body_too_large", "Send a much smaller body."),
@@ -19,7 +19,7 @@ PROBLEMS = {
 }
 
 
-def problem(
+def make_problem(
     status: int, title: str, code: str, detail: str
 ) -> tuple[str, list[tuple[str, str]], bytes]:
     """Return the status, the header fields and the body of a rejection."""
@@ -35,16 +35,18 @@ def problem(
 
 
 class RejectionTask(ErrorTask):
-    """Responds to a request that waitress rejects, and ends the connection."""
+    """A response to a request that waitress rejects. It ends the connection."""
 
     request: Parser  # type: ignore[assignment]
 
     def execute(self) -> None:
-        """Respond in JSON; waitress would send text/plain."""
+        """Respond in JSON. waitress would send `text/plain`."""
         error: Error = self.request.error  # type: ignore[assignment]
         code, detail = PROBLEMS[error.code]
         detail = self.request.hint or detail
-        self.status, self.response_headers, body = problem(error.code, error.reason, code, detail)
+        self.status, self.response_headers, body = make_problem(
+            error.code, error.reason, code, detail
+        )
         self.set_close_on_finish()
         self.content_length = len(body)
         self.write(body)

@@ -1,7 +1,7 @@
-"""What makes the server faster and changes no response, by public names of waitress.
+"""Makes the server faster without changing a response, by public names of waitress.
 
-A client that polls sends the same head again and again, and gets the same one. Both are remembered.
-The program applies this file; without it the server is right, only slower.
+A client that polls repeats the head of its request, and the response has the same head. The server
+caches both heads. Only the program applies this file.
 """
 
 import sys
@@ -15,15 +15,14 @@ from waitress.receiver import FixedStreamReceiver
 from .loop import AppTask, Connection, Server
 from .parser import Parser
 
-MAX_HEADS = 256  # of requests, and of responses, that are remembered
-MAX_BYTES = 4096  # of such a head
+MAX_BYTES = 4096  # size of a cached head
 
 
 class Head:
-    """What reading the head of a request has set."""
+    """The head of a request: the attributes of its parser after reading it, and its fields."""
 
     environ: dict[str, Any] | None = None
-    """The WSGI environment of the first request with this head, without what is its own."""
+    """The WSGI environment of the first request with this head, except for `own_members()`."""
 
     def __init__(self, attributes: dict[str, Any], headers: dict[str, str]) -> None:
         self.attributes = attributes
@@ -31,7 +30,7 @@ class Head:
 
 
 class ResponseHead(NamedTuple):
-    """The head of a response, and what making it has set."""
+    """The head of a response, and the attributes of its task."""
 
     data: bytes
     close_on_finish: bool
@@ -39,13 +38,13 @@ class ResponseHead(NamedTuple):
 
 
 def speed_up(server: Server) -> None:
-    """Let the connections of a server remember heads, and send at once."""
+    """Let the connections of a server cache heads, and send at once."""
     make_parser = partial(FastParser, {})
     server.make_connection = partial(FastConnection, make_parser, {})
 
 
 class FastParser(Parser):
-    """Reads each head once."""
+    """A request that takes its head from the cache."""
 
     known: Head | None = None
 
@@ -54,7 +53,7 @@ class FastParser(Parser):
         self.heads = heads
 
     def parse_header(self, header_plus: bytes) -> None:
-        """Read a head, or set what reading it has set. What is rejected is not remembered."""
+        """Read a head, or take it from the cache. A rejected head is not cached."""
         known = self.heads.get(header_plus)
         if known is None:
             before = {*vars(self)}
@@ -64,7 +63,7 @@ class FastParser(Parser):
             set_now = vars(self).keys() - before - {"body_rcv"}
             attributes = {name: getattr(self, name) for name in set_now}
             known = Head(attributes, self.headers.copy())
-            remember(self.heads, header_plus, known)
+            add_to_cache(self.heads, header_plus, known)
         else:
             vars(self).update(known.attributes)
             self.headers = known.headers.copy()
@@ -74,19 +73,22 @@ class FastParser(Parser):
         self.known = known
 
     def close_connection(self) -> None:
-        """End the connection after the response, of which the environment tells."""
+        """End the connection after the response. The environment tells the app."""
         super().close_connection()
         self.known = None
 
 
 class FastTask(AppTask):
-    """Makes an environment and the head of a response once, and sends head and body together."""
+    """A request that caches its environment and the head of its response.
+
+    It sends the head and the body together.
+    """
 
     channel: "FastConnection"
     request: FastParser
 
     def get_environment(self) -> dict[str, Any]:
-        """Return the remembered environment, with what is this request's own."""
+        """Return the cached environment, with the own members of this request."""
         known = self.request.known
         if known is None:
             return super().get_environment()
@@ -99,7 +101,7 @@ class FastTask(AppTask):
         return environ
 
     def own_members(self) -> dict[str, Any]:
-        """Return what no other request has in its environment."""
+        """Return the members of the environment that no further request has."""
         channel = self.channel
         host, port, *_ = channel.addr
         return {
@@ -109,11 +111,11 @@ class FastTask(AppTask):
             "wsgi.errors": sys.stderr,
             "wsgi.input": self.request.get_body_stream(),
             "waitress.client_disconnected": channel.check_client_disconnected,
-            **self.connection_members(),
+            **self.make_functions(),
         }
 
     def build_response_header(self) -> bytes:
-        """Return the head of the response, which is the same for a second."""
+        """Return the head of the response. Its Date is the same for a second."""
         request = self.request
         if request.is_dropped:
             return super().build_response_header()
@@ -131,16 +133,13 @@ class FastTask(AppTask):
             data = super().build_response_header()
             known = ResponseHead(data, self.close_on_finish, self.chunked_response)
             if len(data) <= MAX_BYTES:
-                remember(self.channel.response_heads, key, known)
+                add_to_cache(self.channel.response_heads, key, known)
         self.close_on_finish = known.close_on_finish
         self.chunked_response = known.chunked_response
         return known.data
 
     def write(self, data: bytes) -> None:
-        """Write a part of the response, and the head before the first one.
-
-        A body that is whole is sent together with its head.
-        """
+        """Write a part of the response. If it is the whole body, send it with the head."""
         is_whole = self.complete and not self.wrote_header and len(data) == self.content_length
         if is_whole and self.has_body:
             self.channel.write_soon(self.build_response_header() + data)
@@ -151,7 +150,7 @@ class FastTask(AppTask):
 
 
 class FastConnection(Connection):
-    """Sends at once what can be sent."""
+    """A connection that sends at once, without the loop."""
 
     task_class = FastTask
 
@@ -167,19 +166,19 @@ class FastConnection(Connection):
         super().__init__(*args, **kwargs)
 
     def write_soon(self, data: Any) -> int:
-        """Send data where nothing else waits to be sent, and keep the rest for the loop."""
+        """Send data if no earlier data waits. The loop sends the rest."""
         size = len(data)
         with self.outbuf_lock:
             if self.connected and not self.total_outbufs_len and isinstance(data, bytes):
-                with suppress(OSError):  # the loop, which has the rest, meets it again
+                with suppress(OSError):  # The loop meets the error again.
                     data = data[self.send(data, do_close=False) :]
             if data:
                 super().write_soon(data)
         return size
 
 
-def remember(found: dict[Any, Any], key: Any, value: Any) -> None:
-    """Add to a cache, which is emptied when it is full."""
-    if len(found) >= MAX_HEADS:
-        found.clear()
-    found[key] = value
+def add_to_cache(cache: dict[Any, Any], key: Any, value: Any, size: int = 256) -> None:
+    """Add a value to a cache. A full cache is emptied first."""
+    if len(cache) >= size:
+        cache.clear()
+    cache[key] = value
