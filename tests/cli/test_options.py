@@ -102,7 +102,7 @@ INVALID: list[tuple[list[str], str]] = [
     (["--report", " "], "'--report': give the name of a file, not ' '."),
     (["--log", "-"], "'--log': give the name of a file, not '-'."),
     (["--outcome", "a", "--outcome", "b"], "'--outcome': give one status without a pattern."),
-    (["--outcome", "a*=b c"], "'--outcome': 'b c' must be a string of 1 to 64 of a-z"),
+    (["--outcome", "a*=b c"], "'--outcome': 'b c' must be a string of 1 to 64 char"),
     *((["--env", each, "--", "true"], "'--env': give NAME=VALUE, ") for each in ("A", "=", "A B=")),
     (["--env", "A={Url}", "--", "true"], "{Url} is none of {url}, {token} and {port}."),
     (
