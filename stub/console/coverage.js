@@ -14,7 +14,7 @@ export function Coverage() {
   return html`<div class="stack">
     <p>${met} of ${of} <${Term} name="response">responses<//> met</p>
     <progress max=${of} value=${met} aria-label="Coverage"></progress>
-    <p class="hint">✓ met, with the number of responses · ○ not met · – not declared</p>
+    <p class="hint">✓ met (count) · ○ not met · – not declared</p>
     <table id="matrix" aria-label="Responses">
       <thead><tr><th scope="col">Status</th>${names.map((name) => html`<th scope="col">${breakName(name)}</th>`)}</tr></thead>
       ${Object.entries(groups).map(([group, members]) => html`<tbody>
@@ -25,7 +25,7 @@ export function Coverage() {
         </tr>`)}
       </tbody>`)}
     </table>
-    <p class="hint">△ <${Term} name="unpromised" />, ✕ <${Term} name="violation" />: parts of requests that nobody promised, and broken rules of the interface</p>
+    <p class="hint">△ <${Term} name="unpromised" />: no document promises it<br />✕ <${Term} name="violation" />: it breaks the interface</p>
     <ul id="findings">
       ${found("unpromised", unpromised)}${found("violation", violations)}
     </ul>
