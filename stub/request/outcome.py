@@ -4,7 +4,6 @@ import json
 import re
 from collections.abc import Mapping
 from typing import NamedTuple
-from urllib.request import parse_http_list
 
 from flask import Request, current_app
 from flask.typing import ResponseReturnValue
@@ -68,6 +67,8 @@ def read_preferences(request: Request) -> dict[str, str]:
 
     Only the first preference with a name counts. Parameters are left out.
     """
+    from urllib.request import parse_http_list  # Most requests have no preferences.
+
     found: dict[str, str] = {}
     for preference in parse_http_list(request.environ.get("HTTP_PREFER", "")):
         name, _, rest = preference.partition("=")
