@@ -1,6 +1,6 @@
-"""An empty view of Flask on the server of the program: what no service on Flask costs less than.
+"""An empty view of Flask on the server of the program: the least cost of a service on Flask.
 
-It parses the body of a creation, and has one response for each operation.
+It parses the body of a creation, and has a fixed response for every operation.
 """
 
 import json
@@ -18,7 +18,7 @@ PROJECT = {"id": "prj_1", "created_at": TIME, "latest_deployment_id": "dpl_1", "
 DEPLOYMENT = {"id": "dpl_1", "project_id": "prj_1", "status": "succeeded", "created_at": TIME}
 
 
-def empty_view() -> Flask:
+def create_app() -> Flask:
     app = Flask(__name__)
     project = json.dumps(PROJECT)
     deployment = json.dumps(DEPLOYMENT)
@@ -41,4 +41,4 @@ if __name__ == "__main__":
     options = server.ServerOptions(
         on_listening=lambda port, _: print(f"on :{port}", flush=True), prepare=server.speed_up
     )
-    server.serve(empty_view(), "127.0.0.1", 0, options)
+    server.serve(create_app(), "127.0.0.1", 0, options)

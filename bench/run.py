@@ -23,11 +23,11 @@ LIST = ("GET", "/v1/projects")
 LOADS = {
     "get": ("GET", "/v1/deployments/dpl_succeeded"),
     "post": CREATE,
-    "list": LIST,  # of 1,000 projects
+    "list": LIST,
     "start": LIST,
 }
 CONNECTIONS = 10
-REPEATED = 10  # times, over each connection, in a round
+REPEATED = 10  # requests of a round over each connection
 HEADERS = {"Authorization": "Bearer dev-token", "Content-Type": "application/json"}
 
 Command = Sequence[str]
@@ -36,8 +36,12 @@ numbers = count(1)
 
 @contextmanager
 def running(command: Command) -> Iterator[tuple[int, list[HTTPConnection]]]:
-    """The id of the process of a server, which prints its URL, and connections to it."""
-    environ = {**os.environ, "PYTHONDONTWRITEBYTECODE": ""}  # another checkout has no bytecode yet
+    """Start a server; return the id of its process, and connections to it.
+
+    The server prints its URL: `listening on http://127.0.0.1:8080`.
+    """
+    # A new checkout needs its bytecode, or every start would compile it.
+    environ = {**os.environ, "PYTHONDONTWRITEBYTECODE": ""}
     pipe, null = subprocess.PIPE, subprocess.DEVNULL
     with subprocess.Popen(command, stdout=pipe, stderr=null, text=True, env=environ) as process:
         try:
@@ -52,7 +56,7 @@ def running(command: Command) -> Iterator[tuple[int, list[HTTPConnection]]]:
 
 
 def send(connections: Sequence[HTTPConnection], method: str, path: str) -> None:
-    """Send a request over each connection, and then read the responses."""
+    """Send a request over every connection, then read the responses."""
     for connection in connections:
         body = json.dumps({"name": f"project {next(numbers)}"}) if method == "POST" else None
         connection.request(method, path, body, HEADERS)
@@ -63,38 +67,41 @@ def send(connections: Sequence[HTTPConnection], method: str, path: str) -> None:
             raise click.ClickException(f"{method} {path}: {content!r}")
 
 
-def processor_seconds(pid: int) -> float:
-    """User and system time of all its threads: the clock of clock_getcpuclockid(3), on Linux."""
+def read_processor_seconds(pid: int) -> float:
+    """Return the processor time of all threads of a process, as clock_getcpuclockid(3) on Linux."""
     return time.clock_gettime(~pid << 3 | 2)
 
 
-def rounds_of(load: str, command: Command) -> Generator[float]:
-    """The processor seconds of each round, for one request: all in one process but for a start."""
+def run_rounds(load: str, command: Command) -> Generator[float]:
+    """Yield the processor seconds of a request, for every round: `0.0012`.
+
+    All rounds use the same process, except for the load `start`.
+    """
     while load == "start":
         with running(command) as (pid, connections):
             send(connections[:1], *LOADS[load])
-            seconds = processor_seconds(pid)
+            seconds = read_processor_seconds(pid)
         yield seconds
     with running(command) as (pid, connections):
         if load == "list":
             for _ in range(1000 // CONNECTIONS):
                 send(connections, *CREATE)
         while True:
-            before = processor_seconds(pid)
+            before = read_processor_seconds(pid)
             for _ in range(REPEATED):
                 send(connections, *LOADS[load])
-            yield (processor_seconds(pid) - before) / (REPEATED * CONNECTIONS)
+            yield (read_processor_seconds(pid) - before) / (REPEATED * CONNECTIONS)
 
 
 def measure(load: str, rows: dict[str, Command], rounds: int) -> dict[str, list[float]]:
-    """The rounds of each row. A round is short and has each row once: noise hits all of them."""
+    """Measure the rows in short rounds. So the noise of the machine affects all rows."""
     found: dict[str, list[float]] = {row: [] for row in rows}
     order = [*rows]
     with ExitStack() as stack:
         sources = {}
         for row, command in rows.items():
-            sources[row] = stack.enter_context(closing(rounds_of(load, command)))
-            next(sources[row])  # to warm it up
+            sources[row] = stack.enter_context(closing(run_rounds(load, command)))
+            next(sources[row])  # The first round is slower.
         for _ in range(rounds):
             for row in order:
                 found[row].append(next(sources[row]))
@@ -102,19 +109,19 @@ def measure(load: str, rows: dict[str, Command], rounds: int) -> dict[str, list[
     return found
 
 
-def table(load: str, found: dict[str, list[float]]) -> Iterator[str]:
-    """In Markdown: the costs of each row, and the ratios to those of the rows but `STUB`."""
+def format_table(load: str, found: dict[str, list[float]]) -> Iterator[str]:
+    """Format a table in Markdown: the costs of a row, and its ratios to the rows without `STUB`."""
     others = [row for row in found if row != STUB]
     heads = [load, "µs", *(f"times the {row}" for row in others)]
     yield f"| {' | '.join(heads)} |"
     yield "|" + len(heads) * "---|"
     for row, costs in found.items():
-        ratios = ["" if other == row else ratio(costs, found[other]) for other in others]
+        ratios = ["" if other == row else format_ratio(costs, found[other]) for other in others]
         yield f"| {row} | {median(costs) * 1e6:,.0f} | {' | '.join(ratios)} |"
 
 
-def ratio(ours: Sequence[float], others: Sequence[float]) -> str:
-    """The median of the ratios of the rounds, and the quartiles."""
+def format_ratio(ours: Sequence[float], others: Sequence[float]) -> str:
+    """Format the median of the ratios, and the quartiles: `1.25 (1.20 to 1.31)`."""
     low, middle, high = quantiles(one / other for one, other in zip(ours, others, strict=True))
     return f"{middle:.2f} ({low:.2f} to {high:.2f})"
 
@@ -144,7 +151,7 @@ def main(rounds: int, against: str | None, loads: Sequence[str]) -> None:
             rows[row] = [sys.executable, f"{checkout}/app.py", "--quiet", "--port", "0"]
         for load in loads or LOADS:
             found = measure(load, rows, rounds // 8 if load == "start" else rounds)
-            click.echo("\n".join(table(load, found)) + "\n")
+            click.echo("\n".join(format_table(load, found)) + "\n")
 
 
 if __name__ == "__main__":

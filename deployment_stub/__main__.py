@@ -1,11 +1,11 @@
-"""`deployment-stub`, and `python -m deployment_stub`: what app.py is in a clone."""
+"""Starts the program: `deployment-stub`, or `python -m deployment_stub`."""
 
 import os
 import sys
 
 
 def main() -> int:
-    # The modules find each other here; an environment may have others with their names.
+    # The environment may have other modules with the names of ours.
     sys.path.insert(0, os.path.dirname(__file__))  # noqa: PTH120
     from cli.main import main
     from stub import create_stub

@@ -20,7 +20,7 @@ def create(client: APIRequestContext, name: str, **members: str) -> str:
 
 
 def show_a_day(client: APIRequestContext) -> None:
-    """Send what a client team might send."""
+    """Send the requests of a client team."""
     for name in ("storefront", "payments-api", "mobile-app"):
         deployment = create(client, name)
         for _ in range(4):
