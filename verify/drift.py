@@ -1,77 +1,58 @@
-"""What has drifted from a profile: how responses differ from the schemas that the stub serves."""
+"""Finds drift: how responses differ from the schemas that the stub serves for a profile."""
 
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 from werkzeug.http import parse_options_header
 
-from profiles.markers import CHOICE, parse_whole_marker
+from profiles import markers
 from profiles.profile import Form, Profile
 from profiles.schema import build_schema
 from traffic.json_values import Path, walk
 from web.validation import format_pointer
 
-from .checks import (
-    PRESENT,
-    Check,
-    Relation,
-    Walk,
-    check_fields,
-    join_others,
-    relate,
-    relate_equal,
-    show,
-)
+from . import checks, kinds
+from .checks import Check
 from .errors import is_code
 from .exchange import Log, ServiceExchange
-from .kinds import DEPLOYMENT, LIST, NAMELESS, OPERATIONS, explain_nothing, find_kinds
 from .order import find_order
-from .parts import select_distinct
+from .parts import check_bodies, select_distinct
 from .places import Places
 from .values import prefer
 
-VALUES = {
-    "project.id": "the id of the project",
-    "project.name": "the name as it was sent",
-    "deployment.id": "the id of the deployment",
-}
-"""Markers whose value a place must have."""
-
 
 def find_drift(like: Profile, log: Log, places: Places) -> list[Check]:
-    """Find what contradicts a profile, each once; what may vary at any time is among it."""
+    """Find all that contradicts a profile, also what may vary at any time."""
     judge = DriftJudge(like, places)
     by_kind: dict[str, list[ServiceExchange]] = defaultdict(list)
-    for exchange, kind in find_kinds(log).items():
+    for exchange, kind in kinds.find_kinds(log).items():
         by_kind[kind].append(exchange)
-    checks = [check for kind, found in by_kind.items() for check in judge.check_kind(kind, found)]
-    checks += judge.check_list()
-    checks += judge.check_statuses()
     found: dict[str, Check] = {}
-    for check in checks:
+    for check in judge.check_all(by_kind):
         if not check.holds:
             found.setdefault(write_drift_line(check), check)
     return [*found.values()]
 
 
 def write_drift_line(check: Check) -> str:
+    """Write the line of a drift: `/list/status: 200 in the profile, 203 there`."""
     return f"{check.part}: {check.expected} in the profile, {check.observed} there"
 
 
 def is_note(check: Check, places: Places) -> bool:
-    """Whether it is no finding: null, or what a record of others lacks."""
+    """Return whether a drift is no finding: null, or a member that a record of others lacks."""
+    if check.observed == "null":
+        return True
+    is_missing = check.expected == checks.PRESENT or check.expected.startswith("members ")
     is_of_others = check.exchange is not None and not has_own(check.exchange, places)
-    is_in_record = not check.part.startswith("/list") or "/0" in check.part
-    is_missing = check.expected == PRESENT or check.expected.startswith("members ")
-    return check.observed == "null" or (
-        is_missing and is_of_others and is_in_record and not check.part.startswith("/errors")
-    )
+    is_around = check.part.startswith("/list") and "/0" not in check.part
+    is_in_record = not is_around and not check.part.startswith("/errors")
+    return is_missing and is_of_others and is_in_record
 
 
 def has_own(exchange: ServiceExchange, places: Places) -> bool:
-    """Whether a response has the created project, or the followed deployment."""
+    """Return whether a response has the created project, or the followed deployment."""
     is_followed = exchange in places.followed and places.is_own
     is_listed = places.get_created_item(exchange) is not None
     return is_followed or is_listed or exchange.is_creation
@@ -84,35 +65,52 @@ class DriftJudge:
         self._like = like
         self._places = places
 
-    def check_kind(self, kind: str, exchanges: list[ServiceExchange]) -> Iterator[Check]:
-        code = kind.removeprefix("errors/")
-        is_error = kind not in OPERATIONS
-        form = self._like.error_form(code) if is_error else self._like.form(kind)
-        if form is None:
-            return
-        is_own_form = not is_error or code in self._like.error_forms
-        is_deployment = kind == DEPLOYMENT
-        schema = build_schema(form.body, self._like, is_deployment=is_deployment)
+    def check_all(self, by_kind: dict[str, list[ServiceExchange]]) -> Iterator[Check]:
+        for kind, exchanges in by_kind.items():
+            code = kind.removeprefix("errors/")
+            is_error = kind not in kinds.OPERATIONS
+            form = self._like.error_form(code) if is_error else self._like.form(kind)
+            if form is not None:
+                yield from self._check_kind(kind, form, exchanges)
+        places = self._places
+        order = find_order(places)
+        known_order = self._like.document.get("list", {}).get("order")
+        if known_order and order:
+            yield Check("/list/order", known_order, order, places.lists[-1])
+        for word, exchange in zip(places.words, places.followed, strict=False):
+            if word and self._like.words and word not in self._like.words:
+                shown = checks.show(word)
+                yield Check("/statuses/run", f"no {shown}", shown, exchange)
+
+    def _check_kind(
+        self, kind: str, form: Form, exchanges: list[ServiceExchange]
+    ) -> Iterator[Check]:
+        is_error = kind not in kinds.OPERATIONS
+        is_deployment = kind == kinds.DEPLOYMENT
+        schema = {kind: build_schema(form.body, self._like, is_deployment=is_deployment)}
+        fields = {name: f"/{kind}{format_pointer('headers', name)}" for name in form.headers}
         own = prefer(exchanges, lambda exchange: has_own(exchange, self._places))
         for exchange in select_distinct(own):
-            is_optional = exchange.purpose == NAMELESS and self._like.has_optional_name
-            if explain_nothing(exchange, kind) or (is_optional and exchange.is_success):
+            is_nameless = exchange.purpose == kinds.NAMELESS and exchange.is_success
+            is_accepted = is_nameless and self._like.has_optional_name
+            if is_accepted or kinds.explain_nothing(exchange, kind):
                 continue
             yield from check_status(kind, form, exchange)
             if exchange.is_success == is_error:
                 continue
-            if is_own_form and self._says_type(kind):
+            if self._has_content_type(kind):
                 yield from check_content_type(kind, form, exchange)
-            names = {name: f"/{kind}{format_pointer('headers', name)}" for name in form.headers}
-            yield from check_fields(names, exchange, form.headers)
+            yield from checks.check_fields(fields, exchange, form.headers)
             if form.body is not None:
                 yield from self._check_body(kind, form, schema, exchange)
 
-    def _says_type(self, kind: str) -> bool:
-        """Whether the profile says the content type of a kind: a skeleton may not."""
+    def _has_content_type(self, kind: str) -> bool:
+        """Return whether the profile has the content type of a kind: a skeleton may not."""
         document = self._like.document
-        part = document.get("errors", {}).get(kind.removeprefix("errors/"), document.get(kind, {}))
-        return "content_type" in document or "content_type" in part
+        part = document.get(kind)
+        if kind not in kinds.OPERATIONS:
+            part = document.get("errors", {}).get(kind.removeprefix("errors/"))
+        return part is not None and ("content_type" in document or "content_type" in part)
 
     def _check_body(
         self, kind: str, form: Form, schema: dict[str, Any], exchange: ServiceExchange
@@ -120,74 +118,59 @@ class DriftJudge:
         if not exchange.has_json:
             yield Check(f"/{kind}/body", "JSON", "no JSON", exchange)
             return
-        is_own = has_own(exchange, self._places) or kind not in (LIST, DEPLOYMENT)
-        relations = self._relations(kind, form, exchange) if is_own else {}
-        walk = Walk({kind: schema}, True, relations, is_own)
-        root = "#" + format_pointer(kind)
-        found = [[*walk.walk(root, body)] for body in self._places.split_body(exchange)]
-        for check in join_others(found) if len(found) > 1 else found[0]:
-            yield replace(check, exchange=exchange)
+        is_own = has_own(exchange, self._places) or kind not in (kinds.LIST, kinds.DEPLOYMENT)
+        relations = self._find_relations(kind, form, exchange) if is_own else {}
+        walk = checks.Walk(schema, True, relations, is_own)
+        yield from check_bodies(walk, "#" + format_pointer(kind), self._places, exchange)
 
-    def _relations(self, kind: str, form: Form, exchange: ServiceExchange) -> dict[str, Relation]:
-        """What values have to be: those of markers, and what programs read of an error."""
-        values = self._values(exchange)
+    def _find_relations(
+        self, kind: str, form: Form, exchange: ServiceExchange
+    ) -> dict[str, checks.Relation]:
+        """Find the values that a body must have: those of markers, and codes of errors."""
+        known = self._find_known(exchange)
         found = {}
         for path, value in walk(form.body):
             place = f"/{kind}/body{format_pointer(*name_places(path))}"
-            marker = parse_whole_marker(value)
-            is_value = marker and marker.form in ("", "text") and CHOICE not in path
-            if marker and is_value and values.get(marker.name) is not None:
-                found[place] = relate(VALUES[marker.name], values[marker.name])
-            is_one = all(isinstance(name, str) for name in path)
-            is_constant = is_one and not isinstance(value, dict | list)
-            if kind not in OPERATIONS and is_constant and is_code(value):
-                found[place] = relate_equal(value)
+            marker = markers.parse_whole_marker(value)
+            is_plain = marker and marker.form in ("", "text") and markers.CHOICE not in path
+            if marker and is_plain and marker.name in known:
+                found[place] = known[marker.name]
+            is_leaf = markers.is_through_objects(path) and not isinstance(value, dict | list)
+            if kind not in kinds.OPERATIONS and is_leaf and is_code(value):
+                found[place] = checks.relate_equal(value)
         return found
 
-    def _values(self, exchange: ServiceExchange) -> dict[str, Any]:
-        """The values of markers in a response, as far as they are known for sure."""
+    def _find_known(self, exchange: ServiceExchange) -> dict[str, checks.Relation]:
+        """Find the values of markers that are certain for a response."""
         places = self._places
         is_deployment = exchange in places.followed
         own_id = places.owner_id if is_deployment else places.created_id
         name = places.owner_name if is_deployment else places.created_name
-        is_known = places.is_own and bool(places.followed) and not is_deployment
-        return {
-            "project.id": own_id if str(own_id) != name else None,
-            "project.name": name or None,
-            "deployment.id": places.deployment_id if is_known else None,
-        }
-
-    # What no single body shows
-
-    def check_list(self) -> Iterator[Check]:
-        """Check the order of the list."""
-        places = self._places
-        order = find_order(places)
-        known = self._like.document.get("list", {}).get("order")
-        if known and order:
-            yield Check("/list/order", known, order, places.lists[-1])
-
-    def check_statuses(self) -> Iterator[Check]:
-        places = self._places
-        for word, exchange in zip(places.words, places.followed, strict=False):
-            if word and self._like.words and word not in self._like.words:
-                yield Check("/statuses/run", f"no {show(word)}", show(word), exchange)
+        found = {}
+        if own_id is not None and str(own_id) != name:
+            found["project.id"] = checks.relate("the id of the project", own_id)
+        if name:
+            found["project.name"] = checks.relate("the name as it was sent", name)
+        if places.is_own and places.followed and not is_deployment:
+            deployment_id = places.deployment_id
+            found["deployment.id"] = checks.relate("the id of the deployment", deployment_id)
+        return found
 
 
 def name_places(path: Path) -> list[str | int]:
-    """Name a path in a body as the walk does: the first item stands for each of an array."""
+    """Name a path in a body as in a profile: its arrays have only the item 0."""
     return [0 if isinstance(name, int) else name for name in path]
 
 
 def check_status(kind: str, form: Form, exchange: ServiceExchange) -> Iterator[Check]:
+    part = f"/{kind}/status"
     expected = form.status
-    if expected is None and kind in (LIST, DEPLOYMENT):
+    if expected is None and kind in (kinds.LIST, kinds.DEPLOYMENT):
         expected = 200
-    if expected is None:  # the profile says nothing of it
-        if (kind not in OPERATIONS) == exchange.is_success:
-            yield Check(f"/{kind}/status", "an error", str(exchange.status), exchange)
-        return
-    yield Check(f"/{kind}/status", str(expected), str(exchange.status), exchange)
+    if expected is not None:
+        yield Check(part, str(expected), str(exchange.status), exchange)
+    elif kind not in kinds.OPERATIONS and exchange.is_success:
+        yield Check(part, "an error", str(exchange.status), exchange)
 
 
 def check_content_type(kind: str, form: Form, exchange: ServiceExchange) -> Iterator[Check]:
@@ -195,15 +178,17 @@ def check_content_type(kind: str, form: Form, exchange: ServiceExchange) -> Iter
         return
     part = f"/{kind}/content_type"
     expected, parameters = parse_options_header(form.content_type)
-    observed, seen = parse_options_header(exchange.find_response_field("Content-Type"))
+    field = exchange.find_response_field("Content-Type")
+    observed, observed_parameters = parse_options_header(field)
     yield Check(part, expected.lower(), observed.lower() or "no media type", exchange)
-    charsets = [each.get("charset", "utf-8").lower() for each in (parameters, seen)]
-    yield Check(part, f"charset {charsets[0]}", f"charset {charsets[1]}", exchange)
+    charset = parameters.get("charset", "utf-8").lower()
+    observed_charset = observed_parameters.get("charset", "utf-8").lower()
+    yield Check(part, f"charset {charset}", f"charset {observed_charset}", exchange)
 
 
 def list_lacking(like: Profile, log: Log) -> list[str]:
-    """List the kinds of response that the profile has, and nothing has shown."""
-    seen = {*find_kinds(log).values()}
-    known = [kind for kind in OPERATIONS if like.form(kind)]
+    """List the kinds of responses of the profile that the log lacks: `["errors/name_taken"]`."""
+    seen = {*kinds.find_kinds(log).values()}
+    known = [kind for kind in kinds.OPERATIONS if like.form(kind)]
     known += [f"errors/{code}" for code in like.error_forms if code != "default"]
     return [kind for kind in known if kind not in seen]

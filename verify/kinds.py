@@ -40,6 +40,15 @@ REJECTIONS = {
 """The kinds of rejected creations by the status."""
 
 
+def name_operation(exchange: ServiceExchange) -> str:
+    """Name the operation of a request: `list`, or "" for another request."""
+    if exchange.is_list:
+        return LIST
+    if exchange.is_creation:
+        return CREATE
+    return DEPLOYMENT if exchange.is_deployment else ""
+
+
 def find_kinds(log: Log) -> dict[ServiceExchange, str]:
     """Find the kinds of the responses. A response without a kind is left out.
 

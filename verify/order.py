@@ -1,47 +1,42 @@
-"""The order of a list."""
+"""Finds the order of a list."""
 
+from . import values
 from .guesses import has_word
 from .places import Places
-from .values import (
-    find_value,
-    get_first,
-    get_key,
-    is_number,
-    list_leaves,
-    parse_seconds,
-)
-
-OLDEST, NEWEST, ANOTHER = ("oldest first", "newest first", "another order")
 
 
 def find_order(places: Places) -> str:
-    """Find the order of the list by times, or else by the created project in it; "" if unknown."""
+    """Find the order of the list: `oldest first`, `newest first`, `another order`, or "".
+
+    The times of the creations tell it, or else the position of the created project.
+    """
     order = find_order_of_times(places)
     if order:
         return order
     for exchange in reversed(places.lists):
         items = places.list_items(exchange)
-        mine = places.get_created_item(exchange)
-        if mine is None or len(items) < 2:
+        created = places.get_created_item(exchange)
+        if created is None or len(items) < 2:
             continue
-        if mine == items[0]:
-            return NEWEST
-        if mine == items[-1]:
-            return OLDEST
+        if created == items[0]:
+            return "newest first"
+        if created == items[-1]:
+            return "oldest first"
     return ""
 
 
 def find_order_of_times(places: Places) -> str:
-    """Find the order of the list by the first member that is the time of a creation."""
-    items = places.list_items(places.lists[-1]) if places.lists else []
-    for path, value in list_leaves(get_first(items)):
-        is_created = has_word(get_key(path), "created")
-        if not is_created or (parse_seconds(value) is None and not is_number(value)):
+    """Find the order by the first member with the time of a creation, such as `createdAt`."""
+    items = places.last_items
+    for path, value in values.list_leaves(values.get_first(items)):
+        is_time = values.parse_seconds(value) is not None or values.is_number(value)
+        if not is_time or not has_word(values.get_key(path), "created"):
             continue
-        times = [parse_seconds(find_value(item, path)) or find_value(item, path) for item in items]
-        if not all(is_number(time) for time in times) or len(set(times)) < 2:
+        found = [values.find_value(item, path) for item in items]
+        times = [values.parse_seconds(each) or each for each in found]
+        if not all(map(values.is_number, times)) or len(set(times)) < 2:
             continue
         if times == sorted(times):
-            return OLDEST
-        return NEWEST if times == sorted(times, reverse=True) else ANOTHER
+            return "oldest first"
+        return "newest first" if times == sorted(times, reverse=True) else "another order"
     return ""

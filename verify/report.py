@@ -91,7 +91,7 @@ def describe_findings(
 def describe_difference(finding: VerifyFinding) -> Iterator[str]:
     """Describe a part with the contract and the service, one to a line."""
     check = finding.check
-    _, declared = parts.own_contract().find(check.part)
+    _, declared = parts.load_contract().find(check.part)
     origin = parts.list_parts()[check.part]
     yield check.part
     yield f"  {f'{origin}:':10} {declared['x-origin'][origin]}"

@@ -17,7 +17,7 @@ from web.strict_json import MEDIA_TYPE
 from . import kinds
 from .client import Client
 from .exchange import DEPLOYMENTS, PROJECTS, Log, ServiceExchange
-from .parts import own_contract
+from .parts import load_contract
 from .places import Candidate, Hints, Places, find_candidates, find_places
 
 STILL = 10.0  # seconds for an unknown status to change, and for a response to name a deployment
@@ -217,7 +217,7 @@ class Session:
         be the status of a step.
         """
         like = self.plan.hints.profile
-        running, ended = own_contract().running, own_contract().ends
+        running, ended = load_contract().running, load_contract().ends
         if like and like.words:
             running, ended = like.running, [word for word in like.words if word not in like.running]
         word = ""

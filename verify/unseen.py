@@ -19,11 +19,11 @@ from .kinds import (
     explain_nothing,
     find_asked_kind,
     find_kinds,
+    name_operation,
 )
 from .options import RECORDED, WRITE
-from .parts import own_contract
+from .parts import load_contract
 from .places import Hints, Places
-from .rules import name_operation
 from .values import find_value
 
 NAMES = {LIST: "list", CREATE: "project", DEPLOYMENT: "deployment"}
@@ -184,7 +184,7 @@ def check_end(like: Profile | None, places: Places) -> Iterator[Check]:
         start = run.index(last) + 1 if last in run else 0
         later = [word for word in run[start:] if word not in words]
     else:
-        later = ["its end"] if last in own_contract().running else []
+        later = ["its end"] if last in load_contract().running else []
     for word in later:
         what = word if word == "its end" else f"the status {word}"
         reason = f"the deployment stayed {last}"
