@@ -1,65 +1,154 @@
-"""What a run set out to see, and has not: silence is a finding."""
+"""Finds the aims of a run that it did not see: silence is a finding."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator
 
-from profiles.profile import Profile
 from web.validation import format_pointer
 
+from . import kinds
 from .checks import Check
 from .exchange import Log, ServiceExchange
-from .kinds import (
-    CREATE,
-    DEPLOYMENT,
-    LIST,
-    OPERATIONS,
-    REPEATED,
-    SOUGHT,
-    TOKEN_ERRORS,
-    explain_nothing,
-    find_asked_kind,
-    find_kinds,
-    name_operation,
-)
 from .options import RECORDED, WRITE
 from .parts import load_contract
 from .places import Hints, Places
 from .values import find_value
 
-NAMES = {LIST: "list", CREATE: "project", DEPLOYMENT: "deployment"}
+NAMES = {kinds.LIST: "list", kinds.CREATE: "project", kinds.DEPLOYMENT: "deployment"}
 
 
 def list_unseen(
     log: Log, level: str, hints: Hints, places: Places, rules: Collection[Check]
 ) -> list[Check]:
-    """List what was to be seen and is not, each with the reason of its last response.
+    """List the aims of a run that it did not see, with the reasons.
 
-    A script is to see its steps; a recording what was asked, and what the profile has.
-    Raises `ValueError` if nothing at all was seen, and no rule is broken.
+    A script must see its steps. A recording must see the operations that it sent, and the
+    operations of the profile. Raises `ValueError` if it saw nothing, and no rule is broken.
     """
-    asked = group_by_operation(log)
-    bad = {kind: find_bad(asked[kind], kind) for kind in OPERATIONS}
-    is_seen = [kind for kind in OPERATIONS if asked[kind] and bad[kind] is None]
-    if not is_seen and all(check.holds or not check.observed for check in rules):
+    judge = UnseenJudge(log, level, hints, places)
+    if not judge.seen and all(check.holds or not check.observed for check in rules):
         raise ValueError(f"nothing could be checked: {describe_last(log)}")
-    found = []
-    for kind in list_aims(level, hints.profile, asked, places, hints):
-        exchange = bad[kind] if asked[kind] else None
-        if not asked[kind] or exchange:
-            reason = describe_missing(kind, exchange, hints)
-            found.append(make_unseen(NAMES[kind], reason, exchange))
-        else:
-            found += check_created(kind, level, hints, places)
-    if LIST in is_seen:
-        found += check_list(asked[LIST], places)
-    for kind, doubt in places.doubts:
-        if kind in is_seen:
-            found.append(make_unseen(NAMES[kind], doubt, None))
-    if level != RECORDED:
-        found += check_steps(log)
-    if DEPLOYMENT in is_seen:
-        found += check_end(hints.profile, places)
-    return found
+    return [*judge.check_all()]
+
+
+class UnseenJudge:
+    """Checks whether a run saw its aims."""
+
+    def __init__(self, log: Log, level: str, hints: Hints, places: Places) -> None:
+        self._log = log
+        self._level = level
+        self._hints = hints
+        self._places = places
+        self._sent = group_by_operation(log)
+        self._failed = {kind: find_failed(self._sent[kind], kind) for kind in kinds.OPERATIONS}
+        self.seen = [
+            kind for kind in kinds.OPERATIONS if self._sent[kind] and not self._failed[kind]
+        ]
+
+    def check_all(self) -> Iterator[Check]:
+        """Return a check for each aim that the run did not see."""
+        for kind in self._list_aims():
+            if kind not in self.seen:
+                exchange = self._failed[kind]
+                yield make_unseen(NAMES[kind], self._describe_missing(kind, exchange), exchange)
+            elif kind == kinds.DEPLOYMENT and self._level == WRITE:
+                yield from self._check_created()
+        if kinds.LIST in self.seen:
+            yield from self._check_list()
+        for kind, doubt in self._places.doubts:
+            if kind in self.seen:
+                yield make_unseen(NAMES[kind], doubt, None)
+        if self._level != RECORDED:
+            yield from self._check_steps()
+        if kinds.DEPLOYMENT in self.seen:
+            yield from self._check_end()
+
+    def _list_aims(self) -> list[str]:
+        like = self._hints.profile
+        if self._level == RECORDED:
+            return [
+                kind for kind in kinds.OPERATIONS if self._sent[kind] or (like and like.form(kind))
+            ]
+        if self._level != WRITE:
+            return [kinds.LIST, kinds.DEPLOYMENT]
+        # Without a project there is no deployment to see.
+        is_read = self._hints.deployment or self._sent[kinds.DEPLOYMENT]
+        if self._places.creation or is_read:
+            return [*kinds.OPERATIONS]
+        return [kinds.LIST, kinds.CREATE]
+
+    def _describe_missing(self, kind: str, exchange: ServiceExchange | None) -> str:
+        """Describe why an operation was not seen: `no project was created: 500`."""
+        given = self._hints.deployment
+        reason = "no request was sent"
+        if exchange:
+            reason = kinds.explain_nothing(exchange, kind)
+        if kind == kinds.CREATE and exchange is None:
+            return "no project was created: no request asked for it, or its body was rejected"
+        if kind == kinds.CREATE:
+            is_of_body = exchange is not None and exchange.status in (400, 422)
+            advice = "; give --body FILE with what the service asks for" if is_of_body else ""
+            return f"no project was created: {reason}{advice}"
+        if kind == kinds.DEPLOYMENT and given:
+            return f"{given} was not read: {reason}"
+        if kind == kinds.DEPLOYMENT and exchange is None:
+            line = '"create": {"body": {"MEMBER": "{deployment.id}"}}'
+            return f"no response names one; give --deployment ID, or --like FILE with {line}"
+        return reason
+
+    def _check_created(self) -> Iterator[Check]:
+        """Check that the run read the given deployment, or that of the created project."""
+        given = self._hints.deployment
+        places = self._places
+        read = [each.deployment_id for each in places.followed if places.is_own]
+        if given and given not in read:
+            yield make_unseen("deployment", f"{given} was not read", None)
+        elif places.creation and not read:
+            yield make_unseen("deployment", "that of the created project was not read", None)
+
+    def _check_list(self) -> Iterator[Check]:
+        """Check that the last list has its array, and the created project if it is newer."""
+        places = self._places
+        last = self._sent[kinds.LIST][-1]
+        path = places.items_path
+        items = find_value(last.seen, path)
+        if path is not None and not isinstance(items, list):
+            place = format_pointer(*path) or "the top"
+            yield make_unseen("list", f"no array is at {place} any more", last)
+        creation = places.creation
+        is_newer = creation is not None and last.time > creation.time
+        if is_newer and isinstance(items, list) and places.latest_item is None:
+            yield make_unseen("list", "the created project is not in it", last)
+
+    def _check_steps(self) -> Iterator[Check]:
+        """Check the steps of a script beside the operations: `list without a token`."""
+        last = {}
+        for exchange in self._log.exchanges:
+            if exchange.purpose not in (kinds.SOUGHT, kinds.REPEATED, *kinds.OPERATIONS):
+                last[exchange.purpose] = exchange
+        for purpose, exchange in last.items():
+            kind = kinds.find_asked_kind(exchange) or "errors/"
+            reason = kinds.explain_nothing(exchange, kind)
+            if reason:
+                yield make_unseen(purpose, reason, exchange)
+
+    def _check_end(self) -> Iterator[Check]:
+        """Check that the created deployment ended, with the further statuses of the profile."""
+        places = self._places
+        words = [word for word in places.words if word]
+        if not words or places.creation is None:
+            return
+        last = words[-1]
+        like = self._hints.profile
+        missing = []
+        if like and like.words:
+            run = [*like.run]
+            start = run.index(last) + 1 if last in run else 0
+            missing = [f"the status {word}" for word in run[start:] if word not in words]
+        elif last in load_contract().running:
+            missing = ["its end"]
+        for what in missing:
+            reason = f"the deployment stayed {last}"
+            yield make_unseen(f"deployment: {what}", reason, places.followed[-1])
 
 
 def make_unseen(what: str, reason: str, exchange: ServiceExchange | None) -> Check:
@@ -67,133 +156,41 @@ def make_unseen(what: str, reason: str, exchange: ServiceExchange | None) -> Che
 
 
 def group_by_operation(log: Log) -> dict[str, list[ServiceExchange]]:
-    """Group the requests with the token by their operation, also those that were rejected for it.
+    """Group the requests with a token by the operation: `{"list": [...]}`.
 
-    What was only tried, or sent again, is not among them, nor a body that is rejected as such.
+    A rejected token counts, if the recording has no accepted token for the operation. Candidates,
+    repeated requests and rejected bodies are left out.
     """
-    kinds = find_kinds(log)
+    kinds_of_responses = kinds.find_kinds(log)
+    accepted = {
+        kinds.name_operation(each) for each in log.exchanges if each.is_success and each.token
+    }
     groups: dict[str, list[ServiceExchange]] = defaultdict(list)
     for exchange in log.exchanges:
-        kind = kinds.get(exchange, "")
-        operation = name_operation(exchange)
-        is_of_token = kind in TOKEN_ERRORS and not exchange.purpose and exchange.token != ""
+        kind = kinds_of_responses.get(exchange, "")
+        operation = kinds.name_operation(exchange)
+        is_rejected = kind in kinds.TOKEN_ERRORS and exchange.token != ""
         if exchange.purpose:
             is_own = exchange.purpose == operation
         else:
-            is_own = kind == operation or (is_of_token and not has_accepted(log, exchange))
+            is_own = kind == operation or (is_rejected and operation not in accepted)
         if is_own and operation:
             groups[operation].append(exchange)
     return groups
 
 
-def has_accepted(log: Log, exchange: ServiceExchange) -> bool:
-    """Whether another token than that of a recorded request is accepted for its operation."""
-    operation = name_operation(exchange)
-    return any(
-        each.is_success and each.token and name_operation(each) == operation
-        for each in log.exchanges
-    )
-
-
-def find_bad(exchanges: list[ServiceExchange], kind: str) -> ServiceExchange | None:
-    """Find a last response that shows nothing: of each path, or of all creations."""
-    last = {each.path if kind != CREATE else "": each for each in exchanges}
-    bad = [each for each in last.values() if explain_nothing(each, kind)]
-    return bad[-1] if bad else None
-
-
-def list_aims(
-    level: str,
-    like: Profile | None,
-    asked: dict[str, list[ServiceExchange]],
-    places: Places,
-    hints: Hints,
-) -> list[str]:
-    """List the operations that are to be seen."""
-    if level == RECORDED:
-        return [kind for kind in OPERATIONS if asked[kind] or (like and like.form(kind))]
-    if level != WRITE:
-        return [LIST, DEPLOYMENT]
-    # Without a created project its deployment is not missed.
-    has_deployment = places.creation or hints.deployment or asked[DEPLOYMENT]
-    return [LIST, CREATE, DEPLOYMENT] if has_deployment else [LIST, CREATE]
-
-
-def describe_missing(kind: str, exchange: ServiceExchange | None, hints: Hints) -> str:
-    reason = explain_nothing(exchange, kind) if exchange else "no request was sent"
-    if kind == CREATE and exchange is None:
-        return "no project was created: none was asked for, or each was rejected for its body"
-    if kind == CREATE:
-        is_of_body = exchange is not None and exchange.status in (400, 422)
-        advice = "; give --body FILE with what the service asks for" if is_of_body else ""
-        return f"no project was created: {reason}{advice}"
-    if kind == DEPLOYMENT and hints.deployment:
-        return f"{hints.deployment} was not read: {reason}"
-    if kind == DEPLOYMENT and exchange is None:
-        line = '"create": {"body": {"MEMBER": "{deployment.id}"}}'
-        return f"no response names one; give --deployment ID, or --like FILE with {line}"
-    return reason
-
-
-def check_created(kind: str, level: str, hints: Hints, places: Places) -> Iterator[Check]:
-    """Check that the read deployment is the named one, or that of the created project."""
-    if kind != DEPLOYMENT or level != WRITE:
-        return
-    read = [each.deployment_id for each in places.followed if places.is_own]
-    if hints.deployment and hints.deployment not in read:
-        yield make_unseen("deployment", f"{hints.deployment} was not read", None)
-    elif places.creation and not read:
-        yield make_unseen("deployment", "that of the created project was not read", None)
-
-
-def check_list(lists: list[ServiceExchange], places: Places) -> Iterator[Check]:
-    """Check that the last list has its array, and a list since the creation its project."""
-    last = lists[-1]
-    path = places.items_path
-    items = find_value(last.seen, path)
-    if path is not None and not isinstance(items, list):
-        yield make_unseen(
-            "list", f"no array is at {format_pointer(*path) or 'the top'} any more", last
-        )
-    creation = places.creation
-    is_later = creation is not None and last.sent_at > creation.sent_at
-    if is_later and isinstance(items, list) and places.latest_item is None:
-        yield make_unseen("list", "the created project is not in it", last)
-
-
-def check_steps(log: Log) -> Iterator[Check]:
-    """Check the steps of a script that are no operation: what is unknown, and without a token."""
-    last = {}
-    for exchange in log.exchanges:
-        if exchange.purpose not in (SOUGHT, REPEATED, *OPERATIONS):
-            last[exchange.purpose] = exchange
-    for purpose, exchange in last.items():
-        reason = explain_nothing(exchange, find_asked_kind(exchange) or "errors/")
-        if reason:
-            yield make_unseen(purpose, reason, exchange)
-
-
-def check_end(like: Profile | None, places: Places) -> Iterator[Check]:
-    """Check that the created deployment has run to its end: what comes after it is not seen."""
-    words = [word for word in places.words if word]
-    if not words or places.creation is None:
-        return
-    last = words[-1]
-    if like and like.words:
-        run = list(like.run)
-        start = run.index(last) + 1 if last in run else 0
-        later = [word for word in run[start:] if word not in words]
-    else:
-        later = ["its end"] if last in load_contract().running else []
-    for word in later:
-        what = word if word == "its end" else f"the status {word}"
-        reason = f"the deployment stayed {last}"
-        yield make_unseen(f"deployment: {what}", reason, places.followed[-1])
+def find_failed(exchanges: list[ServiceExchange], kind: str) -> ServiceExchange | None:
+    """Find a last response that shows nothing, by path; a creation has one path."""
+    last = {each.path if kind != kinds.CREATE else "": each for each in exchanges}
+    failed = [each for each in last.values() if kinds.explain_nothing(each, kind)]
+    return failed[-1] if failed else None
 
 
 def describe_last(log: Log) -> str:
-    asked = [each for each in log.exchanges if name_operation(each)]
-    if not asked:
+    """Describe why a log shows nothing, by its last request with a token: `timed out`."""
+    operations = [each for each in log.exchanges if kinds.name_operation(each)]
+    if not operations:
         return "no request is one of this interface"
-    last = [each for each in asked if each.token][-1:] or asked[-1:]
-    return explain_nothing(last[0], name_operation(last[0])) or "no response is a good one"
+    with_token = [each for each in operations if each.token]
+    last = with_token[-1] if with_token else operations[-1]
+    return kinds.explain_nothing(last, kinds.name_operation(last)) or "no response is a good one"
