@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 import stub
-from verify.options import KINDS, VerifyOptions, contradictions
+from verify.options import KINDS, VerifyOptions, find_contradictions
 
 from .options import Number, Start, file, flag, option, several
 
@@ -23,7 +23,7 @@ ROWS: dict[str, dict[str, Any]] = {
     "pause": option("Seconds between two requests.", Number(0, 60)),
     "body": file("JSON body of the creation, in which {name} stands once."),
     "deployment": option("The id of a deployment, where no response names one.", parse_given),
-    "har": file("Judge the exchanges of this HAR file; nothing is asked."),
+    "har": file("Judge the exchanges of this HAR file; send no request."),
     "ca": file("File of a certificate authority to trust, too, as PEM."),
     "known": file("File of known findings, one a line, as for --allow."),
     "save": file("File for the profile of the service, for --like."),
@@ -62,6 +62,6 @@ def verify(start: Start, /, **values: Any) -> int:
     from .verify_run import run_verify  # Only a run needs what this imports, and not --help.
 
     options = VerifyOptions(words=start.words, **values)
-    for message in contradictions(options):
+    for message in find_contradictions(options):
         raise click.UsageError(message)
     return run_verify(options, start.environ)

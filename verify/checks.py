@@ -1,7 +1,4 @@
-"""Judges responses by a schema: one walk through it, with the response beside it.
-
-The schema is that of the contract, or that of a profile, as the stub serves it.
-"""
+"""Checks responses by a schema of the contract or of a profile, as the stub serves it."""
 
 import json
 import re
@@ -19,23 +16,14 @@ from .exchange import ServiceExchange
 from .values import find_type, make_example_time
 
 PRESENT, MISSING = "present", "missing"
-MAX_SHOWN = 200  # characters of a value
-PREFIX = re.compile("([A-Za-z]+[_.:~-])[^_.:~-]")
-UUID = re.compile("[0-9A-Fa-f]{8}-(?:[0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12}")
-
-# Forms of header fields: what is expected, and what a value matches that has the form.
-FIELD_FORMS = {
-    "cache-control": ("no-store", re.compile(r"\bno-store\b", re.IGNORECASE)),
-    "www-authenticate": ("a Bearer challenge", re.compile(r"(^|,)\s*bearer\b", re.IGNORECASE)),
-}
 
 
 @dataclass(frozen=True)
 class Check:
-    """What is expected of a part, and what a response has there; it holds if both are equal.
+    """A check of a part of a response: it holds if the observed and the expected text are equal.
 
-    `part` is a JSON pointer in the contract, or in a profile. Nothing is observed, "", where no
-    response shows the part; `exchange` is then the one that should have.
+    `part` is a pointer in the contract or in a profile, or a name: `/list/status`, `deployment`.
+    `observed` is "" if no response shows the part; `exchange` should have shown it.
     """
 
     part: str
@@ -49,33 +37,33 @@ class Check:
 
 
 Relation = tuple[str, Callable[[Any], str]]
-"""What a value has to be, such as `the id of the project`, and what a function says that it is."""
+"""The description of an expected value, `the id of the project`, and a function that describes."""
 
 
 def relate(what: str, *values: Any) -> Relation:
-    """Make the relation of a value that has to be one of these."""
+    """Make the relation of a value that must be in `values`, called `the id of the project`."""
     texts = {str(value) for value in values}
     return what, lambda value: what if str(value) in texts else "another one"
 
 
 def relate_equal(expected: Any) -> Relation:
-    """Make the relation of a value that has to be this one."""
+    """Make the relation of a value that must be equal, as of `"not_found"`."""
     return show(expected), show
 
 
-def show(value: Any) -> str:
-    """Show a value as JSON, or as much of it as a line may have."""
+def show(value: Any, max_length: int = 200) -> str:
+    """Format a value as JSON: `"not_found"`. Cut a long text."""
     text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}…"
+    return text if len(text) <= max_length else f"{text[:max_length]}…"
 
 
 @dataclass(frozen=True)
 class Walk:
-    """Walks through a schema of a document with a value beside it.
+    """Walks through a schema and a value together.
 
-    `relations` has what the values at some parts have to be. With `is_profile`, parts are named
-    as in a profile: `/list/body/projects/0/id`. A record that is not `is_own` is one of others,
-    of which the form of a value says nothing.
+    `relations` are the expected values of some parts. With `is_profile` the parts have the names
+    of a profile: `/list/body/projects/0/id`. The forms of values are checked if the record
+    `is_own`, the created project or its deployment.
     """
 
     document: Mapping[str, Any]
@@ -90,11 +78,11 @@ class Walk:
         if "anyOf" in schema:
             yield from self._walk_alternatives(part, schema["anyOf"], value)
             return
-        expected = name_type(schema)
+        expected = name_type(schema.get("type", "any"))
         if expected == "any":
             yield Check(name, PRESENT, PRESENT)
             return
-        observed = name_type({"type": find_type(value)})
+        observed = name_type(find_type(value))
         yield Check(name, expected, observed)
         if expected != observed:
             return
@@ -109,17 +97,23 @@ class Walk:
     def _walk_alternatives(
         self, part: str, alternatives: list[dict[str, Any]], value: Any
     ) -> Iterator[Check]:
-        places = [f"{part}/anyOf/{index}" for index in range(len(alternatives))]
-        found = [find_part(self.document, place)[1] for place in places]
-        allowed = " or ".join(dict.fromkeys(map(name_type, found)))
-        fitting = [at for at, schema in zip(places, found, strict=True) if fits(schema, value)]
+        observed = name_type(find_type(value))
+        fitting = []
+        types = []
+        for index in range(len(alternatives)):
+            place = f"{part}/anyOf/{index}"
+            _, schema = find_part(self.document, place)
+            types.append(name_type(schema.get("type", "any")))
+            if types[-1] in ("any", observed):
+                fitting.append(place)
+        allowed = " or ".join(dict.fromkeys(types))
         if not fitting:
-            yield Check(self._name(part), allowed, name_type({"type": find_type(value)}))
+            yield Check(self._name(part), allowed, observed)
             return
         yield Check(self._name(part), allowed, allowed)
         yield from self._check_relation(self._name(part), value)
         tried = [[*self.walk(place, value)] for place in fitting]
-        yield from min(tried, key=lambda checks: len([each for each in checks if not each.holds]))
+        yield from min(tried, key=lambda checks: sum(not check.holds for check in checks))
 
     def _walk_members(
         self, part: str, schema: dict[str, Any], value: dict[str, Any]
@@ -156,19 +150,12 @@ class Walk:
         return name_in_profile(part) if self.is_profile else part
 
 
-def name_type(schema: Mapping[str, Any]) -> str:
-    """Name the type of a schema; an integer is a number."""
-    found: str = schema.get("type", "any")
-    return "number" if found == "integer" else found
-
-
-def fits(schema: Mapping[str, Any], value: Any) -> bool:
-    """Whether a value is of the type of a schema."""
-    return name_type(schema) in ("any", name_type({"type": find_type(value)}))
+def name_type(name: str) -> str:
+    return "number" if name == "integer" else name
 
 
 def name_in_profile(part: str) -> str:
-    """Name a place in a profile by that in a schema: `#/list/properties/id` is `/list/body/id`."""
+    """Name a part in a profile: `/list/body/id` for `#/list/properties/id` in the schema."""
     names = parse_pointer(part)
     found = ""
     is_member = False
@@ -184,51 +171,55 @@ def name_in_profile(part: str) -> str:
 
 
 def describe_form(value: Any) -> str:
-    """Describe the form of a time or an id, the same for all of one form."""
+    """Describe the form of a time or an id: `a time like 2026-01-05T09:00:00Z`, `prj_…`."""
     form = parse_time_form(value) if isinstance(value, str) else None
     if form:
         return f"a time like {make_example_time(form)}"
     if not isinstance(value, str):
         return f"a number of {len(str(int(value)))} digits"
-    prefix = PREFIX.match(value)
-    if UUID.search(value):
-        return f"{prefix[1]} and a UUID" if prefix and not UUID.fullmatch(value) else "a UUID"
+    prefix = re.match("([A-Za-z]+[_.:~-])[^_.:~-]", value)
+    uuid = re.search("[0-9A-Fa-f]{8}-(?:[0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12}", value)
+    if uuid:
+        return f"{prefix[1]} and a UUID" if prefix and uuid[0] != value else "a UUID"
     return f"{prefix[1]}…" if prefix else "another form"
 
 
 def check_fields(
-    names: Mapping[str, str], exchange: ServiceExchange, values: Mapping[str, str]
+    parts: Mapping[str, str], exchange: ServiceExchange, values: Mapping[str, str]
 ) -> Iterator[Check]:
-    """Check header fields, whose parts are given by their names; `values` are those expected."""
-    for name, part in names.items():
+    """Check header fields; `parts` and the expected `values` are by name: `{"Allow": "GET"}`."""
+    forms = {
+        "cache-control": ("no-store", r"\bno-store\b"),
+        "www-authenticate": ("a Bearer challenge", r"(^|,)\s*bearer\b"),
+    }
+    for name, part in parts.items():
         value = exchange.find_response_field(name)
         yield Check(part, PRESENT, MISSING if value is None else PRESENT, exchange)
-        form, pattern = FIELD_FORMS.get(name.lower(), ("", None))
-        is_expected = pattern and (name not in values or pattern.search(values[name]))
-        if value is not None and pattern and is_expected:
-            has_form = pattern.search(value)
-            at = part if values else f"{part}/schema"
-            yield Check(at, form, form if has_form else "another value", exchange)
+        if value is None or name.lower() not in forms:
+            continue
+        form, pattern = forms[name.lower()]
+        if name not in values or re.search(pattern, values[name], re.IGNORECASE):
+            has_form = re.search(pattern, value, re.IGNORECASE)
+            place = part if values else f"{part}/schema"
+            yield Check(place, form, form if has_form else "another value", exchange)
 
 
 def join_checks(checks: list[Check]) -> Check:
-    """Join the checks of one part: one contradiction outweighs many agreements."""
-    against = [each for each in checks if not each.holds]
-    if not against:
+    """Join the checks of a part. The texts of broken checks are joined: `200; JSON`."""
+    broken = [check for check in checks if not check.holds]
+    if not broken:
         return checks[0]
-    return replace(
-        against[0],
-        expected="; ".join(dict.fromkeys(each.expected for each in against)),
-        observed="; ".join(sorted({each.observed for each in against})),
-    )
+    expected = dict.fromkeys(check.expected for check in broken)
+    observed = {check.observed for check in broken}
+    return replace(broken[0], expected="; ".join(expected), observed="; ".join(sorted(observed)))
 
 
-def join_others(checks_of_each: list[list[Check]]) -> Iterator[Check]:
-    """Join the checks of the records of others: what one of them has is there."""
+def join_others(checks_of_records: list[list[Check]]) -> Iterator[Check]:
+    """Join the checks of foreign records: a check holds if it holds for any of the records."""
     by_part: dict[tuple[str, str], list[Check]] = {}
-    for checks in checks_of_each:
+    for checks in checks_of_records:
         for check in checks:
             by_part.setdefault((check.part, check.expected), []).append(check)
     for checks in by_part.values():
-        holding = [each for each in checks if each.holds]
+        holding = [check for check in checks if check.holds]
         yield from holding[:1] or checks[:1]

@@ -1,4 +1,4 @@
-"""The errors of a service, as a profile has them."""
+"""Describes the errors of a service as a profile has them."""
 
 import re
 from typing import Any
@@ -13,59 +13,48 @@ from .kinds import NAME_PREFIX
 from .values import are_same, find_value, get_key, is_number, list_leaves
 
 DETAIL = "{error.detail}"
-CODE = re.compile("[A-Za-z_.:/-]{1,64}|[A-Z]{0,8}[-_]?[0-9]{1,6}")
-"""A text that says a reason to programs: one with other digits may be an id."""
-MAX_CODE = 10_000  # a number that is larger may be that of one request
-IDENTIFIER = re.compile("[A-Za-z0-9]+([_.:/-][A-Za-z0-9]+)*")
 
 
 def mark_error(path: Path, value: Any, status: int, *, is_same: bool) -> Any:
-    """Return what stands for a value in an error: `{error.detail}` for prose that varies.
+    """Return the value or the marker for a place in an error: `{error.detail}` for varying prose.
 
-    A text that is the same for two requests stays, and a single one that has no number.
+    Prose stays if it is the same for two requests, or if it has no number.
     """
     if not isinstance(value, str) or not value:
         return value
     if value == HTTP_STATUS_CODES.get(status):
         return "{error.title}"
-    has_number = re.search("[0-9]", "".join(literals(value))) is not None
-    if NAME_PREFIX in value:  # of another request
+    if NAME_PREFIX in value:  # It is about another request.
         return DETAIL
-    is_kept = is_same or not has_number
-    return DETAIL if is_prose(path, value) and not is_kept else value
+    has_spaces = re.search(r"\s", value) is not None
+    is_identifier = re.fullmatch("[A-Za-z0-9]+([_.:/-][A-Za-z0-9]+)*", value) is not None
+    is_prose = has_spaces or (is_for_people(get_key(path)) and not is_identifier)
+    has_number = re.search("[0-9]", "".join(list_literals(value))) is not None
+    return DETAIL if is_prose and has_number and not is_same else value
 
 
-def literals(text: str) -> list[str]:
-    """The pieces of a text between its markers."""
+def list_literals(text: str) -> list[str]:
+    """List the pieces of a text between its markers: `["a ", " b"]` for `a {error.code} b`."""
     return [piece for piece in split_markers(text) if isinstance(piece, str)]
 
 
-def is_prose(path: Path, text: str) -> bool:
-    """Whether a text is for people: it has spaces, or stands in a member for such."""
-    if re.search(r"\s", text):
-        return True
-    return is_for_people(get_key(path)) and not IDENTIFIER.fullmatch(text)
+def find_common_form(forms: list[dict[str, Any]]) -> dict[str, Any] | None:
+    """Find the form for errors that were not seen, from at least two errors with all its members.
 
-
-def common_form(forms: list[dict[str, Any]]) -> dict[str, Any] | None:
-    """The form of an error that was not seen: what all errors have, None if they differ.
-
-    It is that of the smallest one; others may have more. Markers stand for what is another one in
-    each of them.
+    It is the smallest form, with markers for varying values: `{"body": {"code": "{error.code}"}}`.
     """
     statuses = [form["status"] for form in forms]
     bodies = [form["body"] for form in forms]
     if len(set(statuses)) < 2:
         return None
-    shapes = [types_in(body) for body in bodies]
-    shape = min(shapes, key=len)
-    are_larger = all(shape.items() <= each.items() for each in shapes)
-    if not shape or not are_larger:
+    shapes = [{path: type(value) for path, value in list_leaves(body)} for body in bodies]
+    smallest = min(shapes, key=len)
+    if not smallest or not all(smallest.items() <= shape.items() for shape in shapes):
         return None
-    common = bodies[shapes.index(shape)]
-    for path in shape:
+    common = bodies[shapes.index(smallest)]
+    for path in smallest:
         values = [find_value(body, path) for body in bodies]
-        common = replace_value(common, path, common_value(values, statuses))
+        common = replace_value(common, path, find_common_value(values, statuses))
     found = {"body": common}
     content_types = [form.get("content_type") for form in forms]
     if content_types[0] and are_same(content_types):
@@ -73,12 +62,8 @@ def common_form(forms: list[dict[str, Any]]) -> dict[str, Any] | None:
     return found
 
 
-def types_in(body: Any) -> dict[Path, type]:
-    return {path: type(value) for path, value in list_leaves(body)}
-
-
-def common_value(values: list[Any], statuses: list[int]) -> Any:
-    """What stands for the values that errors have in one place."""
+def find_common_value(values: list[Any], statuses: list[int]) -> Any:
+    """Find the common value, or the marker, for a place in errors: `{error.code}`."""
     first = values[0]
     if values == statuses:
         return "{error.status}"
@@ -95,8 +80,9 @@ def common_value(values: list[Any], statuses: list[int]) -> Any:
     return "{error.code}"
 
 
-def is_code(value: Any) -> bool:
-    """Whether a constant in an error is one that programs read: not a text for people."""
+def is_code(value: Any, max_code: int = 10_000) -> bool:
+    """Return whether a value may be an error code: `not_found`, `E-1042`, 17, but no id."""
     if isinstance(value, str):
-        return CODE.fullmatch(value) is not None and not find_markers(value)
-    return isinstance(value, bool) or (is_number(value) and abs(value) < MAX_CODE)
+        has_form = re.fullmatch("[A-Za-z_.:/-]{1,64}|[A-Z]{0,8}[-_]?[0-9]{1,6}", value)
+        return has_form is not None and not find_markers(value)
+    return isinstance(value, bool) or (is_number(value) and abs(value) < max_code)

@@ -14,7 +14,7 @@ from web.strict_json import MalformedJSON, parse_json
 from web.validation import format_pointer
 
 from . import guesses, kinds
-from .errors import common_form
+from .errors import find_common_form
 from .exchange import NOTHING, Log
 from .join import join_profiles, pack_profile, unpack_profile
 from .observe import Observation, Template, find_second_numbers, observe, remove_data
@@ -190,7 +190,7 @@ class Inference:
         if pair:
             found.setdefault("token_missing", pair[0])
             found.setdefault("token_invalid", pair[0])
-        default = common_form([form for form in found.values() if form["body"] is not None])
+        default = find_common_form([form for form in found.values() if form["body"] is not None])
         if default:
             found["default"] = default
         return found

@@ -1,4 +1,4 @@
-"""The files that the options of `verify` name."""
+"""Reads the files that the options of `verify` name."""
 
 import json
 import re
@@ -19,19 +19,17 @@ from web.validation import require_valid
 from .options import VerifyOptions
 from .places import Hints
 
-NAME_IN_FILE = "{name}"
-
 
 @dataclass(frozen=True)
 class Inputs:
-    """What the options name, read and without errors."""
+    """The contents of the files. `known` are patterns of accepted findings: `drift: /list/*`."""
 
     hints: Hints
-    known: Sequence[str] = ()  # findings that a team accepts
+    known: Sequence[str] = ()
 
 
 def read_inputs(options: VerifyOptions) -> Inputs:
-    """Read the files. Raises `ValueError` with what is wrong, and `OSError`."""
+    """Read the files. Raises `ValueError` with the errors, and `OSError`."""
     like = read_skeleton(options.like) if options.like else None
     request = like.request if like and like.has_own_request else None
     if options.body:
@@ -42,10 +40,10 @@ def read_inputs(options: VerifyOptions) -> Inputs:
 
 
 def read_skeleton(path: Path) -> Profile:
-    """Read a profile, which may have no more than the places that are not plain.
+    """Read a profile, or the part of a profile that names places: `{"list": {"body": [...]}}`.
 
-    Neither the day nor the statuses are needed in it, nor the body of a creation.
-    Raises `ValueError` with all errors and their places.
+    It may lack the day, the statuses and the body of a creation. Raises `ValueError` with all
+    errors and their places.
     """
     with explain_errors(path):
         _, document = parse_json(read_user_file(path), DEPTH)
@@ -61,36 +59,35 @@ def read_skeleton(path: Path) -> Profile:
 
 
 def read_known(path: Path) -> list[str]:
-    """The lines of a file of known findings, without their reasons, which follow a ` # `."""
+    """Read patterns of known findings, a line for a pattern; the reason follows a ` # `."""
     text = read_user_file(path).decode(errors="replace")
     findings = [re.sub(r"(^|\s)#(\s.*|$)", "", line).strip() for line in text.splitlines()]
     return [finding for finding in findings if finding]
 
 
 def read_request(path: Path) -> dict[str, Any]:
-    """The body of a creation with the marker of the name.
+    """Read the body of a creation, and replace the text "{name}" by the marker of the name.
 
-    Raises `ValueError` with what is wrong, and `OSError`.
+    Raises `ValueError` with the error, and `OSError`.
     """
     try:
         _, document = parse_json(read_user_file(path))
     except MalformedJSON as error:
         raise ValueError(f"{path}: {error}") from None
     text = json.dumps(document)
-    with_marker = text.replace(f'"{NAME_IN_FILE}"', f'"{NAME}"')
-    request: dict[str, Any] = json.loads(with_marker)
+    request: dict[str, Any] = json.loads(text.replace('"{name}"', f'"{NAME}"'))
     places = find_name_paths(request)
-    is_once = text.count(NAME_IN_FILE) == 1 and len(places) == 1
+    is_once = text.count("{name}") == 1 and len(places) == 1
     if not is_once or places == [()]:
-        raise ValueError(f'{path}: must have the text "{NAME_IN_FILE}" once, inside objects alone')
+        raise ValueError(f'{path}: must have the text "{{name}}" once, in objects only')
     return request
 
 
 def check_save(options: VerifyOptions) -> None:
-    """Raises `ValueError` if the profile would replace a file that is none."""
+    """Raise `ValueError` if --save would replace a file that is not a profile."""
     if not options.save or not options.save.is_file() or options.force:
         return
     try:
         read_profile(options.save)
     except ValueError as error:
-        raise ValueError(f"only --force replaces what is no profile:\n{error}") from None
+        raise ValueError(f"only --force replaces a file that is not a profile:\n{error}") from None

@@ -19,7 +19,7 @@ from .exchange import NOTHING, Log, ServiceExchange
 from .known import Known, is_timestamp, make_base_pattern, strip_markers
 from .order import find_order
 from .places import Places
-from .status import word_of
+from .status import format_word
 from .template import Reading, unify
 from .values import (
     find_texts,
@@ -142,7 +142,7 @@ class Observer:
         known = self._know_created()
         readings = []
         for item, word in self._listed:
-            shown = word_of(find_value(item, self._status_path))
+            shown = format_word(find_value(item, self._status_path))
             readings.append(self._read(item, known, shown or word))
         return readings
 
@@ -166,7 +166,7 @@ class Observer:
         """The path of the status in a listed project: `("latest_deployment", "status")`."""
         last = self._listed[-1][0] if self._listed else None
         for path, _ in list_leaves(last):
-            words = {word_of(find_value(item, path)) for item, _ in self._listed}
+            words = {format_word(find_value(item, path)) for item, _ in self._listed}
             is_known = not words.isdisjoint(self._places.words) and "" not in words
             if is_known and (len(words) > 1 or get_key(path) == "status"):
                 return path
@@ -191,7 +191,7 @@ class Observer:
     @cached_property
     def _first_word(self) -> str:
         """The status in the response to the creation, or else the first that was read."""
-        shown = word_of(find_value(self._places.created, self._status_path))
+        shown = format_word(find_value(self._places.created, self._status_path))
         return shown or get_first(self._places.words) or ""
 
     @property

@@ -1,18 +1,18 @@
-"""What `verify` was asked for."""
+"""The options of `verify`."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-KINDS = ("broken", "differs", "leaks", "drift", "unseen")  # of findings
+KINDS = ("broken", "differs", "leaks", "drift", "unseen")  # kinds of findings
 READ, WRITE, RECORDED = "read", "write", "recorded"  # levels
 
 
 @dataclass(frozen=True)
 class VerifyOptions:
-    """What the command line gives. Times are in seconds.
+    """The options of the command line. Times are in seconds.
 
-    With `har` nothing is asked; with `words`, a COMMAND, its own requests are recorded.
+    `words` are the words of the COMMAND: `["npm", "test"]`.
     """
 
     url: str = ""
@@ -43,20 +43,20 @@ class VerifyOptions:
         return str(self.har or self.url)
 
 
-def contradictions(options: VerifyOptions) -> Iterator[str]:
-    """What is wrong with options that are valid by themselves."""
+def find_contradictions(options: VerifyOptions) -> Iterator[str]:
+    """Find options that exclude or require others: `--ca` with `--har`."""
     har = options.har
     if bool(options.url) == bool(har):
         yield "give either the URL of a service or --har FILE."
-    if options.words is not None and not any(each.strip() for each in options.words[:1]):
+    if options.words is not None and not "".join(options.words[:1]).strip():
         yield "give a command after --."
     if options.words and har:
-        yield "--har: a command has requests of its own: leave one of both out."
+        yield "--har: a command has its own requests: leave out --har or the command."
     if options.words and options.write:
-        yield "--write: with a command nothing else is asked."
+        yield "--write: with a command, verify sends no requests of its own."
     if options.body and not options.write:
-        yield "--body is that of a creation: give --write, too."
+        yield "--body is the body of a creation: give --write, too."
     if har and options.write:
-        yield "--write: with --har nothing is asked."
+        yield "--write: with --har, verify sends no requests."
     if har and options.ca:
-        yield "--ca: with --har nothing is asked."
+        yield "--ca: with --har, verify sends no requests."

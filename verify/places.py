@@ -22,7 +22,7 @@ from . import kinds
 from .candidates import Candidate as Candidate
 from .candidates import find_candidates_in, has_deployment, is_plain_id
 from .exchange import NOTHING, Log, ServiceExchange
-from .status import find_status, word_of, words_at
+from .status import find_status, format_word, read_words
 from .values import (
     find_texts,
     find_type,
@@ -140,7 +140,7 @@ class Places:
         """Return the status of a deployment as a word: `queued`, "" if it has none."""
         if self.status_path is None:
             return ""
-        return words_at(self.status_path, [exchange.seen, self.followed[-1].seen])[0]
+        return read_words(self.status_path, [exchange.seen, self.followed[-1].seen])[0]
 
     @cached_property
     def words(self) -> list[str]:
@@ -206,7 +206,7 @@ def find_hinted_status(hints: Hints) -> Path | None:
     for path, value in walk(form.body):
         if markers.is_choice(value) and markers.CHOICE not in path:
             words = [item for item in value[markers.CHOICE].items() if item[0]]
-            if words and all(word_of(own) == word for word, own in words):
+            if words and all(format_word(own) == word for word, own in words):
                 return path
     return None
 

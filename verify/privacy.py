@@ -10,7 +10,7 @@ from traffic.json_values import Path
 from traffic.secrets import Secrets, is_secret_name
 from web.validation import format_pointer
 
-from .errors import is_code, literals
+from .errors import is_code, list_literals
 from .guesses import SHORTEST_NAME, SHORTEST_PART, is_for_programs
 from .known import make_value_pattern
 from .secrets import find_label
@@ -90,7 +90,7 @@ class Privacy:
         if value is None or isinstance(value, bool) or value in ("", TEXT):
             return value
         text = str(value)
-        is_marker = not literals(text)
+        is_marker = not list_literals(text)
         is_kept = is_marker if is_in_secret(path) else is_safe(path, text)
         return value if is_kept else self._left_out(value, path, place)
 
@@ -152,7 +152,7 @@ class Privacy:
 
     def _has_one_of(self, values: set[str], text: str) -> bool:
         """Whether a text is one of these values, or has one as a word."""
-        for literal in literals(text):
+        for literal in list_literals(text):
             piece = unquote(literal).lower()
             inside = [each for each in values if len(each) >= SHORTEST_PART and each in piece]
             if piece in values or any(make_value_pattern(each).search(piece) for each in inside):

@@ -1,4 +1,4 @@
-"""Finds the status of a deployment: where it stands in its bodies, and as which word."""
+"""Finds the status of a deployment in its bodies."""
 
 import re
 from collections.abc import Sequence
@@ -8,11 +8,9 @@ from traffic.json_values import Path
 
 from .values import find_value, get_key, is_number, list_leaves, parse_seconds
 
-WORD = re.compile(r"[A-Za-z][\w.-]*")
 
-
-def word_of(value: Any, max_length: int = 64) -> str:
-    """Return a status as a word: a text that is short and no time, a number, true or false."""
+def format_word(value: Any, max_length: int = 64) -> str:
+    """Format a status as a word: `done`, `true` or `7`; "" for a time or a long text."""
     if isinstance(value, bool):
         return str(value).lower()
     if is_number(value):
@@ -22,45 +20,43 @@ def word_of(value: Any, max_length: int = 64) -> str:
     return ""
 
 
-def words_at(path: Path, bodies: Sequence[Any]) -> list[str]:
-    """Return the status of each body; a flag that is not there yet is false."""
+def read_words(path: Path, bodies: Sequence[Any]) -> list[str]:
+    """Read the statuses in bodies: `["false", "true"]`. A missing flag is false."""
     found = [find_value(body, path) for body in bodies]
-    words = [word_of(value) for value in found]
+    words = [format_word(value) for value in found]
     return [word or "false" for word in words] if isinstance(found[-1], bool) else words
 
 
 def find_status(bodies: Sequence[Any]) -> tuple[list[Path], bool]:
-    """Find what may be the status in the bodies of a deployment, which were read in this order.
+    """Find the places that may have the status, in bodies of a deployment in their order.
 
-    It is the word that changes, of several the one that is called `status`; else the outermost that
-    is called so. The second value says whether no other place nearer is called so.
+    It is a word that changes, if possible with the name `status`; or else the outermost `status`.
+    The flag says whether the place is certain.
     """
-    places = [path for path, _ in list_leaves(bodies[-1]) if is_of_one(path, bodies[-1])]
-    named = [path for path in places if get_key(path) == "status" and word_of_last(path, bodies)]
+    last = bodies[-1]
+    places = [path for path, _ in list_leaves(last) if is_alone_in_arrays(path, last)]
+    named = [path for path in places if get_key(path) == "status"]
+    named = [path for path in named if format_word(find_value(last, path))]
     changing = [path for path in places if is_changing(path, bodies)]
-    called = [path for path in changing if path in named]
-    beside = [path for path in named if any(path[:-1] == each[:-1] for each in changing)]
-    found = called[:1] or beside[:1] or changing or named[:1]
+    both = [path for path in changing if path in named]
+    beside = [path for path in named if any(path[:-1] == other[:-1] for other in changing)]
+    found = both[:1] or beside[:1] or changing or named[:1]
     is_sure = len(found) == 1 and not any(len(path) < len(found[0]) for path in named)
     return found, is_sure
 
 
-def is_of_one(path: Path, body: Any) -> bool:
-    """Whether no array on a path has several items: of several steps none tells the status."""
+def is_alone_in_arrays(path: Path, body: Any) -> bool:
+    """Return whether the arrays on a path have one item. Of several steps, none is the status."""
     indexes = [index for index, name in enumerate(path) if isinstance(name, int)]
     return all(len(find_value(body, path[:index])) == 1 for index in indexes)
 
 
-def word_of_last(path: Path, bodies: Sequence[Any]) -> str:
-    return word_of(find_value(bodies[-1], path))
-
-
 def is_changing(path: Path, bodies: Sequence[Any]) -> bool:
-    """Whether different words were read there; in a member called so also numbers."""
+    """Return whether a place has different words. Only in `status` a word may be a number."""
     values = [find_value(body, path) for body in bodies]
-    words = {word_of(value) for value in values}
+    words = {format_word(value) for value in values}
     if len(words) < 2 or "" in words:
         return False
     if get_key(path) == "status":
         return True
-    return all(isinstance(value, str) and WORD.fullmatch(value) for value in values)
+    return all(isinstance(each, str) and re.fullmatch(r"[A-Za-z][\w.-]*", each) for each in values)
