@@ -156,6 +156,7 @@ def describe_changes(
             if "send" in before and "status" not in before:
                 found["a response is recorded for the first time"].append((place, ""))
             else:
+                before, after = ({"headers": {}, **row} for row in (before, after))
                 for kind, values in dict(compare(before, after, ())).items():
                     found[kind].append((place, values))
     lines = [f"{kind}{values}" for kind, values in compare_texts(old, new)]
