@@ -13,6 +13,8 @@ from string import ascii_lowercase, ascii_uppercase, digits
 UUID = re.compile(
     r"(?<![0-9a-z])[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}(?![0-9a-z])", re.I
 )
+ULID = re.compile("[0-7][0-9A-HJKMNP-TV-Z]{25}")  # 128 bits in Crockford's base32
+HEXADECIMAL = re.compile("[0-9A-Fa-f]{12,}")  # so long that its letters are none by chance
 TRIES = 20  # used ids, before an id gets more characters or a random number
 
 
@@ -74,13 +76,18 @@ class Opaque:
 
     @property
     def pattern(self) -> str | None:
-        """The pattern of the ids if the example is a UUID, or begins with a prefix like `prj_`.
+        """The pattern of the ids if the example is a UUID, a ULID, or a long hexadecimal number,
+        or begins with a prefix like `prj_`.
 
         It is None for another example: other ids of the service may look different.
         """
         prefix = re.escape(self.prefix)
         if UUID.fullmatch(self.rest):
             return f"{prefix}(?i:{UUID.pattern})"
+        if ULID.fullmatch(self.rest):
+            return f"{prefix}{ULID.pattern}"
+        if self.is_hexadecimal and HEXADECIMAL.fullmatch(self.rest):
+            return f"{prefix}{HEXADECIMAL.pattern}"
         is_word = re.fullmatch("[A-Za-z]+[_.:~-]", self.prefix)
         return f"{prefix}.+" if is_word else None
 
@@ -114,8 +121,7 @@ class Opaque:
 
     @cached_property
     def is_ulid(self) -> bool:
-        # A ULID is 128 bits in Crockford's base32.
-        return re.fullmatch("[0-7][0-9A-HJKMNP-TV-Z]{25}", self.rest) is not None
+        return ULID.fullmatch(self.rest) is not None
 
     @cached_property
     def is_hexadecimal(self) -> bool:
@@ -166,12 +172,15 @@ def parse_id_form(example: str | float, kind: str) -> IdForm:
 def parse_opaque_form(example: str) -> Opaque:
     """Split an example into a prefix that stays, and a rest that varies: `prj_` and `4f9a2c`.
 
-    The prefix ends at the last sign before the first digit, or before a UUID.
+    The prefix ends at the last sign before the first digit, or before a UUID; that of a path,
+    such as `/groups/7/sites/4f9a2c`, ends at the last slash.
     """
     found = (re.search("[0-9]", example), UUID.search(example))
     ends = [match.start() for match in found if match]
     start = example[: min(ends, default=len(example))]
     prefix = re.sub("[0-9A-Za-z]*$", "", start)
+    if example.count("/") > 1:
+        prefix = max(prefix, example[: example.rfind("/") + 1], key=len)
     rest = example.removeprefix(prefix)
     if not re.search("[0-9A-Za-z]", rest):
         raise ValueError("is no example of an id: nothing follows its last sign")

@@ -36,12 +36,14 @@ OF_MARKERS: dict[str, Schema] = {
 """The schemas of markers that are not plain strings."""
 
 
-def build_schema(value: Any, like: Profile, *, is_deployment: bool = False) -> Schema:
+def build_schema(
+    value: Any, like: Profile, *, is_deployment: bool = False, id_without_example: Schema = STRING
+) -> Schema:
     """Build the schema of a body of a profile.
 
     In the body of a deployment, the markers of a project may be null.
     """
-    return Schemas(like, is_deployment, make_origin(like)).build([value])
+    return Schemas(like, is_deployment, make_origin(like), id_without_example).build([value])
 
 
 def make_origin(like: Profile) -> Schema:
@@ -55,6 +57,7 @@ class Schemas:
 
     `x-origin` says that a part was observed, `x-grease` how it may vary, and `x-part` the kind of
     its ids. `x-form` is a pattern of its values. Generators would use the keyword `pattern`.
+    `id_without_example` is for ids of which the profile has no example.
 
     Only `room` members are described; a larger body is data.
     """
@@ -62,6 +65,7 @@ class Schemas:
     like: Profile
     is_deployment: bool
     origin: Schema
+    id_without_example: Schema
     room: int = 10_000
 
     def build(self, values: list[Any]) -> Schema:
@@ -163,6 +167,8 @@ class Schemas:
     def build_id(self, kind: str, form: str) -> Schema:
         if form not in ("", "text"):
             return STRING  # A second id does not vary by itself.
+        if not form and kind not in self.like.ids and self.id_without_example != STRING:
+            return self.id_without_example
         if self.like.has_integers(kind):
             return STRING if form else INTEGER
         if self.like.has_opaque_ids(kind):

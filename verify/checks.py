@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from profiles.ids import HEXADECIMAL, ULID
 from profiles.openapi import find_part
 from profiles.times import parse_time_form
 from web.documents import parse_pointer
@@ -181,7 +182,11 @@ def describe_form(value: Any) -> str:
     uuid = re.search("[0-9A-Fa-f]{8}-(?:[0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12}", value)
     if uuid:
         return f"{prefix[1]} and a UUID" if prefix and uuid[0] != value else "a UUID"
-    return f"{prefix[1]}…" if prefix else "another form"
+    if prefix:
+        return f"{prefix[1]}…"
+    if ULID.fullmatch(value):
+        return "a ULID"
+    return "a hexadecimal number" if HEXADECIMAL.fullmatch(value) else "another form"
 
 
 def check_fields(

@@ -21,6 +21,9 @@ from .parts import check_bodies, select_distinct
 from .places import Places
 from .values import prefer
 
+ID_OF_SKELETON = {"anyOf": [{"type": "string"}, {"type": "integer"}]}
+"""The schema of an id of which a profile has no example: a skeleton does not say its type."""
+
 
 def find_drift(like: Profile, log: Log, places: Places) -> list[Check]:
     """Find all that contradicts a profile, also what may vary at any time."""
@@ -87,7 +90,14 @@ class DriftJudge:
     ) -> Iterator[Check]:
         is_error = kind not in kinds.OPERATIONS
         is_deployment = kind == kinds.DEPLOYMENT
-        schema = {kind: build_schema(form.body, self._like, is_deployment=is_deployment)}
+        schema = {
+            kind: build_schema(
+                form.body,
+                self._like,
+                is_deployment=is_deployment,
+                id_without_example=ID_OF_SKELETON,
+            )
+        }
         fields = {name: f"/{kind}{format_pointer('headers', name)}" for name in form.headers}
         own = prefer(exchanges, lambda exchange: has_own(exchange, self._places))
         for exchange in select_distinct(own):

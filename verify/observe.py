@@ -141,34 +141,44 @@ class Observer:
         """Read the created project in the lists, with the status that it shows or that was read."""
         known = self._know_created()
         readings = []
-        for item, word in self._listed:
+        for item, word, _ in self._listed:
             shown = format_word(find_value(item, self._status_path))
             readings.append(self._read(item, known, shown or word))
         return readings
 
     @cached_property
-    def _listed(self) -> list[tuple[Any, str]]:
-        """The created project in every list, with the status that was read before."""
+    def _listed(self) -> list[tuple[Any, str, set[str]]]:
+        """The created project in every list, with the status that was read before, and what its
+        status may be: that one or the next. Before the first read it may be any.
+        """
         places = self._places
         words = [*places.words]
         word = get_first(words) or ""
-        found: list[tuple[Any, str]] = []
+        possible: set[str] = {*words}
+        found: list[tuple[Any, str, set[str]]] = []
         for exchange in self._log.exchanges:
             if words and exchange in places.followed:
                 word = words.pop(0)
+                possible = {word, *words[:1]}
             item = places.get_created_item(exchange)
             if item is not None:
-                found.append((item, word))
+                found.append((item, word, possible))
         return found
 
     @cached_property
     def _status_path(self) -> Path | None:
-        """The path of the status in a listed project: `("latest_deployment", "status")`."""
+        """The path of the status in a listed project: `("latest_deployment", "status")`.
+
+        A project may have a status of its own, which is another one in some list.
+        """
         last = self._listed[-1][0] if self._listed else None
         for path, _ in list_leaves(last):
-            words = {format_word(find_value(item, path)) for item, _ in self._listed}
-            is_known = not words.isdisjoint(self._places.words) and "" not in words
-            if is_known and (len(words) > 1 or get_key(path) == "status"):
+            words = [format_word(find_value(item, path)) for item, *_ in self._listed]
+            possible = [possible for *_, possible in self._listed]
+            is_known = "" not in words and all(
+                word in each for word, each in zip(words, possible, strict=True)
+            )
+            if is_known and (len({*words}) > 1 or get_key(path) == "status"):
                 return path
         return None
 

@@ -258,6 +258,11 @@ IDS = [
     ("f81d4fae-7dec-41d0-a765-00a0c91e6bf6", "0B8E7D2C-1F6A-4C3B-9D5E-7A6B5C4D3E2F", True),
     ("f81d4fae-7dec-41d0-a765-00a0c91e6bf6", "cd18fc9f", False),
     ("dep-98", "dep-1042", True),
+    ("5f2c9a4be1d07c36", "0a1b2c3d4e5f60718293", True),
+    ("5f2c9a4be1d07c36", "site_5f2c9a4be1d07c36", False),
+    ("5f2c9a", "k7-q2x", True),  # too short to be one for sure
+    ("01KB4X9V3T5N8Q2ZC7RD6MHJWE", "01KC0000000000000000000000", True),
+    ("01KB4X9V3T5N8Q2ZC7RD6MHJWE", "dep_01KB4X9V3T5N8Q2ZC7RD6MHJWE", False),
 ]
 
 
@@ -275,3 +280,16 @@ def test_what_no_request_of_a_run_causes_is_one_line_and_no_finding() -> None:
     assert found == []
     line = "not seen, of what the profile has: create, errors/invalid_body, errors/name_taken"
     assert line in describe_result(result)
+
+
+def test_a_skeleton_says_no_type_of_an_id() -> None:
+    numbers = {"p": 7000, "d": 8000}
+    skeleton = make_profile(
+        {
+            "observed_at": "2026-11-25",
+            "list": {"body": {"projects": [{"id": "{project.id}"}]}},
+            "deployment": {"body": {"id": "{deployment.id}"}},
+        }
+    )
+    service = Service(new_id=lambda kind, number, name: numbers[kind] + number)
+    assert judged(service, "write", skeleton).drifted == []

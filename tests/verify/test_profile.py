@@ -667,6 +667,22 @@ def test_an_id_that_is_a_ulid_has_examples_that_are_ulids() -> None:
         assert re.fullmatch("dep_[0-7][0-9A-HJKMNP-TV-Z]{25}", form.make(Random(seed)))
 
 
+def test_an_id_that_is_a_path_keeps_what_is_before_its_last_slash() -> None:
+    made = parse_opaque_form("/groups/7e/sites/4f9a2c").make(Random(7))
+    assert re.fullmatch("/groups/7e/sites/[0-9a-f]{6}", made)
+
+
+def test_a_status_of_the_project_is_not_that_of_its_deployment() -> None:
+    def item(project: Project) -> Any:
+        word = "live" if project.status == "succeeded" else "building"
+        return {**plain_project(project), "status": word}
+
+    api = Api(item=item, run=("queued", "building", "linking", "succeeded"))
+    (listed,) = profile(api)["list"]["body"]["projects"]
+    words = listed["status"]["{deployment.status}"]
+    assert (words["succeeded"], words[""]) == ("live", "building")
+
+
 def test_what_a_run_saw_is_added_to_a_profile_and_the_rest_stays() -> None:
     """A read, the recording of a team, and a run with --write add up to one profile."""
     log = Api(item=members(region="fra"), headers={"X-Plan": "free"}).log()
