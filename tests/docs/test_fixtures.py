@@ -155,7 +155,7 @@ def test_the_processes_of_a_runner_of_node_share_the_program_of_its_global_setup
     config = 'export default { test: { globalSetup: "./setup.mjs" } };'
     (folder / "vitest.config.mjs").write_text(config, "utf-8")
     (folder / "package.json").write_text("{}", "utf-8")
-    row = r"^\| Vitest \| `(.*)` \| `-- npx (.*)` \|$"
+    row = r"^- Vitest: `(.*)` and `-- npx (.*)`\.$"
     ((line, command),) = re.findall(row, TEXTS["docs/ci.md"], re.MULTILINE)
     for name in ("shop.test.mjs", "team.test.mjs"):
         _, _, rest = (folder / name).read_text("utf-8").partition("\n")
