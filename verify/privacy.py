@@ -1,4 +1,4 @@
-"""What may not stand in a profile: secrets, the service's address, and the values of others."""
+"""Removes from a profile the secrets, the address of the service, and the values of others."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -10,23 +10,24 @@ from traffic.json_values import Path
 from traffic.secrets import Secrets, is_secret_name
 from web.validation import format_pointer
 
+from . import guesses
 from .errors import is_code, list_literals
-from .guesses import SHORTEST_NAME, SHORTEST_PART, is_for_programs
 from .known import make_value_pattern
 from .secrets import find_label
 from .values import get_key, is_number, list_leaves
 
-TEXT = "text"  # stands for a secret
-HOOK = re.compile(r"://\S*(\bhooks?\b|webhook)\S*/", re.IGNORECASE)
-"""A URL of a webhook, whose path may be a secret."""
+TEXT = "text"  # replaces a secret
+
+FindForeign = Callable[[Path, str], set[str]]
+"""Finds the values that must not be in a text at a path."""
 
 
 class Privacy:
-    """Cleans the parts of a profile; `notes` tell what was left out, by the pointers.
+    """Cleans the parts of a profile. `notes` name the places of the values that were left out.
 
-    `others` are the records of others, `own` are the bodies whose values may stay: those of the
-    created record. Its `names` stay nowhere but in markers, and what names `strangers` stays
-    nowhere, whatever the created deployment has.
+    `others` are the records of others. `own` are bodies of the created record: their values may
+    stay, except for its `names`, which only markers replace. `strangers` are names of others: they
+    are left out even if an own body has them.
     """
 
     def __init__(
@@ -43,131 +44,128 @@ class Privacy:
         host = urlsplit(base).netloc.rpartition("@")[2].lower()
         self._host = re.compile(rf"(?<![\w.-]){re.escape(host)}(?![\w-]|\.\w)") if host else None
         self._names = lower_texts(names)
-        self._strangers = {
-            each for each in strangers if says_whose(each) and len(each) >= SHORTEST_NAME
-        }
+        long = [name for name in strangers if len(name) >= guesses.SHORTEST_NAME]
+        self._strangers = {name for name in long if may_identify(name)}
         foreign = (lower_texts(others) - lower_texts(own)) | self._names | self._strangers
-        self._foreign = {each for each in foreign if says_whose(each)}
+        self._foreign = {value for value in foreign if may_identify(value)}
         self.notes: list[str] = []
 
     def clean_record(self, value: Any, place: str) -> Any:
-        """A body of the created record without secrets."""
-        return self._clean(value, (), place, self._is_safe_in_record)
+        """Return the created record without secrets."""
+        return self._clean(value, (), place, lambda path, text: self._strangers)
 
     def clean_around(self, value: Any, place: str) -> Any:
-        """What stands around records, without secrets and the values of others."""
-        return self._clean(self._without_maps(value), (), place, self._is_safe_around)
+        """Return the body around records without secrets and the values of others."""
+        plain = self._empty_maps(value)
+        return self._clean(plain, (), place, lambda path, text: self._foreign)
 
     def clean_error(self, value: Any, place: str) -> Any:
-        """The body of an error: a code stays, whatever the records of others have beside names."""
+        """Return the body of an error. An error code stays, even if a record has the same text."""
 
-        def is_safe(path: Path, text: str) -> bool:
-            is_read = is_for_programs(get_key(path)) and is_code(text)
-            kept_out = self._strangers | self._names if is_read else self._foreign
-            return self._is_safe(path, text) and not self._has_one_of(kept_out, text)
+        def find_foreign(path: Path, text: str) -> set[str]:
+            if guesses.is_for_programs(get_key(path)) and is_code(text):
+                return self._strangers | self._names
+            return self._foreign
 
-        return self._clean(value, (), place, is_safe)
+        return self._clean(value, (), place, find_foreign)
 
     def is_safe_word(self, word: str) -> bool:
-        """Whether a status may stand in a profile: no secret, no address, and no name."""
+        """Return whether a status may stand in a profile."""
         return self._is_safe((), word) and word.lower() not in self._names
 
     def is_safe_field(self, name: str, value: str) -> bool:
-        """Whether a header field may stay."""
+        """Return whether a header field may stand in a profile."""
         is_secret = is_secret_name(name) or self._secrets.has_secret(name)
-        return not is_secret and self._is_safe_around((name,), value)
+        return not is_secret and self._is_safe((name,), value, self._foreign)
 
-    def _clean(
-        self, value: Any, path: Path, place: str, is_safe: Callable[[Path, str], bool]
-    ) -> Any:
+    def _clean(self, value: Any, path: Path, place: str, find_foreign: FindForeign) -> Any:
         if isinstance(value, list):
-            return [
-                self._clean(each, (*path, index), place, is_safe)
-                for index, each in enumerate(value)
-            ]
-        if isinstance(value, dict):
-            return self._clean_object(value, path, place, is_safe)
-        if value is None or isinstance(value, bool) or value in ("", TEXT):
-            return value
-        text = str(value)
-        is_marker = not list_literals(text)
-        is_kept = is_marker if is_in_secret(path) else is_safe(path, text)
-        return value if is_kept else self._left_out(value, path, place)
-
-    def _clean_object(
-        self, value: dict[str, Any], path: Path, place: str, is_safe: Callable[[Path, str], bool]
-    ) -> dict[str, Any]:
+            items = enumerate(value)
+            return [self._clean(each, (*path, i), place, find_foreign) for i, each in items]
         if is_choice(value):
             words = {}
             for word, each in value[CHOICE].items():
                 if self.is_safe_word(word):
-                    words[word] = self._clean(each, path, place, is_safe)
+                    words[word] = self._clean(each, path, place, find_foreign)
             return {CHOICE: words}
+        if isinstance(value, dict):
+            return self._clean_object(value, path, place, find_foreign)
+        if value is None or isinstance(value, bool) or value in ("", TEXT):
+            return value
+        text = str(value)
+        if is_in_secret(path):
+            is_kept = not list_literals(text)
+        else:
+            is_kept = self._is_safe(path, text, find_foreign(path, text))
+        return value if is_kept else self._leave_out(value, path, place)
+
+    def _clean_object(
+        self, value: dict[str, Any], path: Path, place: str, find_foreign: FindForeign
+    ) -> dict[str, Any]:
         label = find_label(value)
         found = {}
-        for name, each in value.items():
+        for name, member in value.items():
             inner = (*path, name)
             is_word = name.isidentifier() and not re.search("[0-9]", name)
-            if not self._is_safe((), name) or not (is_word or is_safe((), name)):
+            foreign = set() if is_word else find_foreign((), name)
+            if not self._is_safe((), name, foreign):
                 continue
             if label and name == "value" and is_secret_name(label):
-                found[name] = self._left_out(each, inner, place)
-            elif label and each == label and is_safe(inner, label):
+                found[name] = self._leave_out(member, inner, place)
+            elif (
+                label
+                and member == label
+                and self._is_safe(inner, label, find_foreign(inner, label))
+            ):
                 found[name] = label
             else:
-                found[name] = self._clean(each, inner, place, is_safe)
+                found[name] = self._clean(member, inner, place, find_foreign)
         return found
 
-    def _left_out(self, value: Any, path: Path, place: str) -> Any:
-        """What stands for a value that is left out, of the same type."""
+    def _leave_out(self, value: Any, path: Path, place: str) -> Any:
+        """Note that a value is left out, and return a value of the same type."""
         self.notes.append(
             f"{place}{format_pointer(*path)}: left out, as it may be a secret, or another's"
         )
         return TEXT if isinstance(value, str) else type(value)()
 
-    def _without_maps(self, value: Any) -> Any:
-        """A value in which each map by the names of records is empty."""
+    def _empty_maps(self, value: Any) -> Any:
+        """Return a value in which maps by the names of records are empty: `{"shop-1": {...}}`."""
         if isinstance(value, list):
-            return [self._without_maps(each) for each in value]
+            return [self._empty_maps(each) for each in value]
         if not isinstance(value, dict):
             return value
-        is_map = len(value) > 1 and {name.lower() for name in value} <= self._foreign
-        return {} if is_map else {name: self._without_maps(each) for name, each in value.items()}
+        if len(value) > 1 and {name.lower() for name in value} <= self._foreign:
+            return {}
+        return {name: self._empty_maps(each) for name, each in value.items()}
 
-    def _is_safe(self, path: Path, text: str) -> bool:
-        is_called_hook = any("hook" in str(name).lower() for name in path) and "/" in text
-        is_hook = is_called_hook or HOOK.search(text) is not None
-        if is_hook or self._secrets.has_secret(text):
+    def _is_safe(self, path: Path, text: str, foreign: Iterable[str] = ()) -> bool:
+        """Return whether a text may stay. A URL of a webhook is a secret."""
+        has_hook = re.search(r"://\S*(\bhooks?\b|webhook)\S*/", text, re.IGNORECASE)
+        is_hook = "/" in text and any("hook" in str(name).lower() for name in path)
+        if has_hook or is_hook or self._secrets.has_secret(text):
             return False
-        return self._host is None or not self._host.search(unquote(text).lower())
-
-    def _is_safe_in_record(self, path: Path, text: str) -> bool:
-        return self._is_safe(path, text) and not self._has_one_of(self._strangers, text)
-
-    def _is_safe_around(self, path: Path, text: str) -> bool:
-        return self._is_safe(path, text) and not self._is_foreign(text)
-
-    def _is_foreign(self, text: str) -> bool:
-        return self._has_one_of(self._foreign, text)
-
-    def _has_one_of(self, values: set[str], text: str) -> bool:
-        """Whether a text is one of these values, or has one as a word."""
+        if self._host and self._host.search(unquote(text).lower()):
+            return False
         for literal in list_literals(text):
             piece = unquote(literal).lower()
-            inside = [each for each in values if len(each) >= SHORTEST_PART and each in piece]
-            if piece in values or any(make_value_pattern(each).search(piece) for each in inside):
-                return True
-        return False
+            if piece in foreign:
+                return False
+            long = [value for value in foreign if len(value) >= guesses.SHORTEST_PART]
+            inside = [value for value in long if value in piece]
+            if any(make_value_pattern(value).search(piece) for value in inside):
+                return False
+        return True
 
 
 def is_in_secret(path: Path) -> bool:
-    """Whether a name on the path is that of a secret; what kind of secret it is, is none."""
+    """Return whether a value belongs to a secret by its path: `("secret", "value")`."""
     has_secret_name = any(is_secret_name(name) for name in path if isinstance(name, str))
     return has_secret_name and get_key(path) not in ("type", "kind")
 
 
 def lower_texts(bodies: Iterable[Any]) -> set[str]:
-    """The texts and numbers in bodies, in lower case."""
+    """Return the texts and numbers in bodies in lower case: `{"shop", "7040"}`."""
     found = set()
     for body in bodies:
         for _, value in list_leaves(body):
@@ -176,8 +174,8 @@ def lower_texts(bodies: Iterable[Any]) -> set[str]:
     return found
 
 
-def says_whose(text: str, least_number: int = 1000) -> bool:
-    """Whether a value may say whose it is: 7 does not."""
+def may_identify(text: str, min_number: int = 1000) -> bool:
+    """Return whether a value may say whose record it is: `shop` and `7040` may, `7` does not."""
     if text.lstrip("-").isdigit():
-        return abs(int(text)) >= least_number
+        return abs(int(text)) >= min_number
     return len(text) > 1
