@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import stub
+from stub import failures
 from traffic.masking import make_printable
 
 from .options import Settings
@@ -26,7 +27,7 @@ class Ended(NamedTuple):
     seconds: float
     output: str
     worlds: stub.Worlds
-    attempts: Collection[stub.failures.Attempt]
+    attempts: Collection[failures.Attempt]
     signal: int | None
 
 
@@ -64,7 +65,7 @@ class ProbeRun:
     is_called: bool  # It is also true if the plain run sent no request.
     uncalled: Sequence[str]
     varied: Varied
-    reactions: Mapping[str, stub.failures.Reaction] = field(default_factory=dict)
+    reactions: Mapping[str, failures.Reaction] = field(default_factory=dict)
     missed: Sequence[str] = ()
     again: "ProbeRun | None" = None
     by_part: dict[str, "ProbeRun"] = field(default_factory=dict)
@@ -132,7 +133,7 @@ class Probe:
         self.failures: list[ProbeRun] = []
         self.is_complete = False
         self._execute = execute
-        self._plain_attempts: Collection[stub.failures.Attempt] = ()
+        self._plain_attempts: Collection[failures.Attempt] = ()
 
     def run(self) -> int:
         """Make all runs. Return the exit status of the plain run, or 128 and a signal's number."""
@@ -140,7 +141,7 @@ class Probe:
             self.plain = self._run(PLAIN)
             if self.plain.status == 0:
                 for name in self.settings.probe:
-                    if name in stub.failures.FAILURES:
+                    if name in failures.FAILURES:
                         self._try_failure(name)
                     else:
                         self._try_axis(name)
@@ -159,10 +160,10 @@ class Probe:
 
     def _try_failure(self, name: str) -> None:
         """Run the command with a failure for the first call of every operation."""
-        failures = stub.failures.Failures(name, self._plain_attempts)
-        run = self._run(name, failures=failures)
+        planned = failures.Failures(name, self._plain_attempts)
+        run = self._run(name, failures=planned)
         if run.end in (BREAKS, HANGS):
-            run.missed = sorted(failures.waiting)
+            run.missed = sorted(planned.waiting)
         self.failures.append(run)
         show(run)
 
@@ -216,9 +217,9 @@ class Probe:
             uncalled=[each for each in plain.list_called() if each not in called],
             varied=find_varied(axis, ended.worlds),
         )
-        if name in stub.failures.FAILURES:
+        if name in failures.FAILURES:
             is_broken = run.end != PASSES
-            run.reactions = stub.failures.read_reactions(
+            run.reactions = failures.read_reactions(
                 name, self._plain_attempts, ended.attempts, is_broken=is_broken
             )
         return run
@@ -228,8 +229,8 @@ class Probe:
         if not self.plain:
             return None
         limit = max(least, factor * self.plain.seconds)
-        if name == stub.failures.STALLED:
-            limit += stub.failures.STALL * len(self.worlds.common.contract.operation_ids)
+        if name == failures.STALLED:
+            limit += failures.STALL * len(self.worlds.common.contract.operation_ids)
         return limit
 
 

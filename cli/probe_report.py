@@ -4,11 +4,12 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import stub
+from stub import failures
 
 from .probe import NOT_MET, PASSES, Probe, ProbeRun
 
 MAX_OUTPUT = 16 * 1024  # characters of a run's output
-NO_REACTION = stub.failures.Reaction()  # the reaction of a client that did not meet a failure
+NO_REACTION = failures.Reaction()  # the reaction of a client that did not meet a failure
 
 
 def list_findings(probe: Probe) -> Iterator[stub.Finding]:
@@ -20,7 +21,7 @@ def list_findings(probe: Probe) -> Iterator[stub.Finding]:
         if axis.breaks_whole:
             yield make_dependency(axis, axis.name)
     for run in probe.failures:
-        yield from stub.failures.find_wrong_reactions(run.name, run.reactions)
+        yield from failures.find_wrong_reactions(run.name, run.reactions)
 
 
 def make_dependency(
@@ -94,13 +95,13 @@ def format_table(runs: Sequence[ProbeRun], operations: Sequence[str]) -> str:
     return "".join(f"  {line}\n" for line in lines)
 
 
-def describe_reaction(reaction: stub.failures.Reaction) -> str:
+def describe_reaction(reaction: failures.Reaction) -> str:
     """Describe the reaction of the client: `gave up`, `again, same key, after 0.50 s (2 times)`."""
     words = []
     if reaction.attempt is None:
         words.append("not met")
     if reaction.waited:
-        words.append(f"waited {stub.failures.STALL:g} s")
+        words.append(f"waited {failures.STALL:g} s")
     if reaction.closed_after is not None:
         words.append(f"closed after {reaction.closed_after:.1f} s")
     if reaction.accepted:

@@ -84,9 +84,11 @@ def run_once(
     """
     from tempfile import TemporaryFile
 
+    from stub import failures
+
     from .probe import Ended
 
-    journal = stub.failures.RunJournal(parts.log.add)
+    journal = failures.RunJournal(parts.log.add)
     app = new_app(log=journal.add, **options)
     with TemporaryFile() if limit else nullcontext() as file:
 

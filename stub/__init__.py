@@ -1,6 +1,6 @@
 """The service as a stub: with worlds, a clock, faults, a journal and more, most of it at `/_stub`.
 
-The program imports from here.
+The program imports from here, and from `failures` if it runs with `--probe`.
 """
 
 from web.times import parse_time
@@ -11,7 +11,6 @@ from .console import POLL_PATH
 from .control.verdict import Verdict
 from .cors import check_origins
 from .grease.axes import AXES, MAX_SEED, TIER_1, parse_axes
-from .request import failures
 from .request.findings import CHOICES, Finding, make_finding, parse_kinds
 from .request.paths import is_control_path
 from .world.clock import MAX_ADVANCE

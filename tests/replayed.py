@@ -28,8 +28,8 @@ from flask import Flask, request_finished
 from werkzeug.test import create_environ, run_wsgi_app
 
 from profiles.profile import make_profile
+from stub.failures import Failures, RunJournal
 from stub.grease.axes import parse_axes
-from stub.request.failures import Failures, RunJournal
 from stub.world.seed import make_sample
 from tests.changes import describe_changes, renew_texts
 from tests.conftest import BEARER, START, Clock, make_stub, seed_of

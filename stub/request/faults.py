@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from threading import Lock
-from typing import Any
+from typing import Any, Protocol
 from urllib.parse import unquote
 
 from flask import Request, Response
@@ -133,6 +133,16 @@ def wait(
         sleep(pause)
         # A real pause is longer than requested. The pause of a test takes no time.
         waited = max(waited + pause, time.monotonic() - started)
+
+
+class PlannedFaults(Protocol):
+    """The faults of a run of `--probe failures`. Each operation meets one of them."""
+
+    def replace(self, operation: str, sent: int) -> Fault | None:
+        """Return the fault that replaces the response to a request, or None."""
+
+    def spoil(self, operation: str) -> Fault | None:
+        """Return the fault that changes a successful response, or None."""
 
 
 class Faults:

@@ -11,10 +11,10 @@ from werkzeug.http import unquote_header_value
 
 from profiles.openapi import Contract, Example, Operation
 from web.problems import FieldError, Problem, respond
+from web.routing import read_target
 from web.strict_json import JSON
 
-from .failures import Failures, identify
-from .faults import Fault, Faults
+from .faults import Fault, Faults, PlannedFaults
 
 REQUESTED = "This response was requested with `Prefer` or `/_stub/faults`."
 
@@ -33,7 +33,7 @@ def decide(
     faults: Faults,
     world: str,
     contract: Contract,
-    failures: Failures | None,
+    failures: PlannedFaults | None,
 ) -> Outcome:
     """Decide the outcome of a request to `/v1`. A fault that matches it is used up.
 
@@ -46,8 +46,7 @@ def decide(
     if fault:
         status = fault.status
     if failures and operation and not fault and status is None:
-        sent = identify(request, world)
-        fault = failures.replace(operation.id, sent)
+        fault = failures.replace(operation.id, identify(request, world))
         status = fault.status if fault else None
     response: ResponseReturnValue | None = None
     example = None
@@ -60,6 +59,11 @@ def decide(
     elif status is not None:
         response = make_requested(request, operation, status, fault, contract)
     return Outcome(operation, fault, response)
+
+
+def identify(request: Request, world: str) -> int:
+    """Return a number that is equal for equal requests to a world."""
+    return hash((request.method, read_target(request.environ), world, request.get_data()))
 
 
 def read_preferences(request: Request) -> dict[str, str]:

@@ -10,7 +10,7 @@ from flask import Response
 from auth import DEFAULT_TOKEN
 from store import PACE
 
-from ..request.failures import Failures
+from ..request.faults import PlannedFaults
 from ..request.journal import MAX_ENTRIES
 from .seed import EMPTY, Seed
 from .store import SharedStores
@@ -63,7 +63,7 @@ class Options:
     max_seed_bytes: int = 64 * 1024 * 1024
     like: "Profile | None" = None
     announces_grease: bool = True
-    failures: Failures | None = None
+    failures: PlannedFaults | None = None
     stores: SharedStores | None = None
     log: Callable[[Response], Response] | None = None
 

@@ -23,7 +23,7 @@ from cli.probe import Ended, Probe
 from cli.probe_report import describe_probe
 from cli.run import RunParts, conclude
 from stub import Options, create_stub
-from stub.request.failures import FAILURES, RunJournal
+from stub.failures import FAILURES, RunJournal
 from tests.cli.conftest import has_ended, script
 from tests.conftest import TOKEN, eventually
 from tests.contract import V1

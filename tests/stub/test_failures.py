@@ -6,7 +6,7 @@ The recorded table shows which request meets a failure, and its response.
 import pytest
 
 from cli.probe_report import describe_reaction
-from stub.request.failures import (
+from stub.failures import (
     Attempt,
     Failures,
     Reaction,

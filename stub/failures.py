@@ -10,14 +10,14 @@ from itertools import groupby
 from operator import attrgetter
 from typing import Any, NamedTuple
 
-from flask import Request, Response, g, request
+from flask import Response, g, request
 
 from traffic.exchange import find_field
-from web.routing import read_target
 
-from .entry import Recorded
-from .faults import Fault
-from .findings import Finding, FirstRequest, make_finding
+from .request.entry import Recorded
+from .request.faults import Fault
+from .request.findings import Finding, FirstRequest, make_finding
+from .request.outcome import identify
 
 UNAVAILABLE, LOST, CUT = "unavailable", "lost-response", "cut-body"
 WRONG_BODY, STALLED = "wrong-body", "stalled"
@@ -90,11 +90,6 @@ class RunJournal:
             if attempt:
                 self.attempts.append(attempt)
         return self._log(response)
-
-
-def identify(request: Request, world: str) -> int:
-    """Return a number that is equal for equal requests to a world."""
-    return hash((request.method, read_target(request.environ), world, request.get_data()))
 
 
 class Failures:
