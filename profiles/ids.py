@@ -38,11 +38,12 @@ class Derived:
     def make(self, source: Random, base: str = "", attempt: int = 0) -> str:
         """Make an id from `base`, the value of the marker: `dpl-shop`, or `dpl-shop-2`.
 
-        `attempt` is the number of ids that are used already.
+        A deployment of no project has a number in its place: `dpl-48151623`. `attempt` is the
+        number of ids that are used already.
         """
         if self.is_same and attempt and base.isdigit():
             return draw_number(source)
-        text = make_slug(base) if self.marker == "project.name" else base
+        text = make_slug(base) if self.marker == "project.name" else base or draw_number(source)
         if attempt > TRIES:
             attempt = int(draw_number(source))
         if attempt:
