@@ -1,4 +1,4 @@
-"""Removes from a profile the secrets, the address of the service, and the values of others."""
+"""Removes secrets, the address of the service and foreign values from a profile."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -25,9 +25,8 @@ FindForeign = Callable[[Path, str], set[str]]
 class Privacy:
     """Cleans the parts of a profile. `notes` name the places of the values that were left out.
 
-    `others` are the records of others. `own` are bodies of the created record: their values may
-    stay, except for its `names`, which only markers replace. `strangers` are names of others: they
-    are left out even if an own body has them.
+    The values of foreign records (`others`) are left out, unless a body in `own` has them. The
+    `names` of the created record, and foreign names (`strangers`), never stay.
     """
 
     def __init__(
@@ -55,7 +54,7 @@ class Privacy:
         return self._clean(value, (), place, lambda path, text: self._strangers)
 
     def clean_around(self, value: Any, place: str) -> Any:
-        """Return the body around records without secrets and the values of others."""
+        """Return the body around records without secrets and foreign values."""
         plain = self._empty_maps(value)
         return self._clean(plain, (), place, lambda path, text: self._foreign)
 
@@ -112,11 +111,9 @@ class Privacy:
                 continue
             if label and name == "value" and is_secret_name(label):
                 found[name] = self._leave_out(member, inner, place)
-            elif (
-                label
-                and member == label
-                and self._is_safe(inner, label, find_foreign(inner, label))
-            ):
+                continue
+            is_label = label != "" and member == label
+            if is_label and self._is_safe(inner, label, find_foreign(inner, label)):
                 found[name] = label
             else:
                 found[name] = self._clean(member, inner, place, find_foreign)
@@ -151,9 +148,9 @@ class Privacy:
             piece = unquote(literal).lower()
             if piece in foreign:
                 return False
-            long = [value for value in foreign if len(value) >= guesses.SHORTEST_PART]
-            inside = [value for value in long if value in piece]
-            if any(make_value_pattern(value).search(piece) for value in inside):
+            inside = [each for each in foreign if each in piece]
+            long = [each for each in inside if len(each) >= guesses.SHORTEST_PART]
+            if any(make_value_pattern(value).search(piece) for value in long):
                 return False
         return True
 
