@@ -11,7 +11,7 @@ from flask import Flask
 import stub
 from web.speedups import speed_up
 
-from .keep import has_records
+from .files import has_text
 from .log import RunLog
 from .options import MAX_STORED, Settings, invalid
 
@@ -68,7 +68,7 @@ def load_files(settings: Settings) -> Settings:
 
 
 def load_seed(settings: Settings, like: "Profile | None") -> stub.Seed:
-    if settings.keep and has_records(settings.keep):
+    if settings.keep and has_text(settings.keep):
         return stub.read_seed(settings.keep, like)
     if settings.empty:
         return stub.Seed()

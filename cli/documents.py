@@ -11,8 +11,8 @@ from profiles.contract import build_contract
 from profiles.profile import read_profile
 from web.files import read_file
 
+from .files import name_errors
 from .options import file
-from .reports import name_errors
 
 PACKAGE = "deployment_stub"
 FILES = {

@@ -8,7 +8,7 @@ from typing import Any
 import stub
 from stub import MAIN, write_seed
 
-from .reports import replace_file
+from .files import has_text, replace_file
 from .stderr import say
 
 
@@ -29,7 +29,7 @@ class Keeper:
         self._thread = threading.Thread(target=self._run, daemon=True)
 
     def __enter__(self) -> None:
-        is_continued = has_records(self._path)
+        is_continued = has_text(self._path)
         self.save()
         if is_continued:
             say(f"starting with the records in {self._path}\n")
@@ -74,8 +74,3 @@ class Keeper:
                 has_failed = False
             took = time.monotonic() - started
             pause = max(self._pause, 4 * took)  # Writing takes at most a fifth of the time.
-
-
-def has_records(path: Path) -> bool:
-    """Return whether a file has records. Docker users mount an empty file at first."""
-    return path.exists() and path.stat().st_size > 0

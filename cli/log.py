@@ -14,8 +14,8 @@ from store import utc_now
 from stub import format_line, is_control_path
 from traffic.masking import Redactor, make_printable
 
+from .files import open_private
 from .options import Settings
-from .reports import open_private
 from .stderr import say
 
 FREQUENT = (f"{stub.POLL_PATH}/", "/_stub/health", "/_stub/ready")

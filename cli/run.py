@@ -19,13 +19,13 @@ from web.files import read_file
 
 from .apps import NewApp, get_worlds, load_files, make_app
 from .command import COULD_NOT_RUN, NOT_FOUND, Command
-from .keep import Keeper
+from .files import try_to_write, write_file
 from .log import RunLog
 from .options import Settings, Start
-from .reports import Case, Failure, annotate, format_junit, is_xml, try_to_write, write_file
-from .stderr import say
+from .stderr import annotate, say
 
 if TYPE_CHECKING:
+    from .keep import Keeper
     from .probe import Ended, Probe
 
 
@@ -35,7 +35,7 @@ class RunParts(NamedTuple):
     settings: Settings
     log: RunLog
     command: Command | None
-    keeper: Keeper | None = None
+    keeper: "Keeper | None" = None
 
 
 def run(start: Start, given: Settings) -> int:
@@ -61,12 +61,20 @@ def run(start: Start, given: Settings) -> int:
             worlds = probe.worlds
         else:
             app = new_app()
-            keeper = Keeper(settings.keep, get_worlds(app)) if settings.keep else None
+            keeper = make_keeper(settings, app)
             parts = RunParts(settings, log, command, keeper)
             with keeper or nullcontext():
                 serve(parts, app, command.run if command else None)
             worlds = get_worlds(app)
     return conclude(parts, worlds, probe, start.environ)
+
+
+def make_keeper(settings: Settings, app: Flask) -> "Keeper | None":
+    if not settings.keep:
+        return None
+    from .keep import Keeper  # Most starts do not need it.
+
+    return Keeper(settings.keep, get_worlds(app))
 
 
 def run_once(
@@ -247,7 +255,10 @@ def conclude(
     if not is_kept or (probe and probe.not_run):
         status = status or 2
     if settings.report:
-        text = format_report(parts, verdict, probe, status)
+        from .reports import format_report  # Most starts do not need it.
+
+        command_status = parts.command.status if parts.command else None
+        text = format_report(settings, verdict, probe, command_status, status)
         if not try_to_write(partial(write_file, settings.report, text)):
             status = status or 2
     return status
@@ -280,35 +291,3 @@ def print_verdict(verdict: stub.Verdict, environ: Mapping[str, str]) -> None:
     say(text)
     annotate(environ, "error", [finding.sentence for finding in verdict.findings])
     annotate(environ, "warning", unused)
-
-
-def format_report(
-    parts: RunParts, verdict: stub.Verdict, probe: "Probe | None", status: int
-) -> str:
-    if is_xml(parts.settings.report):
-        return format_junit("deployment-stub", [*list_cases(parts, verdict, probe)])
-    document = verdict.document(status)
-    if probe:
-        from .probe_report import describe_probe
-
-        document["probe"] = describe_probe(probe)
-    return json.dumps(document, indent=2) + "\n"
-
-
-def list_cases(parts: RunParts, verdict: stub.Verdict, probe: "Probe | None") -> Iterator[Case]:
-    """Make test cases for the kinds of findings, for the command, and for --probe."""
-    found: dict[str, list[Failure]] = {kind: [] for kind in stub.CHOICES}
-    for finding in verdict.findings:
-        first = finding.first
-        details = json.dumps(first, indent=2, ensure_ascii=False) if first else ""
-        failures = found.setdefault(finding.kind, [])
-        failures.append(Failure(finding.sentence, details))
-    for kind, failures in found.items():
-        is_judged = failures or kind in parts.settings.fail_on
-        yield Case(kind, failures, "" if is_judged else "--fail-on does not name it")
-    if parts.command:
-        status = parts.command.status
-        ended = Failure(f"the command has ended with status {status}")
-        yield Case("command", [ended] if status else [])
-    if probe:
-        yield Case("probe", [Failure(f"no request in {name}") for name in probe.not_run])

@@ -9,7 +9,7 @@ import os
 import select
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, redirect_stderr, suppress
 from queue import SimpleQueue
 from typing import TextIO
@@ -82,3 +82,17 @@ def say_error(message: str) -> None:
     """Print the lines of a message as errors: `error: x.json: it has no projects`."""
     for line in message.split("\n"):
         say(f"error: {line}\n")
+
+
+def annotate(environ: Mapping[str, str], kind: str, messages: Sequence[str]) -> None:
+    """Print messages for GitHub Actions: `::error title=deployment-stub::no request`.
+
+    `kind` is `error` or `warning`. Elsewhere nothing is printed.
+    """
+    if environ.get("GITHUB_ACTIONS") != "true":
+        return
+    lines = []
+    for message in messages:
+        escaped = message.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+        lines.append(f"::{kind} title=deployment-stub::{escaped}\n")
+    say("".join(lines))  # One call, since calls are dropped if nobody reads stderr.

@@ -37,19 +37,10 @@ from verify.report import (
 from verify.script import Plan, Session
 
 from .command import Command
-from .reports import (
-    Case,
-    Failure,
-    annotate,
-    check_writable,
-    format_junit,
-    is_xml,
-    replace_file,
-    try_to_write,
-    write_file,
-)
+from .files import check_writable, replace_file, try_to_write, write_file
+from .reports import Case, Failure, format_junit, is_xml
 from .run import warn_of_no_request
-from .stderr import say_error
+from .stderr import annotate, say_error
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from cli.reports import write_in_place
+from cli.files import write_in_place
 from tests.conftest import ROOT, eventually, limited, needs
 from tests.program import environment, not_started, program, run
 from tests.wire import call

@@ -7,7 +7,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from cli.reports import Case, Failure, annotate, format_junit
+from cli.reports import Case, Failure, format_junit
+from cli.stderr import annotate
 from tests.cli.conftest import script
 from tests.program import run
 from tests.verify.conftest import TOKEN, Response, Service, verify
