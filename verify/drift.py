@@ -16,10 +16,12 @@ from . import checks, kinds
 from .checks import Check
 from .errors import is_code
 from .exchange import Log, ServiceExchange
+from .guesses import has_word
 from .order import find_order
 from .parts import check_bodies, select_distinct
 from .places import Places
-from .values import prefer
+from .status import is_alone_in_arrays
+from .values import get_key, prefer
 
 ID_OF_SKELETON = {"anyOf": [{"type": "string"}, {"type": "integer"}]}
 """The schema of an id of which a profile has no example: a skeleton does not say its type."""
@@ -145,8 +147,7 @@ class DriftJudge:
             is_plain = marker and marker.form in ("", "text") and markers.CHOICE not in path
             if marker and is_plain and marker.name in known:
                 found[place] = known[marker.name]
-            is_leaf = markers.is_through_objects(path) and not isinstance(value, dict | list)
-            if kind not in kinds.OPERATIONS and is_leaf and is_code(value):
+            if kind not in kinds.OPERATIONS and is_read_code(path, value, exchange.seen):
                 found[place] = checks.relate_equal(value)
         return found
 
@@ -165,6 +166,21 @@ class DriftJudge:
             deployment_id = places.deployment_id
             found["deployment.id"] = checks.relate("the id of the deployment", deployment_id)
         return found
+
+
+def is_read_code(path: Path, value: Any, body: Any) -> bool:
+    """Return whether programs read a value of an error: a code, also that of the only error in an
+    array of a body, as in `{"errors": [{"code": 8000009}]}`.
+    """
+    if isinstance(value, dict | list):
+        return False
+    name = get_key(path)
+    is_called_code = has_word(name, "code")
+    is_named = is_called_code or has_word(name, "status", "type")
+    is_one = is_named and is_alone_in_arrays(path, body)
+    if not (markers.is_through_objects(path) or is_one):
+        return False
+    return is_code(value, max_code=10**9) if is_called_code else is_code(value)
 
 
 def name_places(path: Path) -> list[str | int]:

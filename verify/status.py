@@ -48,7 +48,8 @@ def find_status(bodies: Sequence[Any]) -> tuple[list[Path], bool]:
 def is_alone_in_arrays(path: Path, body: Any) -> bool:
     """Return whether the arrays on a path have one item. Of several steps, none is the status."""
     indexes = [index for index, name in enumerate(path) if isinstance(name, int)]
-    return all(len(find_value(body, path[:index])) == 1 for index in indexes)
+    arrays = [find_value(body, path[:index]) for index in indexes]
+    return all(isinstance(array, list) and len(array) == 1 for array in arrays)
 
 
 def is_changing(path: Path, bodies: Sequence[Any]) -> bool:

@@ -114,6 +114,10 @@ CHANGES: dict[str, tuple[tuple[Change, ...], tuple[Change, ...], list[str]]] = {
         "/deployment/body/hosts/0/name", "/deployment/body/load", "/deployment/body/size",
         "/errors/not_found/body/error/code", "/errors/not_found/body/error/message",
         "/errors/not_found/body/error/at"]),
+    "the code of the only error in an array": (
+        (on("unknown", body=lambda _: {"errors": [{"code": 8000009, "message": "It is so."}]}),),
+        (on("unknown", body=lambda _: {"errors": [{"code": 8000010, "message": "It was so."}]}),),
+        ["/errors/not_found/body/errors/0/code"]),
     "statuses of responses": ((), (
         on("list", status=206), on("created", status=200), on("deployment", status=203),
         on("unknown", status=410), on("unauthorized", status=403),
