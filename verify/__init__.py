@@ -1,5 +1,5 @@
 """Learns and checks a real service.
 
-A source gives a log of exchanges. A log gives an observation: one template for each kind of
-response. Two observations give differences.
+A source (`script`, `har` or `record`) gives a log of exchanges. `main` judges a log: by the rules
+of the interface, by the contract, and by a profile. `infer` makes the profile of the service.
 """

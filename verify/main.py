@@ -24,7 +24,7 @@ DRIFT, LEAKS, UNSEEN = "drift", "leaks", "unseen"
 
 
 class VerifyFinding(NamedTuple):
-    """A finding: its kind, such as `broken`, and the check that showed it.
+    """A finding: its kind, like `broken`, and the check that showed it.
 
     A broken part that has also drifted from the profile has the check of the `drift`.
     """
@@ -49,8 +49,8 @@ class VerifyFinding(NamedTuple):
 class Result:
     """The checks of a log. `drift` is None without a profile, and `inferred` without --save.
 
-    `lacking` are the kinds of responses that the profile has and the log lacks, such as
-    `errors/name_taken`. `leaks` has a check for each purpose of a request.
+    `lacking` are the kinds of responses that the profile has and the log lacks:
+    `errors/name_taken`. `leaks` has the first leak for a purpose of requests.
     """
 
     log: Log
@@ -84,7 +84,7 @@ class Result:
         return self.join_findings(select_unknown(chosen, known))
 
     def join_findings(self, findings: Sequence[VerifyFinding]) -> list[VerifyFinding]:
-        """Join a broken part with its drift; drop what is unseen because its operation drifted."""
+        """Join a broken part with its drift; drop the unseen places of an operation that drifted."""
         drifts = [each.check for each in findings if each.kind == DRIFT]
         drifted = {check.part.split("/")[1] for check in drifts}
         names = [NAMES[kind] for kind in drifted & {*NAMES}]
@@ -106,7 +106,7 @@ class Result:
 
     @property
     def notes(self) -> list[Check]:
-        """The differences from the profile that are no findings, such as null."""
+        """The differences from the profile that are no findings, like null."""
         return [check for check in self.drift or () if is_note(check, self.places)]
 
 
@@ -133,7 +133,7 @@ def judge(log: Log, options: VerifyOptions, inputs: Inputs, token: str) -> Resul
 def find_same_drift(
     broken: Check, drifts: Sequence[Check], kinds_of_responses: Mapping[ServiceExchange, str]
 ) -> Check | None:
-    """Find the drift of a broken part, in the same kind of response: the same one, or the first."""
+    """Find the drift of a broken part in the same kind of response: the same drift, or the first."""
     kind = kinds_of_responses.get(broken.exchange) if broken.exchange else None
     found = [each for each in drifts if kind and each.part.startswith(f"/{kind}/")]
     same = [each for each in found if each.observed == broken.observed]
@@ -141,7 +141,7 @@ def find_same_drift(
 
 
 def find_leaks(log: Log, secrets: Secrets) -> Iterator[Check]:
-    """Find the first response with a token for each purpose of a request."""
+    """Find the first response with a token for a purpose of requests."""
     found = set()
     for exchange in log.exchanges:
         purpose = parts.name_purpose(exchange)
@@ -154,7 +154,7 @@ def find_leaks(log: Log, secrets: Secrets) -> Iterator[Check]:
 
 
 def select_unknown(findings: Sequence[VerifyFinding], known: Sequence[str]) -> list[VerifyFinding]:
-    """Select the findings that match no pattern of a team, such as `drift: /list/*`."""
+    """Select the findings that match no pattern of a team: `drift: /list/*`."""
     return [each for each in findings if not any(matches(one, each.line) for one in known)]
 
 

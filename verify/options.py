@@ -44,7 +44,7 @@ class VerifyOptions:
 
 
 def find_contradictions(options: VerifyOptions) -> Iterator[str]:
-    """Find options that exclude or require others: `--ca` with `--har`."""
+    """Find options that exclude or require another option: `--ca` with `--har`."""
     har = options.har
     if bool(options.url) == bool(har):
         yield "give either the URL of a service or --har FILE."

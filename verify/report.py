@@ -77,7 +77,7 @@ def describe_findings(
     findings: Sequence[VerifyFinding],
     describe: Callable[[VerifyFinding], Iterable[str]],
 ) -> Iterator[str]:
-    """Describe findings; each exchange follows the findings that it showed."""
+    """Describe findings. An exchange follows the findings that it showed."""
     by_exchange: dict[ServiceExchange | None, list[VerifyFinding]] = defaultdict(list)
     for finding in findings:
         by_exchange[finding.check.exchange].append(finding)
@@ -89,7 +89,7 @@ def describe_findings(
 
 
 def describe_difference(finding: VerifyFinding) -> Iterator[str]:
-    """Describe a part with the contract and the service, one to a line."""
+    """Describe a part in five lines: the contract, the service, and the request that showed it."""
     check = finding.check
     _, declared = parts.load_contract().find(check.part)
     origin = parts.list_parts()[check.part]
@@ -103,7 +103,7 @@ def describe_difference(finding: VerifyFinding) -> Iterator[str]:
 
 
 def describe_drift(result: Result, findings: Sequence[VerifyFinding]) -> Iterator[str]:
-    """Describe the drift with an exchange for each, what varies, and what was not seen."""
+    """Describe the drift with its exchanges, the variations, and the kinds that were not seen."""
     yield f"{format_count(len(result.drifted), 'drift', 'drifts')} from the profile"
     drifted = [each for each in findings if each.kind == DRIFT]
     if drifted:
@@ -121,7 +121,7 @@ def describe_drift(result: Result, findings: Sequence[VerifyFinding]) -> Iterato
 
 
 def describe_unchecked(result: Result, verdict: str) -> Iterator[str]:
-    """Describe the parts with a verdict by the reason, such as `could not check: timed out`."""
+    """Describe the parts with a verdict by the reason: `could not check: timed out`."""
     by_reason: dict[str, list[str]] = defaultdict(list)
     for check in result.parts:
         if parts.give_verdict(check) == verdict:
@@ -133,7 +133,7 @@ def describe_unchecked(result: Result, verdict: str) -> Iterator[str]:
 
 
 def describe_saved(result: Result, file: object) -> Iterator[str]:
-    """Describe the saved profile: its file, and what was left out of it."""
+    """Describe the saved profile: its file, and the values that were left out."""
     yield ""
     yield f"saved {file}"
     if result.inferred:
@@ -183,9 +183,9 @@ def describe_left_behind(exchanges: Sequence[ServiceExchange]) -> Iterator[str]:
 
 
 def list_left_behind(exchanges: Sequence[ServiceExchange]) -> list[dict[str, Any]]:
-    """List what the POSTs of a run may have created: `{"id": "prj_5", "name": "stub-verify-1"}`.
+    """List the projects that a run may have created: `{"id": "prj_5", "name": "stub-verify-1"}`.
 
-    An unknown id is None. After a time-out or a 5xx a project may exist, if the token was valid.
+    The id may be unknown. After a time-out or a 5xx a project may exist, if the token was valid.
     """
     lists = [each for each in exchanges if each.purpose == kinds.LIST and each.is_success]
     with_token = (kinds.CREATE, kinds.REJECTED, kinds.NAMELESS)

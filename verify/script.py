@@ -27,14 +27,14 @@ Tried = dict[str, tuple[Candidate, ServiceExchange]]
 
 
 class NotVerifiable(ValueError):
-    """The first responses show no such service; the message says what to give."""
+    """The first responses are not responses of this interface; the message says how to go on."""
 
 
 @dataclass(frozen=True)
 class Plan:
     """The options of a session. `wait` and `pause` are in seconds.
 
-    With `repeats` it sends GETs twice, to see what varies.
+    With `repeats` it sends GETs twice, to see variations.
     """
 
     token: str
@@ -358,7 +358,7 @@ def make_name() -> str:
 
 
 def require_service(first: list[ServiceExchange]) -> None:
-    """Raise `NotVerifiable` if the first responses show no such service."""
+    """Raise `NotVerifiable` if the first responses are not responses of this interface."""
     listed, unknown, _ = first
     if {listed.status, unknown.status} <= {*kinds.NO_TOKEN}:
         raise NotVerifiable(f"VERIFY_TOKEN: the service rejects the token ({listed.status})")

@@ -13,7 +13,7 @@ from .exchange import NOTHING, Log, ServiceExchange
 def find_secrets(log: Log, token: str = "") -> secrets.Secrets:
     """Find the secrets of a log; `token` is the token of the run.
 
-    A placeholder in a recording, such as `REDACTED`, is not a token.
+    A placeholder in a recording is not a token: `REDACTED`.
     """
     sent = dict.fromkeys(each.token for each in log.exchanges)
     tokens = [token, *(each for each in sent if not secrets.is_placeholder(each))]
@@ -25,7 +25,7 @@ def find_secrets(log: Log, token: str = "") -> secrets.Secrets:
 
 
 def find_named_secrets(exchange: ServiceExchange) -> Iterator[str]:
-    """Find cookies, and values with the name of a secret, such as `api_key=4f9a` in a URL."""
+    """Find cookies, and values with the name of a secret, like `api_key=4f9a` in a URL."""
     for name, value in (*exchange.request_fields, *exchange.response_fields):
         lower_name = name.lower()
         if lower_name in ("cookie", "set-cookie"):
@@ -42,7 +42,7 @@ def find_named_secrets(exchange: ServiceExchange) -> Iterator[str]:
 
 
 def find_sent_codes(exchange: ServiceExchange) -> Iterator[str]:
-    """Find the codes that a client sent, such as `{"otp": "48 29 13"}`, which may be short."""
+    """Find the codes that a client sent, like `{"otp": "48 29 13"}`. They may be short."""
     for name, value in list_sent_members(exchange):
         is_code = secrets.is_distinctive(value) or re.fullmatch("[0-9 -]{4,}", value)
         if is_code and re.fullmatch("code|otp|pin|assertion", name, re.IGNORECASE):
@@ -50,7 +50,7 @@ def find_sent_codes(exchange: ServiceExchange) -> Iterator[str]:
 
 
 def list_sent_members(exchange: ServiceExchange) -> list[tuple[str, str]]:
-    """List the parameters of a request, and the members of its body, which may be a form."""
+    """List the parameters of a request, and the members of its body: JSON, or a form."""
     sent = parse_qsl(exchange.query) + list_members(exchange.request_json)
     if exchange.request_json is NOTHING:
         sent += parse_qsl(exchange.request_body.decode(errors="replace")[:10_000])
@@ -60,7 +60,7 @@ def list_sent_members(exchange: ServiceExchange) -> list[tuple[str, str]]:
 def list_members(value: Any) -> list[tuple[str, str]]:
     """List the texts and numbers in objects by name: `[("pin", "7713")]` for `{"pin": 7713}`.
 
-    The value of a variable, such as `{"key": "PASSWORD", "value": "x"}`, also has its name.
+    The value of a variable also has its name: `{"key": "PASSWORD", "value": "x"}`.
     """
     found = []
     for _, holder in json_values.walk(value):
@@ -76,7 +76,7 @@ def list_members(value: Any) -> list[tuple[str, str]]:
 
 
 def find_label(holder: dict[str, Any]) -> str:
-    """Return the name of a variable: `A` of `{"key": "A", "value": 1}`, "" of other objects."""
+    """Return the name of a variable, or "": `A` of `{"key": "A", "value": 1}`."""
     label = holder.get("key", holder.get("name"))
     return label if "value" in holder and isinstance(label, str) else ""
 

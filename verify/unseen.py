@@ -45,7 +45,7 @@ class UnseenJudge:
         ]
 
     def check_all(self) -> Iterator[Check]:
-        """Return a check for each aim that the run did not see."""
+        """Return checks of the aims that the run did not see."""
         for kind in self._list_aims():
             if kind not in self.seen:
                 exchange = self._failed[kind]
