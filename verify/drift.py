@@ -28,7 +28,7 @@ ID_OF_SKELETON = {"anyOf": [{"type": "string"}, {"type": "integer"}]}
 
 
 def find_drift(like: Profile, log: Log, places: Places) -> list[Check]:
-    """Find all that contradicts a profile, also what may vary at any time."""
+    """Find the contradictions to a profile, including values that may vary."""
     judge = DriftJudge(like, places)
     by_kind: dict[str, list[ServiceExchange]] = defaultdict(list)
     for exchange, kind in kinds.find_kinds(log).items():
@@ -46,7 +46,7 @@ def write_drift_line(check: Check) -> str:
 
 
 def is_note(check: Check, places: Places) -> bool:
-    """Return whether a drift is no finding: null, or a member that a record of others lacks."""
+    """Return whether a drift is no finding: null, or a member that a stranger's record lacks."""
     if check.observed == "null":
         return True
     is_missing = check.expected == checks.PRESENT or check.expected.startswith("members ")

@@ -46,7 +46,7 @@ def infer_profile(
 
 
 class Inference:
-    """Makes a profile of an observation, and notes what it leaves out."""
+    """Makes a profile of an observation, and notes the parts that it leaves out."""
 
     def __init__(
         self, observation: Observation, log: Log, secrets: Secrets, like: Profile | None
@@ -135,7 +135,7 @@ class Inference:
         return form
 
     def _show_one_page(self, body: Any) -> Any:
-        """Return the body of a list in which no value says that there is a next page."""
+        """Remove the signs of a next page from the body of a list."""
 
         def show(path: Path, value: Any) -> Any:
             shown = guesses.show_one_page(path, value)
@@ -256,7 +256,7 @@ class Inference:
 
 
 def make_privacy(log: Log, places: Places, secrets: Secrets) -> Privacy:
-    """Tell the records of others, whose values are in no profile, from those of the run."""
+    """Separate the records of the run from all further records, which no profile may show."""
     own = [places.get_created_item(exchange) for exchange in places.lists]
     own += [places.created, places.request]
     others = [item for exchange in places.lists for item in places.list_others(exchange)]
@@ -277,7 +277,7 @@ def make_privacy(log: Log, places: Places, secrets: Secrets) -> Privacy:
 
 
 def list_strangers(places: Places) -> list[Any]:
-    """List ids, names, mail addresses and deployments of other projects: `["prj_2", "cart"]`."""
+    """List ids, names, mail addresses and deployments of the rest: `["prj_2", "cart"]`."""
     own_id = str(places.deployment_id)
     paths = [path for path, leaf in list_leaves(places.latest_item) if str(leaf) == own_id]
     found = []
@@ -290,7 +290,7 @@ def list_strangers(places: Places) -> list[Any]:
 
 
 def hide_other_names(request: Any, name: str) -> Any:
-    """Return a request in which no other text has the name, or looks like a marker."""
+    """Hide the texts of a request that have the name in them, or look like a marker."""
 
     def hide(_: Path, value: Any) -> Any:
         if not isinstance(value, str) or value == markers.NAME:
@@ -304,7 +304,7 @@ def hide_other_names(request: Any, name: str) -> Any:
 def find_needed(log: Log, request: Any) -> Part:
     """Find the members that a creation needs: `{"required": ["/team"], "optional": ["/size"]}`.
 
-    An accepted creation lacked an optional one; a rejected creation lacked only a required one.
+    Accepted creations lacked an optional member. A rejected creation lacked only the required one.
     """
     paths = {path for path, _ in walk(request) if path and markers.is_through_objects(path)}
     optional: dict[str, None] = {}

@@ -1,4 +1,4 @@
-"""Joins the profiles of several runs, and writes what their parts have in common only once."""
+"""Joins the profiles of several runs, and writes common values of their parts only once."""
 
 import copy
 from collections.abc import Iterator

@@ -97,7 +97,7 @@ def find_asked_kind(exchange: ServiceExchange) -> str:
 def find_recorded_kind(exchange: ServiceExchange, tokens: set[str], *, is_known: bool) -> str:
     """Find the kind of a recorded response: `errors/not_found`, or "" if it shows nothing.
 
-    `tokens` are the valid ones. `is_known` says that the deployment exists.
+    `tokens` are valid. `is_known` says that the deployment exists.
     """
     status = exchange.status
     if status in NO_TOKEN and exchange.token not in tokens:

@@ -69,7 +69,7 @@ def is_timestamp(value: Any, least: int = 1_000_000_000) -> bool:
 
 
 def strip_markers(text: str) -> str:
-    """Remove the braces of what a profile would take for markers: `{count}` becomes `count`."""
+    """Remove the braces of texts that look like markers: `{count}` becomes `count`."""
     while find_markers(text):
         pieces = split_markers(text)
         text = "".join(piece if isinstance(piece, str) else str(piece)[1:-1] for piece in pieces)
@@ -91,7 +91,7 @@ def make_value_pattern(part: str) -> re.Pattern[str]:
 def make_base_pattern(base: str) -> re.Pattern[str] | None:
     """Make the pattern of the address of a service, such as `https://api.example/v2`, in a text.
 
-    It matches every scheme, and none. The pattern is None for an address without a scheme.
+    It matches every scheme, and `//api.example`. It is None for an address without a scheme.
     """
     match = re.fullmatch(r"(https?):(//[^/?#]+)(/.*)?", base.rstrip("/"), re.IGNORECASE)
     if match is None:

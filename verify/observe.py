@@ -40,7 +40,7 @@ SECOND_ID = re.compile(r"(?=[^0-9]*[0-9])(?!v?[0-9]+(\.[0-9x]+)+$)[\w.~:-]*\w[\w
 class Template:
     """The form of all responses of a kind.
 
-    It was made of the `exchanges`, at least one. `body` has markers, choices by the status, and
+    It was made of the `exchanges`. `body` has markers, choices by the status, and
     only the created project in the list; it is `NOTHING` if the responses are no JSON. `varying`
     has the paths of values that vary between responses. `headers` has the fields of all responses,
     with markers, and None for a value that varies.
@@ -314,7 +314,7 @@ class Observer:
 def find_subject(exchange: ServiceExchange) -> tuple[tuple[str, str], ...]:
     """Find the value of a request that its error may repeat: an id, a name, or the path.
 
-    It is `(("error.subject", "/v1/nothing"),)`, or `()` if there is none.
+    It is `(("error.subject", "/v1/nothing"),)`, or `()` for the list.
     """
     found = exchange.deployment_id
     if exchange.is_creation:
@@ -328,7 +328,7 @@ def find_subject(exchange: ServiceExchange) -> tuple[tuple[str, str], ...]:
 
 
 def remove_data(value: Any, known_values: set[str]) -> Any:
-    """Remove the members whose names are data: times, and texts with a known value.
+    """Remove the members that are named by a time, or by a known value.
 
     `{"prj_7044": {}, "2026-11-25": 1, "id": "prj_7044"}` becomes `{"id": "prj_7044"}`.
     """
@@ -349,7 +349,7 @@ def find_common_headers(
 ) -> dict[str, str | None]:
     """Find the header fields of all responses, but Content-Type: `{"Age": None, "Server": "x"}`.
 
-    None is a value that varies.
+    The value of a field that varies is None.
     """
     found: dict[str, str | None] = {}
     for name in {name.lower(): name for name, _ in exchanges[0].response_fields}.values():
@@ -373,7 +373,7 @@ def mark_field(name: str, value: str, known: Known) -> str:
 
 
 def find_second_ids(places: Places) -> Iterator[tuple[str, str]]:
-    """Find the texts of the listed project that are ids, too: all other projects have their own.
+    """Find the texts of the listed project that differ in all projects: they are ids, too.
 
     Yields the marker and the text: `("project.id:415104041262", "415104041264")`.
     """

@@ -1,7 +1,7 @@
 """Judges the parts of the contract.
 
 A fixed part is kept or broken, as the rules say. A chosen part is confirmed or differs, as its
-schema says. Both may be not seen, or could not be checked, for a reason.
+schema says. Any part may be not seen, or could not be checked, for a reason.
 """
 
 import json
@@ -247,7 +247,7 @@ def check_bodies(
 ) -> Iterator[Check]:
     """Check the body of a response by the schema at a place, such as `#/list`.
 
-    In a list of other projects, a project may lack what another one has.
+    In a list without the created project, a project may lack members that a second one has.
     """
     found = [[*walk.walk(place, body)] for body in places.split_body(exchange)]
     for check in checks.join_others(found) if len(found) > 1 else found[0]:

@@ -1,7 +1,7 @@
 """Finds the places of a service: the list, the name and the ids, a deployment and its status.
 
-A hint tells them: a profile, which may have only these places. Without a hint they are found by
-value (the name that was sent, the id whose GET succeeds, the word that changes between reads), and
+A hint tells them: a profile, perhaps with only these places. Without a hint they are found by
+value (the name that was sent, the id that a GET finds, the word that changes between reads), and
 by the plain names `name`, `id`, `deployment`, `status` and `Location`. A place that is not certain
 is not taken: `doubts` have the line of a profile to write.
 """
@@ -47,7 +47,7 @@ class Hints:
 
 @dataclass(frozen=True)
 class Places:
-    """The places of a service; None, "" and () are not found.
+    """The places of a service. A place that was not found is None, "" or ().
 
     `creation` created the project that is followed. `followed` are the successful reads of its
     deployment, or of the deployment that a person named; `owner_id` and `owner_name` are those of
@@ -74,7 +74,7 @@ class Places:
     # The list
 
     def list_items(self, exchange: ServiceExchange) -> list[Any]:
-        """Return the projects in a list, none if it has no array of them."""
+        """Return the projects in a list, or `[]` without an array of projects."""
         found = find_value(exchange.seen, self.items_path)
         return found if isinstance(found, list) else []
 
@@ -97,12 +97,12 @@ class Places:
         return [item for item in self.list_items(exchange) if item != created]
 
     def find_id(self, item: Any) -> Any:
-        """Find the id of a listed project, None if it has none."""
+        """Find the id of a listed project, or None."""
         found = find_value(item, self.id_path)
         return found if is_id(found) else None
 
     def find_name(self, item: Any) -> str:
-        """Find the name of a listed project, "" if it has none."""
+        """Find the name of a listed project, or ""."""
         texts = find_texts(item)
         created = find_texts(self.latest_item).items()
         paths = [path for path, text in created if text == self.created_name and path in texts]
@@ -113,7 +113,7 @@ class Places:
 
     @cached_property
     def created_items(self) -> dict[ServiceExchange, Any]:
-        """The created project in the lists; None if a list does not have it."""
+        """The created project in all lists, or None where it is missing."""
         return {each: find_created_item(self, self.list_items(each)) for each in self.lists}
 
     def get_created_item(self, exchange: ServiceExchange) -> Any:
@@ -137,7 +137,7 @@ class Places:
     # The deployment
 
     def read_status(self, exchange: ServiceExchange) -> str:
-        """Return the status of a deployment as a word: `queued`, "" if it has none."""
+        """Return the status of a deployment as a word: `queued`, or ""."""
         if self.status_path is None:
             return ""
         return read_words(self.status_path, [exchange.seen, self.followed[-1].seen])[0]
@@ -217,7 +217,7 @@ def find_hinted_status(hints: Hints) -> Path | None:
 def choose_creation(
     creations: list[ServiceExchange], reads: list[ServiceExchange]
 ) -> ServiceExchange | None:
-    """Choose the last of the creations whose deployment was read in the most states."""
+    """Choose the creation with the most states of its deployment, of equals the last."""
     bodies = defaultdict(set)
     for read in reads:
         bodies[read.deployment_id].add(read.response_body)
@@ -255,8 +255,8 @@ def add_name(places: Places, hints: Hints) -> Places:
 def find_sent_name(texts: dict[Path, str], hints: Hints, creation: ServiceExchange) -> Path | None:
     """Find the name in the texts of a request: `("name",)`.
 
-    A hint tells it, the prefix of the script, the name `name`, or the response if it has only one
-    of the texts.
+    A hint tells it, the prefix of the script, the name `name`, or the response if it repeats only
+    this text.
     """
     hinted = markers.find_name_paths(hints.request) if hints.request is not None else []
     own = [path for path, text in texts.items() if text.startswith(kinds.NAME_PREFIX)]
@@ -302,8 +302,8 @@ def add_items(places: Places, hints: Hints) -> Places:
 def find_arrays(body: Any, name: str) -> list[Path]:
     """Find the arrays that may have the projects: `[("projects",)]`.
 
-    It is the outermost array with the created name. Without such an array, the outermost arrays
-    whose items have a plain name, or else the empty arrays.
+    It is the outermost array with the created name. Without it, the candidates are the outermost
+    arrays that have items with a plain name, or else the empty arrays.
     """
     paths = [path for path, value in walk(body) if isinstance(value, list)]
     paths = [path for path in sorted(paths, key=len) if is_through_objects(path)]
@@ -321,7 +321,7 @@ def has_plain_name(item: Any) -> bool:
 
 
 def find_created_item(places: Places, items: list[Any]) -> Any:
-    """Find the created project in an array, by its name or else by its id; None without it."""
+    """Find the created project in an array, by its name or else by its id."""
     if places.creation is None:
         return None
     name = places.created_name
@@ -450,7 +450,7 @@ def find_candidates(places: Places, hints: Hints | None = None) -> list[Candidat
 
 
 def add_deployment(places: Places, reads: list[ServiceExchange], hints: Hints) -> Places:
-    """Add the reads of a deployment: of the named one, the created one, or the first that was read.
+    """Add the reads of a deployment: the named, the created, or the first that was read.
 
     Its id is a number if a body has it as a number.
     """
@@ -501,7 +501,7 @@ def find_created_deployment(
 def find_owner(places: Places, deployment_id: str, body: Any) -> tuple[Any, str]:
     """Find the id and the name of the listed project of a deployment: `("prj_1", "shop")`.
 
-    They are None and "" if no listed project is known to own it.
+    The body has them, or the project has the id of the deployment. Else they are None and "".
     """
     values = {str(value) for _, value in list_leaves(body) if is_id(value)}
     for item in places.last_items:

@@ -1,6 +1,6 @@
 """Checks the rules of the interface: a function for every fixed part of the contract.
 
-They need no schema: a service whose bodies are unlike ours may keep all rules.
+They need no schema: a service with different bodies may keep all rules.
 """
 
 from collections.abc import Callable, Iterator
@@ -114,7 +114,7 @@ def check_operation(
 ) -> Check:
     """Check a rule that a success shows, and that a rejection may contradict.
 
-    `contradict` returns what a rejection shows: `404`, or "" if it does not contradict the rule.
+    `contradict` describes the contradiction in a rejection: `404`, or "" without a contradiction.
     """
     asked = evidence.select(*operations)
     for exchange in asked:

@@ -33,7 +33,7 @@ class Unified:
 
 
 def unify(readings: Sequence[Reading]) -> Unified:
-    """Make one body of the bodies of readings.
+    """Make a body for all readings.
 
     A known value becomes a marker: `{project.id}`. A value that depends on the status becomes a
     choice. A constant stays. A value that varies stays as in the first reading.
@@ -46,7 +46,7 @@ def unify(readings: Sequence[Reading]) -> Unified:
 def select_readings(readings: Sequence[Reading]) -> list[Reading]:
     """Select all readings with the last status, and the first with every earlier status.
 
-    Before the last status a member, such as a progress, may change with time.
+    Before the last status a member like `progress` may change with time.
     """
     last = readings[-1].word
     found = []
@@ -59,7 +59,7 @@ def select_readings(readings: Sequence[Reading]) -> list[Reading]:
 
 
 class Unifier:
-    """Makes one body of several, and collects the paths of the values that vary."""
+    """Unifies bodies, and collects the paths of the values that vary."""
 
     def __init__(self) -> None:
         self.varying: set[Path] = set()
@@ -172,7 +172,7 @@ def mark_leaf(reading: Reading) -> Any:
 
 
 def find_marker(readings: list[Reading], key: str) -> str:
-    """Find the marker for the values of a member: `project.id`, "" if they have none in common."""
+    """Find the common marker for the values of a member: `project.id`, or ""."""
     first = readings[0]
     names = first.known.match_markers(first.body)
     for reading in readings[1:]:
@@ -210,7 +210,7 @@ def choose_marker(names: list[str], key: str) -> str:
 
 
 def unify_times(readings: list[Reading], path: Path) -> str | None:
-    """Return the marker of a time of the creation, None if a reading has no such time.
+    """Return the marker of a time of the creation, or None if a value is no time of it.
 
     Its example has the most digits that were read, since zeros may be left out:
     `{project.created_at:2026-01-05T09:00:00.000000Z}`.

@@ -33,7 +33,7 @@ def find_texts(value: Any) -> dict[Path, str]:
 
 
 def find_value(value: Any, path: Path | None) -> Any:
-    """Return the value at a path, `NOTHING` where there is none."""
+    """Return the value at a path, or `NOTHING`."""
     return NOTHING if path is None else get_value(value, path, NOTHING)
 
 
@@ -76,7 +76,7 @@ def find_type(value: Any) -> str:
 
 
 def is_same(value: Any, second: Any) -> bool:
-    """Return whether two values are equal and of the same type: 1 is neither `true` nor `1.0`."""
+    """Return whether two values are equal, with equal types: 1 is not `true`, nor `1.0`."""
     if value != second:
         return False
     return json.dumps(value, sort_keys=True) == json.dumps(second, sort_keys=True)
