@@ -84,7 +84,7 @@ class Result:
         return self.join_findings(select_unknown(chosen, known))
 
     def join_findings(self, findings: Sequence[VerifyFinding]) -> list[VerifyFinding]:
-        """Join a broken part with its drift; drop the unseen places of an operation that drifted."""
+        """Join a broken part with its drift; drop the unseen places of a drifted operation."""
         drifts = [each.check for each in findings if each.kind == DRIFT]
         drifted = {check.part.split("/")[1] for check in drifts}
         names = [NAMES[kind] for kind in drifted & {*NAMES}]
@@ -133,7 +133,7 @@ def judge(log: Log, options: VerifyOptions, inputs: Inputs, token: str) -> Resul
 def find_same_drift(
     broken: Check, drifts: Sequence[Check], kinds_of_responses: Mapping[ServiceExchange, str]
 ) -> Check | None:
-    """Find the drift of a broken part in the same kind of response: the same drift, or the first."""
+    """Find the same drift as of a broken part, or the first drift of the same kind of response."""
     kind = kinds_of_responses.get(broken.exchange) if broken.exchange else None
     found = [each for each in drifts if kind and each.part.startswith(f"/{kind}/")]
     same = [each for each in found if each.observed == broken.observed]
