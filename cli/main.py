@@ -108,7 +108,7 @@ def check_subcommand(context: click.Context) -> None:
         wrong.append("--")
     if wrong:
         raise click.UsageError(
-            f"{context.invoked_subcommand} takes no command, and its options after its name: "
+            f"{context.invoked_subcommand} takes no command, and its options come after its name: "
             f"remove {', '.join(wrong)}."
         )
 
@@ -141,7 +141,7 @@ def find_contradictions(
         "--probe: give a command after --.": settings.probe and not is_command,
         "--env: give a command after --.": settings.env and not is_command,
         "give a command after --.": words is not None and not is_command,
-        "--empty and --seed exclude each other: give one.": settings.empty and settings.seed,
+        "give either --empty or --seed.": settings.empty and settings.seed,
         "--probe varies the responses by itself: leave out --grease and --store.": (
             settings.probe and (grease or settings.store)
         ),

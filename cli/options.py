@@ -150,7 +150,7 @@ def parse_outcomes(texts: Sequence[str]) -> tuple[tuple[str, str], ...]:
         else:
             others.append(("*", status))
     if len(others) > 1:
-        raise ValueError("give one status without a pattern")
+        raise ValueError("give only one status without a pattern")
     return tuple(with_pattern + others)
 
 
@@ -170,7 +170,7 @@ def parse_env(texts: Sequence[str]) -> dict[str, str]:
             raise ValueError("give NAME=VALUE, such as API_URL={url}/v1")
         for placeholder in PLACEHOLDER.finditer(value):
             if placeholder[0] not in ("{url}", "{token}", "{port}"):
-                raise ValueError(f"{placeholder[0]} is none of {{url}}, {{token}} and {{port}}")
+                raise ValueError(f"{placeholder[0]} is not {{url}}, {{token}} or {{port}}")
         variables[name] = value
     return variables
 
@@ -258,13 +258,13 @@ ROWS: dict[str, dict[str, Row]] = {
         ),
         "empty": flag("Start without the sample."),
         "seed": file("JSON file to start from, not the sample."),
-        "keep": file("JSON file to start from once it is there, and to write with each change."),
+        "keep": file("JSON file of the records: read at the start, written after each change."),
         "cors_origin": several("Origin whose pages may call, or *", stub.check_origins),
         "delay": option("Seconds to wait before each response.", Number(0, 30), default=0.0),
         "quiet": flag(
-            "Of the requests, print failed ones to /_stub, and the last 20 if the run fails."
+            "Print only failed requests to /_stub, and the last 20 requests if the run fails."
         ),
-        "log": file("File to which a line per request is appended."),
+        "log": file("File to append a line per request to."),
     },
     "In a client team's tests": {
         "env": several(
@@ -280,8 +280,7 @@ ROWS: dict[str, dict[str, Row]] = {
             stub.parse_axes,
         ),
         "probe": axes(
-            "Run the COMMAND once for each axis, or each of the failures, and say what it depends "
-            "on.",
+            "Run the COMMAND once for each axis or failure, and report what it depends on.",
             parse_probe,
         ),
         "grease_seed": option(

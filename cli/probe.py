@@ -147,7 +147,7 @@ class Probe:
                         self._try_axis(name)
                 self.is_complete = True
         except Signalled as signalled:
-            say("probe: incomplete: a signal came\n")
+            say("probe: incomplete: ended by a signal\n")
             return 128 + int(signalled.args[0])
         return self.plain.status
 

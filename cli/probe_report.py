@@ -70,7 +70,7 @@ def summarize(probe: Probe) -> Iterator[str]:
         yield format_table(probe.failures, probe.worlds.common.contract.operation_ids)
     if is_clear(probe):
         seed = probe.settings.options.grease_seed
-        yield f"no dependency was found with seed {seed}; others may find more\n"
+        yield f"no dependency was found with seed {seed}; another seed may find more\n"
 
 
 def is_clear(probe: Probe) -> bool:

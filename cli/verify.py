@@ -19,13 +19,13 @@ def parse_given(text: str) -> str:
 
 ROWS: dict[str, dict[str, Any]] = {
     "write": flag("Create one project, and follow its deployment."),
-    "wait": option("Longest seconds of each poll.", Number(0, 3600)),
+    "wait": option("Maximum seconds of a poll.", Number(0, 3600)),
     "pause": option("Seconds between two requests.", Number(0, 60)),
-    "body": file("JSON body of the creation, in which {name} stands once."),
-    "deployment": option("The id of a deployment, where no response names one.", parse_given),
+    "body": file("JSON file with the body of the creation; {name} stands for the name."),
+    "deployment": option("Id of a deployment, if no response has an id.", parse_given),
     "har": file("Judge the exchanges of this HAR file; send no request."),
-    "ca": file("File of a certificate authority to trust, too, as PEM."),
-    "known": file("File of known findings, one a line, as for --allow."),
+    "ca": file("PEM file of a certificate authority to trust, too."),
+    "known": file("File of accepted findings, a line for each, as for --allow."),
     "save": file("File for the profile of the service, for --like."),
     "force": flag("Let --save replace a file that is no profile."),
     "like": file("Profile of the service: find what has changed since."),
@@ -46,8 +46,8 @@ OPTIONS = [
 
 @click.command(
     params=[click.Argument(["url"], default="", metavar="[URL] [-- COMMAND [ARG]...]"), *OPTIONS],
-    epilog="Exit status: 0 without a finding, 1 with one, 2 if nothing could be checked; with a "
-    "COMMAND its own if that is not 0.",
+    epilog="Exit status: 0 without a finding, 1 with a finding, 2 if nothing could be checked; the "
+    "status of a COMMAND if that is not 0.",
     context_settings={"show_default": True},
 )
 @click.pass_obj

@@ -85,8 +85,8 @@ def test_the_help_has_its_titles_and_the_defaults_are_those_of_the_fields() -> N
 
 
 INVALID: list[tuple[list[str], str]] = [
-    (["--report", "x", "verify", "x"], "takes no command, and its options after its name: "),
-    (["--port", "1", "docs", "--", "ls"], "its options after its name: remove --port, --."),
+    (["--report", "x", "verify", "x"], "takes no command, and its options come after its name: "),
+    (["--port", "1", "docs", "--", "ls"], "come after its name: remove --port, --."),
     (["--quiet", "npm", "test"], "put -- before the command: -- npm ... (leave it out to start o"),
     (["verfy", "http://a"], "put -- before the command: -- verfy ... (did you mean verify?)"),
     (["--pace", "nan"], "is not a valid number."),
@@ -101,16 +101,16 @@ INVALID: list[tuple[list[str], str]] = [
     *((["--delay", each], "'--delay': ") for each in ("31", "0.2-1.5", "-1")),
     (["--report", " "], "'--report': give the name of a file, not ' '."),
     (["--log", "-"], "'--log': give the name of a file, not '-'."),
-    (["--outcome", "a", "--outcome", "b"], "'--outcome': give one status without a pattern."),
+    (["--outcome", "a", "--outcome", "b"], "'--outcome': give only one status without a pattern."),
     (["--outcome", "a*=b c"], "'--outcome': 'b c' must be a string of 1 to 64 char"),
     *((["--env", each, "--", "true"], "'--env': give NAME=VALUE, ") for each in ("A", "=", "A B=")),
-    (["--env", "A={Url}", "--", "true"], "{Url} is none of {url}, {token} and {port}."),
+    (["--env", "A={Url}", "--", "true"], "{Url} is not {url}, {token} or {port}."),
     (
         ["--probe", "ids,failure", "--", "true"],
         "'failure' is unknown: the choices are tier1, all, fail",
     ),
     # What contradicts other options.
-    (["--empty", "--seed", "x.json"], "exclude each other"),
+    (["--empty", "--seed", "x.json"], "give either --empty or --seed."),
     (["--store", "redis://x", "--probe", "all", "--", "true"], "leave out --grease and --store."),
     (["--probe", "all", "--grease", "--", "true"], "leave out --grease and --store."),
     (["--probe", "all"], "--probe: give a command after --."),

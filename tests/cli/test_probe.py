@@ -103,7 +103,7 @@ class Done:
 
 
 SHOWN = "  | its output\n"
-CLEAR = "no dependency was found with seed 7; others may find more\n"
+CLEAR = "no dependency was found with seed 7; another seed may find more\n"
 
 
 def calls_each_operation(run: Function) -> None:
@@ -316,7 +316,7 @@ def test_a_signal_ends_the_run_and_shows_what_was_confirmed(last: str, found: li
     done = Done(client, "members,headers,wrong-body,stalled")
     assert done.findings == found
     assert (done.status, done.report["is_complete"]) == (128 + signal.SIGTERM, False)
-    assert "probe: incomplete: a signal came\n" in done.stderr
+    assert "probe: incomplete: ended by a signal\n" in done.stderr
     assert CLEAR not in done.stderr
     assert ("  wrong-body\n  listProjects " in done.stderr) is (last == "stalled")
 

@@ -83,7 +83,7 @@ SHOWN = [
     "#21 GET /v1/projects?page=1 503 injected_fault"
     " (fault flt_1; unpromised listProjects: query parameter page)\n",
     "no request with the token of this test\n"
-    "main world meanwhile, with the requests that have no token of a test:\n"
+    "requests to the main world meanwhile, without the token of a test:\n"
     "#1 GET /v1/projects 401 token_invalid\n",
     "#1 POST /v2/projects 404 not_found (no operation: POST /v2/projects)\n"
     f'   > "a long body: {386 * "x"} ...\n',

@@ -102,7 +102,7 @@ def test_another_world_starts_anew_and_a_worker_has_its_own(
     ask(world, "/v1/projects")
     _, _, name = world.token.partition(".")
     assert world.world(name).requests() == []
-    with pytest.raises(ValueError, match="1 to 64 of A-Z a-z 0-9 _ -, not 'job 42'"):
+    with pytest.raises(ValueError, match="1 to 64 characters of A-Z a-z 0-9 _ -, not 'job 42'"):
         world.world("job 42")
     monkeypatch.setenv("PYTEST_XDIST_WORKER", "gw1")
     other = world.world("job-42")
