@@ -142,7 +142,9 @@ class DriftJudge:
         known = self._find_known(exchange)
         found = {}
         for path, value in walk(form.body):
-            place = f"/{kind}/body{format_pointer(*name_places(path))}"
+            # As in a profile, arrays have only the item 0.
+            names = [0 if isinstance(name, int) else name for name in path]
+            place = f"/{kind}/body{format_pointer(*names)}"
             marker = markers.parse_whole_marker(value)
             is_plain = marker and marker.form in ("", "text") and markers.CHOICE not in path
             if marker and is_plain and marker.name in known:
@@ -181,11 +183,6 @@ def is_read_code(path: Path, value: Any, body: Any) -> bool:
     if not (markers.is_through_objects(path) or is_one):
         return False
     return is_code(value, max_code=10**9) if is_called_code else is_code(value)
-
-
-def name_places(path: Path) -> list[str | int]:
-    """Name a path in a body as in a profile: its arrays have only the item 0."""
-    return [0 if isinstance(name, int) else name for name in path]
 
 
 def check_status(kind: str, form: Form, exchange: ServiceExchange) -> Iterator[Check]:

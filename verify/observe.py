@@ -112,9 +112,7 @@ class Observer:
     def _make_list(self, exchanges: list[ServiceExchange]) -> Template:
         places = self._places
         path = places.items_path
-        lists = [
-            each for each in places.lists if isinstance(find_value(each.response_json, path), list)
-        ]
+        lists = [each for each in places.lists if isinstance(find_value(each.seen, path), list)]
         lists = prefer(lists, lambda exchange: bool(places.list_items(exchange)))
         readings = self._read_items()
         if path is None or not lists or not readings:
@@ -131,7 +129,7 @@ class Observer:
     def _know_list(self, exchange: ServiceExchange) -> Known:
         places = self._places
         items = places.list_items(exchange)
-        named: list[tuple[str, Any]] = [("count", places.count_items(exchange))]
+        named: list[tuple[str, Any]] = [("count", len(items))]
         if items:
             named.append(("first.id", places.find_id(items[0])))
             named.append(("last.id", places.find_id(items[-1])))
@@ -377,14 +375,13 @@ def find_second_ids(places: Places) -> Iterator[tuple[str, str]]:
 
     Yields the marker and the text: `("project.id:415104041262", "415104041264")`.
     """
-    others = places.other_items
     known = {str(places.created_id), places.created_name, str(places.deployment_id)}
     for path, text in find_texts(places.latest_item).items():
-        values = [find_value(other, path) for other in others]
-        is_unique = len({text, *map(str, values)}) > len(values) > 0
-        if not is_unique or text in known or parse_seconds(text) is not None:
+        if text in known or parse_seconds(text) is not None or not is_through_objects(path):
             continue
-        if is_through_objects(path) and all(has_form(value, text) for value in (text, *values)):
+        values = [find_value(item, path) for item in places.other_items]
+        is_unique = len({text, *map(str, values)}) > len(values) > 0
+        if is_unique and all(has_form(value, text) for value in (text, *values)):
             yield f"project.id:{parse_opaque_form(text).make(Random(0))}", text
 
 
@@ -402,7 +399,7 @@ def find_second_numbers(places: Places) -> Iterator[Path]:
         is_plain = type(number) is int and number != places.created_id
         if not is_plain or is_timestamp(number) or not is_through_objects(path):
             continue
-        values = [find_value(other, path) for other in places.other_items]
+        values = [find_value(item, path) for item in places.other_items]
         are_integers = all(type(value) is int for value in values)
         if len(values) > 1 and are_integers and len({number, *values}) > len(values):
             yield path

@@ -78,11 +78,6 @@ class Places:
         found = find_value(exchange.seen, self.items_path)
         return found if isinstance(found, list) else []
 
-    def count_items(self, exchange: ServiceExchange) -> int:
-        """Count the projects in a list, including those that are not read."""
-        found = find_value(exchange.response_json, self.items_path)
-        return len(found) if isinstance(found, list) else 0
-
     @property
     def last_items(self) -> list[Any]:
         return self.list_items(self.lists[-1]) if self.lists else []
@@ -371,10 +366,15 @@ def add_created(places: Places) -> Places:
 
 def has_siblings(value: Any, name: str) -> bool:
     """Return whether an array, or a map, has projects of several names with the same members."""
-    items = [*value.values()] if isinstance(value, dict) else value
-    objects = [each for each in items if isinstance(each, dict)] if isinstance(items, list) else []
+    items = list(value.values()) if isinstance(value, dict) else value
+    if not isinstance(items, list):
+        return False
+    objects = [item for item in items if isinstance(item, dict)]
     named = [item for item in objects if name in item.values()]
-    return len(named) == 1 and [item.keys() for item in objects].count(named[0].keys()) > 1
+    if len(named) != 1:
+        return False
+    alike = [item for item in objects if item.keys() == named[0].keys()]
+    return len(alike) > 1
 
 
 def add_ids(places: Places, hints: Hints) -> Places:

@@ -92,10 +92,12 @@ class Unifier:
             having = [reading for reading in readings if name in reading.body]
             inner = enter(having, name)
             inner_path = (*path, name)
-            if len(having) < len(readings) and depends_on_status(readings, name):
+            words = {reading.word for reading in having}
+            words_without = {reading.word for reading in readings if name not in reading.body}
+            if words_without and words.isdisjoint(words_without):
                 members[name] = {CHOICE: self._unify_each_status(inner, inner_path)}
                 continue
-            if len(having) < len(readings):
+            if words_without:
                 self.varying.add(inner_path)
             members[name] = self.unify(inner, inner_path)
         return members
@@ -122,13 +124,6 @@ class Unifier:
 def enter(readings: list[Reading], name: str | int) -> list[Reading]:
     """Return readings of the member, or the item, of the bodies."""
     return [Reading(reading.body[name], reading.known, reading.word) for reading in readings]
-
-
-def depends_on_status(readings: list[Reading], name: str) -> bool:
-    """Return whether the readings of a status agree on the presence of a member."""
-    words = {reading.word for reading in readings}
-    found = {(reading.word, name in reading.body) for reading in readings}
-    return len(found) == len(words)
 
 
 def make_choice(values: dict[str, Any]) -> dict[str, Any]:
