@@ -234,17 +234,17 @@ def describe_failure(error: Any) -> str:
     if isinstance(error, ssl.SSLCertVerificationError):
         return f"certificate verify failed: {error.verify_message}"
     if isinstance(error, ssl.SSLError):
-        return f"no TLS: {error.reason} (http or https?)"
+        return f"TLS failed: {error.reason} (http or https?)"
     if isinstance(error, ConnectionResetError):
         return f"{CUT_OFF} (http or https?)"
     if isinstance(error, BadStatusLine):
-        return "the response is no HTTP (http or https?)"
+        return "the response is not HTTP (http or https?)"
     if isinstance(error, IncompleteRead):
         return CUT_OFF
     if isinstance(error, UnicodeError):  # A label of the host is empty or too long.
-        return "the host is no name"
+        return "the host is not a valid name"
     if type(error) is HTTPException:  # There are too many header fields.
         return str(error)
     if isinstance(error, HTTPException | ValueError):
-        return "the response is no HTTP"
+        return "the response is not HTTP"
     return str(getattr(error, "strerror", None) or getattr(error, "reason", None) or error)

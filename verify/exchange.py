@@ -209,7 +209,7 @@ def unpack(packed: ServiceExchange) -> ServiceExchange:
     try:
         plain = make_decompressor(body, packed.coding).decompress(body, MAX_BODY + 1)
     except zlib.error:
-        return replace(packed, failure=f"its body is no {packed.coding}")
+        return replace(packed, failure=f"its body is not {packed.coding}")
     removed = ("content-encoding", "content-length")
     fields = [each for each in packed.response_fields if each[0].lower() not in removed]
     failure = TOO_LARGE if len(plain) > MAX_BODY else ""

@@ -37,10 +37,10 @@ def read_har(file: Path) -> Log:
     try:
         document = json.loads(read_user_file(file).decode())
     except (ValueError, RecursionError) as error:
-        raise ValueError(f"{file}: no JSON, perhaps cut off: {error}") from None
+        raise ValueError(f"{file}: not JSON, perhaps cut off: {error}") from None
     listed = get_value(document, ("log", "entries"))
     if not isinstance(listed, list):
-        raise ValueError(f"{file}: no HAR file: there is no log with entries")
+        raise ValueError(f"{file}: not a HAR file: it has no log with entries")
     entries = [*read_entries(listed, file.parent)]
     base = find_base(file, entries)
     exchanges = select_exchanges(base, entries)
@@ -102,7 +102,7 @@ def read_entry(entry: dict[str, Any], folder: Path) -> HAREntry:
     host = f"[{url.hostname}]" if ":" in str(url.hostname) else url.hostname
     query = f"?{url.query}" if url.query else ""
     status = max(int(response["status"]), 0)
-    body, failure = b"", "it was not answered"
+    body, failure = b"", "the recording has no response"
     if status:
         body, failure = read_response_body(response, folder)
     cookies = [*read_cookies(request), *read_cookies(response)]
@@ -171,7 +171,7 @@ def read_response_body(response: dict[str, Any], folder: Path) -> tuple[bytes, s
             return b"", f"the file of its body is missing: {name}"
     elif text is None:
         # Playwright writes the size -1 for a body that the page has not read.
-        return b"", "" if content.get("size") == 0 else "it was recorded without its body"
+        return b"", "" if content.get("size") == 0 else "the recording lacks its body"
     else:
         encoding = str(content.get("encoding") or "").lower()
         try:

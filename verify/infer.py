@@ -212,7 +212,7 @@ class Inference:
         try:
             parse_json(last.response_body, DEPTH)
         except MalformedJSON as error:
-            reason = f"is no strict JSON: {error}" if last.has_json else "is no JSON"
+            reason = f"is not strict JSON: {error}" if last.has_json else "is not JSON"
             self._leave_out(f"{kind}/body", f"it {reason}")
             return True
         return False

@@ -138,7 +138,7 @@ def explain_failure(exchange: ServiceExchange, kind: str) -> str:
         is_plain = kind == CREATE and status in (201, 202, 204)
         return "" if is_plain else f"{status} without a body"
     coding = f", its coding is {exchange.coding}" if exchange.coding else ""
-    return f"{status}, but its body is no JSON{coding}"
+    return f"{status}, but its body is not JSON{coding}"
 
 
 def explain_nothing(exchange: ServiceExchange, kind: str) -> str:

@@ -122,7 +122,7 @@ class Privacy:
     def _leave_out(self, value: Any, path: Path, place: str) -> Any:
         """Note that a value is left out, and return a value of the same type."""
         self.notes.append(
-            f"{place}{format_pointer(*path)}: left out, as it may be a secret, or another's"
+            f"{place}{format_pointer(*path)}: left out: it may be a secret, or belong to others"
         )
         return TEXT if isinstance(value, str) else type(value)()
 

@@ -117,7 +117,7 @@ def describe_drift(result: Result, findings: Sequence[VerifyFinding]) -> Iterato
         yield from indent(map(write_drift_line, result.notes), 2)
     if result.lacking:
         yield ""
-        yield f"not seen, of what the profile has: {', '.join(result.lacking)}"
+        yield f"in the profile, but not seen: {', '.join(result.lacking)}"
 
 
 def describe_unchecked(result: Result, verdict: str) -> Iterator[str]:

@@ -14,14 +14,14 @@ def shorten(log: Log) -> Log:
     remarks = dict.fromkeys(log.remarks)
     kept = [each for each in log.exchanges if each.status != 304]
     if len(kept) < len(log.exchanges):
-        remarks["responses that are 304 were left out: they have no body"] = None
+        remarks["responses 304 were left out: they have no body"] = None
     lists = [each for each in kept if each.is_list and each.is_success]
     queries = [each.query for each in lists]
     if len({*queries}) > 1:
         query = "" if "" in queries else queries[0]
         pages = {each for each in lists if each.query != query}
         kept = [each for each in kept if each not in pages]
-        remark = "lists with another query than the first one, such as other pages, were left out"
+        remark = "further pages of the list, and lists with a different query, were left out"
         remarks[remark] = None
     return replace(log, exchanges=tuple(drop_repeats(kept)), remarks=tuple(remarks))
 

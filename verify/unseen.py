@@ -103,7 +103,8 @@ class UnseenJudge:
         if given and given not in read:
             yield make_unseen("deployment", f"{given} was not read", None)
         elif places.creation and not read:
-            yield make_unseen("deployment", "that of the created project was not read", None)
+            reason = "the deployment of the created project was not read"
+            yield make_unseen("deployment", reason, None)
 
     def _check_list(self) -> Iterator[Check]:
         """Check that the last list has its array, and the created project if it is newer."""
@@ -190,7 +191,8 @@ def describe_last(log: Log) -> str:
     """Describe why a log shows nothing, by its last request with a token: `timed out`."""
     operations = [each for each in log.exchanges if kinds.name_operation(each)]
     if not operations:
-        return "no request is one of this interface"
+        return "no request belongs to this interface"
     with_token = [each for each in operations if each.token]
     last = with_token[-1] if with_token else operations[-1]
-    return kinds.explain_nothing(last, kinds.name_operation(last)) or "no response is a good one"
+    reason = kinds.explain_nothing(last, kinds.name_operation(last))
+    return reason or "no operation has a good last response"

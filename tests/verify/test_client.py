@@ -65,7 +65,7 @@ OK = b"HTTP/1.1 200 OK\r\n"
 EMPTY = OK + b"Content-Length: 2\r\n\r\n[]"
 CHUNKED = OK + b"Transfer-Encoding: chunked\r\n\r\n"
 A_LOT = b"a" * 99_999
-NO_HTTP = "the response is no HTTP"
+NO_HTTP = "the response is not HTTP"
 CUT_OFF = "the connection was cut off"
 TOO_LARGE = "its body is over 4 MiB"
 
@@ -107,15 +107,17 @@ def test_a_compressed_body_is_unpacked_and_another_coding_stays() -> None:
             exchange = HTTPClient(url, None).send(LIST)
         assert b"Accept-Encoding: gzip\r\n" in received[0]
         seen = exchange.response_json if exchange.has_json else explain_failure(exchange, "list")
-        assert seen == ("200, but its body is no JSON, its coding is br" if coding == "br" else [1])
+        assert seen == (
+            "200, but its body is not JSON, its coding is br" if coding == "br" else [1]
+        )
     with sending(OK + b"Content-Encoding: gzip\r\nContent-Length: 2\r\n\r\n[]") as url:
-        assert HTTPClient(url, None).send(LIST).failure == "its body is no gzip"
+        assert HTTPClient(url, None).send(LIST).failure == "its body is not gzip"
 
 
 def test_a_host_that_cannot_be_reached_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     refused = HTTPClient(f"http://127.0.0.1:{free_port()}", None).send(LIST).failure
     assert refused == "Connection refused"
-    assert HTTPClient("http://a..b", None).send(LIST).failure == "the host is no name"
+    assert HTTPClient("http://a..b", None).send(LIST).failure == "the host is not a valid name"
     is_over = threading.Event()
 
     def resolve(*args: object, **more: object) -> None:
@@ -210,7 +212,7 @@ def test_certificates_are_checked_and_the_wrong_scheme_is_named(tmp_path: Path) 
         assert (response.status == 200) == (failure == "")
     with sending(EMPTY) as url:
         found = HTTPClient(url.replace("http", "https"), None).send(LIST).failure
-    assert found == "no TLS: WRONG_VERSION_NUMBER (http or https?)"
+    assert found == "TLS failed: WRONG_VERSION_NUMBER (http or https?)"
 
 
 def test_a_token_in_clear_text_is_warned_of() -> None:

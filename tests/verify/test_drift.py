@@ -220,7 +220,7 @@ def test_with_a_profile_the_output_has_no_parts_of_the_contract() -> None:
     assert text.startswith("found: ")
     assert "\nno drift from the profile" in text
     for verdict in VERDICTS:
-        assert verdict not in text.replace("not seen, of what the profile has", "")
+        assert verdict not in text.replace("in the profile, but not seen", "")
 
 
 def test_a_drift_is_shown_with_its_own_exchange_alone_and_what_varies_is_told() -> None:
@@ -282,7 +282,7 @@ def test_what_no_request_of_a_run_causes_is_one_line_and_no_finding() -> None:
     like = {**like, "errors": {**like["errors"], **taken}}
     result, found = compare(make_profile(like), (), level="read")
     assert found == []
-    line = "not seen, of what the profile has: create, errors/invalid_body, errors/name_taken"
+    line = "in the profile, but not seen: create, errors/invalid_body, errors/name_taken"
     assert line in describe_result(result)
 
 

@@ -220,8 +220,8 @@ UNREADABLE: list[tuple[JSONEntry, str]] = [
     ({"content": {"text": "%", "encoding": "base64"}}, "its body cannot be read: base64"),
     ({"content": {"text": "{}", "encoding": "rot13"}}, "its body cannot be read: rot13"),
     ({"content": {"text": "{}", "encoding": "hex"}}, "its body cannot be read: hex"),
-    ({"content": {}}, "it was recorded without its body"),
-    ({"content": {"size": -1}}, "it was recorded without its body"),
+    ({"content": {}}, "the recording lacks its body"),
+    ({"content": {"size": -1}}, "the recording lacks its body"),
     ({"content": {"text": "x" * (4 << 20) + "x"}}, "its body is over 4 MiB"),
     ({"content": {"size": 0}}, ""),
 ]  # fmt: skip
@@ -289,7 +289,7 @@ def test_of_several_pages_one_counts_and_what_is_left_out_is_told() -> None:
     pages = [a_list("?page=1"), a_list("?page=2"), a_list("?page=3", status=401)]
     seen, remark = shorten_all(*pages)
     assert seen == [f"{PROJECTS}?page=1", f"{PROJECTS}?page=3"]
-    assert "other pages, were left out" in remark
+    assert "further pages of the list" in remark
     seen, remark = shorten_all(pages[0], a_list(), a_list(status=304))
     assert seen == [PROJECTS]
     assert "304" in remark
@@ -370,7 +370,7 @@ def test_a_recording_needs_no_token_and_one_without_bodies_replaces_nothing(tmp_
     har.write_bytes(har_of(changed(entries, "response", {"content": {}})))
     done = verify("", "--har", str(har), "--save", str(profile), "--force", env={})
     assert (done.status, done.report) == (2, None)
-    assert "error: nothing could be checked: it was recorded without its body.\n" in done.stderr
+    assert "error: nothing could be checked: the recording lacks its body.\n" in done.stderr
     assert profile.read_text() == "previous"
 
 
@@ -390,9 +390,9 @@ def test_a_file_that_cannot_be_used_is_a_sentence(tmp_path: Path) -> None:
     assert read(tmp_path, elsewhere).base == f"{URL}/api"
     data = har_of(entries)
     for given, reason in (
-        (data[: len(data) // 2], "no JSON, perhaps cut off"),
-        (b"[]", "there is no log with entries"),
-        (har_of({}), "there is no log with entries"),
+        (data[: len(data) // 2], "not JSON, perhaps cut off"),
+        (b"[]", "it has no log with entries"),
+        (har_of({}), "it has no log with entries"),
         (har_of([]), "no response to a request whose path ends in /v1/projects or "),
         (har_of(unanswered), "no response to a request whose path ends in /v1/projects or "),
         (har_of(entries + elsewhere), f"several services: {URL} (11 requests), {URL}/api (11 "),

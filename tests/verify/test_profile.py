@@ -315,7 +315,7 @@ SECRETS = {
     "connection": "Server=db;User Id=sa;Pwd=s3cr3t-6;", "connection_string": "s3cr3t-7",
 }  # fmt: skip
 SECRET_NAMES = ("database", "key", "connection", "connection_string", "signed", "apiKey/value")
-WHY = "left out, as it may be a secret, or another's"
+WHY = "left out: it may be a secret, or belong to others"
 LINKS = {
     "self": lambda project: f"{BASE}/v1/projects/{project.id}",
     "plain": BASE.replace("https", "http"), "docs": "https://acme.example",
@@ -436,7 +436,7 @@ FORMS = [
           "/record/latest": {"status": CHOICE}}),
     Case("a deployment of no strict JSON",
          Api(deployment=lambda _: b'{"id": 1, "id": 2, "status": "x"}'),
-         {"/deployment": GONE}, ("/deployment/body is left out: it is no strict JSON: ",)),
+         {"/deployment": GONE}, ("/deployment/body is left out: it is not strict JSON: ",)),
     Case("a status of HTTP that no profile has",
          Api(created=lambda each: (203, {}, plain_project(each))), {"/create/status": GONE}),
     *(Case(f"ids that are signs: {sign!r}",
@@ -621,7 +621,7 @@ def test_an_error_that_was_not_seen_as_such_is_not_in_a_profile() -> None:
     assert errors.keys() == {"token_missing", "token_invalid", "deployment_not_found"}
     assert errors["deployment_not_found"] == {"status": 404, "body": None}
     assert errors["token_invalid"] == errors["token_missing"]
-    assert "/errors/deployment_not_found/body is left out: it is no JSON" in found.notes
+    assert "/errors/deployment_not_found/body is left out: it is not JSON" in found.notes
     assert observed(changed).templates["errors/not_found"].status == 200
 
 

@@ -142,7 +142,7 @@ def test_no_way_to_break_after_a_good_response_ends_with_0(source: str, tmp_path
 def test_what_is_unseen_has_the_reason_of_its_last_response() -> None:
     reasons = {
         "list 401": "list: 401: the token is not accepted for this",
-        "list a page": "list: 200, but its body is no JSON",
+        "list a page": "list: 200, but its body is not JSON",
         "deployment 404": "deployment: 404",
         "deployment no response": "deployment: timed out",
         "creation 500": "project: no project was created: 500",
