@@ -1,23 +1,15 @@
 """The console: a page at `/` that shows a world. It polls a view of the world every second."""
 
 import json
-from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from flask.typing import ResponseReturnValue
 from werkzeug.exceptions import NotFound
 
-from records import Deployment, Project, timestamp
-from web.strict_json import JSON, MEDIA_TYPE
+from web.strict_json import JSON
 
 from ..control.routes import get_common, open_world
-from ..grease.axes import TIER_1, Grease
 from ..world.rules import View
-from ..world.world import Common, WorldState
-
-if TYPE_CHECKING:
-    from profiles.profile import Profile
 
 POLL_PATH = "/_stub/console"
 MEDIA_TYPES = {".html": "text/html", ".js": "text/javascript", ".css": "text/css"}
@@ -46,6 +38,8 @@ def serve_file(file: str = "index.html") -> ResponseReturnValue:
 
 
 def show_world() -> ResponseReturnValue:
+    from .document import describe_world  # Most programs show no console.
+
     document = describe_world(open_world(), get_common())
     return f"{json.dumps(document, ensure_ascii=False)}\n".encode(errors="replace"), 200, JSON
 
@@ -55,101 +49,3 @@ VIEWS: dict[str, View] = {
     "getConsole": show_world,
     "getConsoleFile": serve_file,
 }
-
-
-def describe_world(
-    world: WorldState,
-    common: Common,
-    max_projects: int = 50,
-    max_faults: int = 20,
-    max_findings: int = 10,
-) -> dict[str, Any]:
-    """Describe a world for the page. The page reads the journal by itself.
-
-    All statuses are those at the time of the clock. There are at most `max_findings` of a kind.
-    """
-    first, last, coverage = world.recorded()
-    projects = world.store.list_projects()
-    newest = []
-    for project in reversed(projects[-max_projects:]):
-        deployment = world.store.get_deployment(project.latest_deployment_id)
-        if deployment:
-            newest.append((project, deployment))
-    now, is_frozen = world.clock.reading()
-    from profiles.markers import DEFAULT_REQUEST
-
-    like = common.options.like
-    statuses = dict.fromkeys(common.options.words or coverage["deployment_statuses"])
-    outcomes = common.options.outcomes
-    statuses.update(dict.fromkeys(status for _, status in outcomes))
-    faults = [shorten_body(fault) for fault in world.faults.documents()]
-    grease = world.grease.initial
-    if not grease.parts:
-        grease = Grease(dict.fromkeys(TIER_1, ()), grease.seed)
-    return {
-        "world": world.name,
-        "instance": world.instance,
-        "clock": {
-            "now": timestamp(now),
-            "ahead": world.clock.setting.advanced,
-            "frozen": is_frozen,
-            "tick": world.clock.setting.tick,
-        },
-        "projects": {
-            "count": len(projects),
-            "newest": [describe_project(project, latest, now) for project, latest in newest],
-        },
-        "statuses": list(statuses),
-        "outcomes": [{"names": names, "status": status} for names, status in outcomes],
-        "request": like.request if like else DEFAULT_REQUEST,
-        "request_type": like.request_type if like else MEDIA_TYPE,
-        "like": describe_profile(like) if like else None,
-        "requests": {"first": first, "last": last},
-        "faults": limit(faults, max_faults),
-        "grease": {**world.grease.current.document(), "default": grease.document()},
-        "coverage": {
-            "operations": coverage["operations"],
-            "met": coverage["met"],
-            "of": coverage["of"],
-            "unpromised": limit(coverage["unpromised"], max_findings),
-            "violations": limit(coverage["violations"], max_findings),
-        },
-    }
-
-
-def describe_profile(like: "Profile") -> dict[str, Any]:
-    """Describe a profile: its file, its date, and the statuses of a run."""
-    ended = like.run[-1] if like.run else None
-    return {
-        "file": like.file,
-        "observed_at": like.observed_at,
-        "running": like.running,
-        "ended": ended,
-    }
-
-
-def describe_project(project: Project, deployment: Deployment, now: datetime) -> dict[str, Any]:
-    """Describe a project and the status of its latest deployment."""
-    assert deployment.created_at  # A store gives every deployment a time.
-    return {
-        "id": project.id,
-        "name": project.name,
-        "created_at": timestamp(project.created_at),
-        "deployment": deployment.id,
-        "status": deployment.status(now),
-        "since": timestamp(deployment.created_at),
-        "timeline": [stage._asdict() for stage in deployment.timeline],
-    }
-
-
-def limit(rows: list[Any], most: int) -> dict[str, Any]:
-    """Return the number of rows, and the first of them: `{"count": 30, "first": […]}`."""
-    return {"count": len(rows), "first": rows[:most]}
-
-
-def shorten_body(fault: dict[str, Any], most: int = 120) -> dict[str, Any]:
-    """Shorten the body in the JSON of a fault to `most` characters."""
-    body = fault.get("body", "")
-    if len(body) <= most:
-        return fault
-    return {**fault, "body": f"{body[:most]}…"}

@@ -6,11 +6,13 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from threading import Lock
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 from urllib.parse import unquote
 
 from flask import Request, Response
+from flask.typing import ResponseReturnValue
 
+from profiles.openapi import Operation
 from traffic.masking import Redactor
 from web.patterns import matches
 from web.problems import FieldError, InvalidBody
@@ -133,6 +135,14 @@ def wait(
         sleep(pause)
         # A real pause is longer than requested. The pause of a test takes no time.
         waited = max(waited + pause, time.monotonic() - started)
+
+
+class Outcome(NamedTuple):
+    """What happens to a request. A `response` is sent in place of the view's response."""
+
+    operation: Operation | None
+    fault: Fault | None = None
+    response: ResponseReturnValue | None = None
 
 
 class PlannedFaults(Protocol):

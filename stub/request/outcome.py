@@ -3,7 +3,6 @@
 import json
 import re
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from flask import Request, current_app
 from flask.typing import ResponseReturnValue
@@ -14,17 +13,9 @@ from web.problems import FieldError, Problem, respond
 from web.routing import read_target
 from web.strict_json import JSON
 
-from .faults import Fault, Faults, PlannedFaults
+from .faults import Fault, Faults, Outcome, PlannedFaults
 
 REQUESTED = "This response was requested with `Prefer` or `/_stub/faults`."
-
-
-class Outcome(NamedTuple):
-    """What happens to a request. A `response` is sent in place of the view's response."""
-
-    operation: Operation | None
-    fault: Fault | None = None
-    response: ResponseReturnValue | None = None
 
 
 def decide(

@@ -10,8 +10,7 @@ from typing import Any
 from records import Deployment, Project, ProjectList
 
 from ..request.entry import Recorded
-from ..request.faults import UnusedFault
-from ..request.outcome import Outcome
+from ..request.faults import Outcome, UnusedFault
 from .seed import Seed
 from .tokens import MAIN, Tokens
 from .world import Common, WorldState

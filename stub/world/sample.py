@@ -1,0 +1,73 @@
+"""The sample with the ids and the statuses of a profile."""
+
+from collections.abc import Container
+from itertools import cycle
+from random import Random
+
+from profiles.ids import choose_base
+from profiles.profile import Profile
+from records import Deployment, Stage
+
+from .ids import make_unused_id
+from .seed import Seed
+from .store import AT_START
+
+
+def convert_sample(sample: Seed, like: Profile) -> Seed:
+    """Give the sample the ids and the statuses of a profile. They are the same in every run."""
+    source = Random(0)
+    ids: dict[str | None, str] = {}  # key: id in the plain sample
+    projects = []
+    for project in sample.projects:
+        own = str(project.id)
+        ids[own] = make_sample_id(like, source, "projects", own, project.name, "", ids.values())
+        projects.append(project._replace(id=ids[own]))
+    names = {str(project.id): project.name for project in projects}
+    deployments: dict[str, Deployment] = {}
+    for each in pin_deployments(like, sample):
+        owner = ids[each.project_id]
+        name = names[owner]
+        made = make_sample_id(like, source, "deployments", each.id, name, owner, deployments)
+        deployments[made] = each._replace(id=made, project_id=owner)
+    return Seed(tuple(projects), tuple(deployments.values()))
+
+
+def pin_deployments(like: Profile, sample: Seed) -> list[Deployment]:
+    """Make a deployment in every status of a profile, and at least a deployment for every project.
+
+    If the profile has no statuses, these are the deployments of the plain sample.
+    """
+    if not like.run:
+        return list(sample.deployments)
+    owners = [project.id for project in sample.projects]
+    # The first project gets the last status, since its latest deployment comes last.
+    statuses = list(reversed(like.run))
+    while len(statuses) < len(owners):
+        statuses.append(statuses[0])
+    pinned: list[Deployment] = []
+    for status, owner in zip(statuses, cycle(owners), strict=False):
+        pinned.insert(0, Deployment("", owner, AT_START, (Stage(status),)))
+    return pinned
+
+
+def make_sample_id(
+    like: Profile,
+    source: Random,
+    kind: str,
+    own: str,
+    name: str,
+    owner: str,
+    taken: Container[str],
+) -> str:
+    """Make an unused id in the form of a profile. Without a form, it is `own` or a random id.
+
+    `name` is the name of the project. `owner` is the id of the project of a deployment.
+    """
+    form = like.ids.get(kind)
+    if form is None:
+        return own or f"dpl_{source.getrandbits(64):016x}"
+
+    def make_id(prefix: str, base: str, attempt: int) -> str:
+        return form.make(source, base, attempt)
+
+    return make_unused_id(make_id, "", choose_base(form, name, owner), taken)
