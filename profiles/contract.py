@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from traffic.json_values import Path, map_leaves, walk
 from web.documents import follow_ref, make_ref
 from web.routing import CREATED
+from web.schemas import Schema
 from web.strict_json import MEDIA_TYPE
 from web.validation import format_pointer
 
@@ -17,7 +18,7 @@ from .forms import describe_error
 from .markers import CHOICE, NAME, find_project_arrays, parse_whole_marker, replace_text
 from .openapi import ELSEWHERE
 from .profile import LATEST, Form, Profile
-from .schema import Schema, build_schema, describe_statuses, make_origin
+from .schema import build_schema, describe_statuses, make_origin
 
 Document = dict[str, Any]
 

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from web.schemas import Schema
+
 from .ids import Opaque
 from .markers import CHOICE, IDS, TIMES, Marker, is_choice, parse_whole_marker
 from .profile import Profile
 from .times import TimeForm, parse_time_form
-
-Schema = dict[str, Any]
 
 NULL = {"type": "null"}
 INTEGER = {"type": "integer"}

@@ -16,13 +16,11 @@ from web.validation import format_pointer
 from . import guesses, kinds
 from .errors import find_common_form
 from .exchange import NOTHING, Log
-from .join import join_profiles, pack_profile, unpack_profile
+from .join import Part, join_profiles, pack_profile, unpack_profile
 from .observe import Observation, Template, find_second_numbers, observe, remove_data
 from .places import Places
 from .privacy import TEXT, Privacy, lower_texts
 from .values import find_texts, find_value, is_same, list_leaves
-
-Part = dict[str, Any]
 
 
 @dataclass(frozen=True)
