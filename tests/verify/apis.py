@@ -1,6 +1,6 @@
-"""Services as unlike as real ones are, the logs of a session with each, and what follows of them.
+"""Services with unlike bodies, the logs of sessions with them, and the profiles of these logs.
 
-No request is sent: the responses are made by functions.
+No request is sent: functions make the responses.
 """
 
 import json
@@ -23,7 +23,7 @@ NAME = "stub-verify-5f2c9a4b"
 
 @dataclass(frozen=True)
 class Project:
-    """A project with its deployment; `status` is the current one."""
+    """A project with its deployment, and the status of that."""
 
     number: int
     name: str
@@ -39,7 +39,7 @@ class Project:
 
     @property
     def time(self) -> str:
-        """A project is a day older than the next one; the created one has the number 4."""
+        """The created project has the number 4. Its neighbours are a day older or younger."""
         at = START - timedelta(days=4 - self.number)
         return f"{at:%Y-%m-%dT%H:%M:%SZ}"
 
@@ -64,9 +64,9 @@ def plain_deployment(project: Project) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class Api:
-    """A service, by the functions that make its bodies.
+    """A service, made of the functions for its bodies.
 
-    `run` has the statuses of the created deployment, one for each time that it is read.
+    `run` has the statuses of the created deployment for its reads: `("queued", "succeeded")`.
     """
 
     item: Body = plain_project
@@ -78,11 +78,11 @@ class Api:
     run: tuple[Any, ...] = ("queued", "building", "succeeded")
     headers: Mapping[str, str] = field(default_factory=dict)
     newest_first: bool = False
-    path_of: Callable[[Project], Any] = lambda project: project.deployment_id
+    id_in_path: Callable[[Project], Any] = lambda project: project.deployment_id
     media_type: str = "application/json"
 
     def log(self, base: str = BASE) -> Log:
-        """The log of a session: each status is read, and the list with it, the last one twice."""
+        """Make the log of a session that reads every status, and the list with it."""
         exchanges = []
         for number, exchange in enumerate(self._session()):
             seconds = START.timestamp() + number - 4
@@ -99,7 +99,7 @@ class Api:
         yield self._create(Project(4, NAME, first))
         for status in (*self.run, self.run[-1]):
             project = Project(4, NAME, status)
-            yield sent(self._read(project), 200, {}, self.deployment(project))
+            yield respond(self._read(project), 200, {}, self.deployment(project))
             yield self._list([project])
         yield self._error(401, "no_token", "/v1/projects", "list without a token")
         yield self._error(401, "bad_token", "/v1/projects", "list with a wrong token")
@@ -109,21 +109,21 @@ class Api:
         if self.newest_first:
             projects.reverse()
         body = self.listed([self.item(each) for each in projects])
-        return sent(ServiceExchange("GET", "/v1/projects", purpose="list"), 200, {}, body)
+        return respond(ServiceExchange("GET", "/v1/projects", purpose="list"), 200, {}, body)
 
     def _create(self, project: Project) -> ServiceExchange:
         make = self.created or (lambda each: (201, {}, self.item(each)))
         data = json.dumps(self.request).encode()
         request = ServiceExchange("POST", "/v1/projects", request_body=data, purpose="create")
-        return sent(request, *make(project))
+        return respond(request, *make(project))
 
     def _read(self, project: Project) -> ServiceExchange:
-        path = f"/v1/deployments/{self.path_of(project)}"
+        path = f"/v1/deployments/{self.id_in_path(project)}"
         return ServiceExchange("GET", path, purpose="deployment")
 
     def _error(self, status: int, code: str, path: str, purpose: str) -> ServiceExchange:
         request = ServiceExchange("GET", path, purpose=purpose)
-        return sent(request, status, {}, self.error(status, code))
+        return respond(request, status, {}, self.error(status, code))
 
     def _at(self, exchange: ServiceExchange, seconds: float) -> ServiceExchange:
         headers = {
@@ -140,10 +140,10 @@ class Api:
         )
 
 
-def sent(
+def respond(
     request: ServiceExchange, status: int, headers: dict[str, str], body: Any
 ) -> ServiceExchange:
-    """A request with its response; a body of `None` is none, bytes are as they are."""
+    """Add a response to a request. A body of `None` is empty; bytes are sent as they are."""
     content = b"" if body is None else body
     if not isinstance(content, bytes):
         content = json.dumps(body).encode()
@@ -152,16 +152,16 @@ def sent(
     )
 
 
-def observed(log: Log, hints: Hints | None = None) -> Observation:
+def observe_log(log: Log, hints: Hints | None = None) -> Observation:
     return observe(log, find_places(log, hints))
 
 
-def inferred(log: Log, hints: Hints | None = None) -> Inferred:
-    """What follows of a log with a created project."""
+def infer_log(log: Log, hints: Hints | None = None) -> Inferred:
+    """Infer the profile, and its notes, of a log with a created project."""
     like = hints.profile if hints else None
     return infer_profile(log, find_places(log, hints), find_secrets(log, TOKEN), like)
 
 
-def profile(api: Api) -> Any:
-    """The profile of a service, as a document."""
-    return inferred(api.log()).document
+def infer_document(api: Api) -> Any:
+    """Infer the profile of a service as a document: `{"list": …}`."""
+    return infer_log(api.log()).document

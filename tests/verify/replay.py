@@ -1,4 +1,4 @@
-"""Sends what a log has to a stub with the profile of that log, and compares the responses."""
+"""Sends the requests of a log to a stub with its profile, and compares the responses."""
 
 import json
 from typing import Any
@@ -10,28 +10,28 @@ from tests.profiles.conftest import client_of, like
 from verify.exchange import DEPLOYMENTS, Log, ServiceExchange
 from verify.places import Places
 
-Answer = tuple[int, Any]  # the status, and the shape of the body
+Outcome = tuple[int, Any]  # status and shape of the body
 
 
-def differences(document: Any, log: Log, places: Places) -> list[str]:
-    """Each request of a log for which the stub has another status, or a body of another shape."""
+def find_differences(document: Any, log: Log, places: Places) -> list[str]:
+    """Find the requests that get a different status or shape of the body from the stub."""
     profile = make_profile(document)
     client = client_of(like(profile))
     found = []
     for exchange in log.exchanges:
         body = exchange.response_json if exchange.response_body else None
-        expected = exchange.status, shape_of(body)
-        seen = answer(client, profile, places, exchange)
+        expected = exchange.status, describe_shape(body)
+        seen = ask(client, profile, places, exchange)
         if seen != expected:
             found.append(f"{exchange.purpose}: {expected} became {seen}")
     return found
 
 
-def answer(
+def ask(
     client: FlaskClient, profile: Profile, places: Places, exchange: ServiceExchange
-) -> Answer:
+) -> Outcome:
     """The response of the stub to the same request, in the same status of the deployment."""
-    own_id = deployment_id(client, places.created_name)
+    own_id = find_deployment_id(client, places.created_name)
     word = places.read_status(exchange) if exchange in places.followed else ""
     if word:
         client.put(f"/_stub/deployments/{own_id}", json={"status": word})
@@ -51,22 +51,22 @@ def answer(
         headers=headers,
     )
     body = response.get_json(force=True) if response.data else None
-    return response.status_code, shape_of(body)
+    return response.status_code, describe_shape(body)
 
 
-def deployment_id(client: FlaskClient, name: str) -> str:
-    """The id of the deployment of the created project, "" before there is one."""
+def find_deployment_id(client: FlaskClient, name: str) -> str:
+    """Find the id of the deployment of the created project, "" before it exists."""
     projects = client.get("/_stub/console").json["projects"]["newest"]
     own = [each for each in projects if name in json.dumps(each)]
     return str(own[0]["deployment"]) if own else ""
 
 
-def shape_of(value: Any) -> Any:
-    """The types of what is in a value, with the names of members; of an array those of one item."""
+def describe_shape(value: Any) -> Any:
+    """Describe the types of a value, of arrays by an item: `{"id": "str", "tags": ["str"]}`."""
     if isinstance(value, dict):
-        return {name: shape_of(each) for name, each in value.items()}
+        return {name: describe_shape(each) for name, each in value.items()}
     if isinstance(value, list):
-        return [shape_of(value[-1])] if value else []
+        return [describe_shape(value[-1])] if value else []
     if value is None or isinstance(value, bool | str):
         return type(value).__name__
     return "number"

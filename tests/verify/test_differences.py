@@ -1,4 +1,4 @@
-"""What differs is found at its part; what a service may do at any time is not."""
+"""A difference is found at its part. A service may grow at any time."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""verify --like finds what has changed since a profile was saved, and nothing else."""
+"""verify --like finds the changes since a profile was saved, and nothing else."""
 
 import re
 import time
@@ -27,11 +27,11 @@ from verify.main import Result
 from verify.parts import VERDICTS
 from verify.report import describe_result
 
-KINDS = ("broken", "differs", "drift", "unseen")  # with a profile nothing differs: it drifts
+KINDS = ("broken", "differs", "drift", "unseen")  # With a profile nothing differs: it drifts.
 
 
 @cache
-def profile_of(service: tuple[Change, ...]) -> Profile:
+def save_profile(service: tuple[Change, ...]) -> Profile:
     """The profile of a service as `verify` saves it."""
     inferred = judged(Service(*service), "write", saves=True).inferred
     assert inferred
@@ -165,7 +165,7 @@ CHANGES: dict[str, tuple[tuple[Change, ...], tuple[Change, ...], list[str]]] = {
 @pytest.mark.parametrize("name", CHANGES)
 def test_a_change_is_found_once_at_its_place(name: str) -> None:
     before, change, places = CHANGES[name]
-    _, found = compare(profile_of(before), (*before, *change))
+    _, found = compare(save_profile(before), (*before, *change))
     assert len(found) == len(places), found
     for line, place in zip(sorted(found), sorted(places), strict=True):
         assert line.startswith(f"{place}: ")
@@ -196,12 +196,12 @@ VARIATIONS: dict[str, tuple[tuple[Change, ...], tuple[Change, ...], str]] = {
 @pytest.mark.parametrize("name", VARIATIONS)
 def test_what_may_vary_is_no_finding(name: str) -> None:
     before, more, level = VARIATIONS[name]
-    _, found = compare(profile_of(before), (*before, *more), level)
+    _, found = compare(save_profile(before), (*before, *more), level)
     assert found == []
 
 
 def test_a_broken_part_that_has_drifted_is_one_finding_with_both() -> None:
-    result, (line,) = compare(profile_of(()), (on_deployment(without("status")),))
+    result, (line,) = compare(save_profile(()), (on_deployment(without("status")),))
     broken = f"broken: {parts.STATUS}: present here, missing there"
     drift = "/deployment/body/status: present in the profile, missing there"
     assert line == f"{broken}; drift: {drift}"
@@ -214,7 +214,7 @@ def test_a_broken_part_that_has_drifted_is_one_finding_with_both() -> None:
 
 
 def test_with_a_profile_the_output_has_no_parts_of_the_contract() -> None:
-    result, found = compare(profile_of((OWNER,)), (OWNER,))
+    result, found = compare(save_profile((OWNER,)), (OWNER,))
     assert found == []
     text = "\n".join(describe_result(result))
     assert text.startswith("found: ")
@@ -225,7 +225,7 @@ def test_with_a_profile_the_output_has_no_parts_of_the_contract() -> None:
 
 def test_a_drift_is_shown_with_its_own_exchange_alone_and_what_varies_is_told() -> None:
     change = (on_projects(put(owner=None, more=1)), on_deployment(put(created_at="today")))
-    result, (finding,) = compare(profile_of((OWNER,)), change)
+    result, (finding,) = compare(save_profile((OWNER,)), change)
     text = "\n".join(describe_result(result))
     assert f"\n  {finding}\n    > GET /v1/deployments/" in text
     assert text.count("    > GET ") == 1
@@ -236,7 +236,7 @@ def test_a_drift_is_shown_with_its_own_exchange_alone_and_what_varies_is_told() 
 
 def test_a_run_that_sees_less_finds_no_drift() -> None:
     other = on_projects(lambda body: {**without("owner")(body), "created_at": "?"})
-    result, found = compare(profile_of((OWNER,)), (OWNER, other), level="read")
+    result, found = compare(save_profile((OWNER,)), (OWNER, other), level="read")
     assert found == []  # a record of others, which has less
     lines = [*map(write_drift_line, result.notes)]
     assert "/list/body/projects/0/owner: present in the profile, missing there" in lines
@@ -278,7 +278,7 @@ def test_an_id_of_another_form_is_a_change() -> None:
 
 def test_what_no_request_of_a_run_causes_is_one_line_and_no_finding() -> None:
     taken = {"name_taken": {"status": 409, "body": {"code": "taken"}}}
-    like = profile_of(()).document
+    like = save_profile(()).document
     like = {**like, "errors": {**like["errors"], **taken}}
     result, found = compare(make_profile(like), (), level="read")
     assert found == []

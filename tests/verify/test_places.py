@@ -1,4 +1,4 @@
-"""Where a service has what is found by what its values do: the list, the ids, the status."""
+"""The list, the ids and the status of a service are found by their values."""
 
 from dataclasses import replace
 from typing import Any
@@ -12,10 +12,10 @@ from tests.verify.apis import (
     NAME,
     Api,
     Project,
-    observed,
+    infer_document,
+    observe_log,
     plain_deployment,
-    profile,
-    sent,
+    respond,
 )
 from tests.verify.conftest import Service, judged
 from tests.verify.differences import Edit, first, on_projects, put, without
@@ -148,10 +148,14 @@ def test_a_known_profile_says_where_things_are() -> None:
         "create": {"body": {"key": "{project.id}"}},
         "deployment": {"body": {"id": "{deployment.id}", "at": "{deployment.status}"}},
     }  # fmt: skip
-    way = find_places(api.log(), Hints(profile=make_profile(document)))
-    assert (way.items_path, way.id_path, way.created_id) == (("all",), ("key",), "prj_7044")
-    assert (way.status_path, way.is_sure) == (("at",), True)
-    candidates = find_candidates(way, Hints(profile=make_profile(document)))
+    places = find_places(api.log(), Hints(profile=make_profile(document)))
+    assert (places.items_path, places.id_path, places.created_id) == (
+        ("all",),
+        ("key",),
+        "prj_7044",
+    )
+    assert (places.status_path, places.is_sure) == (("at",), True)
+    candidates = find_candidates(places, Hints(profile=make_profile(document)))
     assert candidates[0].id == NAME
 
 
@@ -162,8 +166,8 @@ def test_of_the_choices_of_a_known_profile_the_status_is_the_one_that_has_each_i
         "deployment": {"body": {"id": "{deployment.id}", "status": "x", **choices}},
     }  # fmt: skip
     api = Api(deployment=lambda each: {"id": each.deployment_id, "status": "x", "at": each.status})
-    way = find_places(api.log(), Hints(profile=make_profile(document)))
-    assert way.status_path == ("at",)
+    places = find_places(api.log(), Hints(profile=make_profile(document)))
+    assert places.status_path == ("at",)
 
 
 def test_a_given_deployment_is_followed_though_another_one_is_named() -> None:
@@ -173,10 +177,14 @@ def test_a_given_deployment_is_followed_though_another_one_is_named() -> None:
         if exchange.purpose == "deployment":
             body = {**plain_deployment(Project(2, "sample-2", "on hold"))}
             target = "/v1/deployments/dpl_8052"
-            others.append(sent(replace(exchange, target=target), 200, {}, body))
+            others.append(respond(replace(exchange, target=target), 200, {}, body))
     log = Log(BASE, (*log.exchanges, *others))
-    way = find_places(log, Hints(deployment="dpl_8052"))
-    assert (way.deployment_id, way.owner_name, way.is_own) == ("dpl_8052", "sample-2", True)
+    places = find_places(log, Hints(deployment="dpl_8052"))
+    assert (places.deployment_id, places.owner_name, places.is_own) == (
+        "dpl_8052",
+        "sample-2",
+        True,
+    )
     assert find_places(log).deployment_id == "dpl_8054"
 
 
@@ -184,13 +192,13 @@ def test_of_several_creations_the_one_whose_deployment_was_read_most_is_followed
     log = Api().log()
     before = [each for each in log.exchanges if each.is_creation]
     body = {"id": "prj_9", "name": "later", "latest_deployment_id": "dpl_9"}
-    later = sent(replace(before[0], request_body=b'{"name": "later"}'), 201, {}, body)
+    later = respond(replace(before[0], request_body=b'{"name": "later"}'), 201, {}, body)
     one_read = replace(
         next(each for each in log.exchanges if each.purpose == "deployment"),
         target="/v1/deployments/dpl_9",
     )
-    way = find_places(recorded(Log(BASE, (*log.exchanges, later, one_read))))
-    assert (way.created_name, way.deployment_id) == (NAME, "dpl_8054")
+    places = find_places(recorded(Log(BASE, (*log.exchanges, later, one_read))))
+    assert (places.created_name, places.deployment_id) == (NAME, "dpl_8054")
 
 
 def test_in_a_recording_the_name_is_the_one_text_that_the_response_has_too() -> None:
@@ -296,5 +304,5 @@ def test_the_order_is_that_of_the_times_else_that_of_the_created_project() -> No
         replace(bare, listed=lambda items: {"projects": [*items[-1:], *items]}): "newest first",
     }
     for api, order in orders.items():
-        assert observed(api.log()).order == order
-    assert profile(Api(newest_first=True))["list"]["order"] == "newest first"
+        assert observe_log(api.log()).order == order
+    assert infer_document(Api(newest_first=True))["list"]["order"] == "newest first"

@@ -1,4 +1,4 @@
-"""What a log shows becomes a profile, with which the stub responds as the service does."""
+"""A log becomes a profile, and a stub with it responds like the service."""
 
 import base64
 import json
@@ -28,14 +28,14 @@ from tests.verify.apis import (
     Body,
     Project,
     Sent,
-    inferred,
-    observed,
+    infer_document,
+    infer_log,
+    observe_log,
     plain_deployment,
     plain_project,
-    profile,
-    sent,
+    respond,
 )
-from tests.verify.replay import differences
+from tests.verify.replay import find_differences
 from tests.verify.served import ask_stub
 from traffic.exchange import UNKNOWN_TIME
 from verify.exchange import Log, ServiceExchange
@@ -67,14 +67,14 @@ def operation(project: Project) -> Any:
 
 
 def staged(project: Project) -> Any:
-    """A deployment whose latest stage has the name that tells most."""
+    """A deployment with its status in the name of the latest stage."""
     status = "success" if project.status == "deploy" else "active"
     stage = {"name": project.status, "status": status, "ended_on": None}
     return {"result": {"id": project.deployment_id, "latest_stage": stage}, "success": True}
 
 
 def numbered(project: Project) -> Any:
-    """A deployment whose id and status are numbers."""
+    """A deployment with numbers as id and status."""
     return {
         "id": 8050 + project.number, "siteId": 7040 + project.number, "state": project.status,
         "percent": 50 * project.status, "at": 1795639088000 + project.number,
@@ -128,7 +128,7 @@ APIS = {
         listed=lambda items: items, newest_first=True,
         created=lambda project: (201, {}, {"site": {"id": 7040 + project.number},
                                            "taskId": str(8050 + project.number)}),
-        deployment=numbered, run=(0, 1, 2), path_of=lambda project: 8050 + project.number,
+        deployment=numbered, run=(0, 1, 2), id_in_path=lambda project: 8050 + project.number,
     ),
     "links": Api(
         item=linked, listed=lambda items: {"_embedded": {"projects": items}, "total": len(items)},
@@ -148,8 +148,8 @@ HINTS = {"operations": make_profile({"observed_at": "2026-11-25", "deployment": 
 def test_the_stub_responds_as_the_service_did(name: str) -> None:
     log = APIS[name].log()
     hints = Hints(profile=HINTS.get(name))
-    found = inferred(log, hints)
-    assert differences(found.document, log, observed(log, hints).places) == []
+    found = infer_log(log, hints)
+    assert find_differences(found.document, log, observe_log(log, hints).places) == []
     text = json.dumps(found.document)
     for value in ("acme.example/v1", "stub-verify", "sample-", TOKEN):
         assert value not in text
@@ -157,27 +157,29 @@ def test_the_stub_responds_as_the_service_did(name: str) -> None:
 
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_the_profile_of_a_stub_is_the_one_that_it_is_like(name: str) -> None:
-    """But for what no response shows: failures, second ids, and the values of times."""
+    """No response shows failures, second ids, and the values of times."""
     like = make_profile(DOCUMENTS[name])
     hints = Hints(request=like.request, profile=like)
     log = ask_stub(like, hints)
     read = [each.deployment_id for each in log.exchanges if each.purpose == "deployment"]
     hints = replace(hints, deployment=read[0])
-    document = inferred(log, hints).document
+    document = infer_log(log, hints).document
     found = make_profile(document)
     assert (found.run, found.is_newest_first) == (like.run, like.is_newest_first)
     for part in ("list", "create", "deployment"):
-        assert json.loads(shown(found, part)) == json.loads(shown(like, part)), part
+        assert json.loads(show_part(found, part)) == json.loads(show_part(like, part)), part
     asked = tuple(each for each in log.exchanges if each.purpose)
-    found_differences = differences(document, Log(log.base, asked), observed(log, hints).places)
+    found_differences = find_differences(
+        document, Log(log.base, asked), observe_log(log, hints).places
+    )
     # A list says one page.
     assert [each for each in found_differences if "nextCursor" not in each] == []
     again = judge(log, VerifyOptions(), Inputs(replace(hints, profile=found)), "")
     assert again.drifted == []
 
 
-def shown(like: Profile, part: str) -> str:
-    """The body of a part as JSON, with what no response shows as all profiles have it."""
+def show_part(like: Profile, part: str) -> str:
+    """Return the body of a part as JSON, with plain values for those that no response shows."""
     form = like.form(part)
     assert form
     text = json.dumps(form.body).replace('"FAILURE": true, ', "")
@@ -194,7 +196,7 @@ def shown(like: Profile, part: str) -> str:
 
 
 class Case(NamedTuple):
-    """A service; what is at some places of its profile, told of it, and nowhere in it."""
+    """A service, the values at places of its profile, notes about it, and texts that it lacks."""
 
     name: str
     api: Api
@@ -204,12 +206,12 @@ class Case(NamedTuple):
 
 
 def members(**more: Any) -> Body:
-    """A project with these members, or with what a function makes for each."""
-    return lambda project: {**plain_project(project), **made(more, project)}
+    """A project with further members, or with values that functions make."""
+    return lambda project: {**plain_project(project), **make_members(more, project)}
 
 
 def deployment_members(**more: Any) -> Body:
-    return lambda project: {**plain_deployment(project), **made(more, project)}
+    return lambda project: {**plain_deployment(project), **make_members(more, project)}
 
 
 def responding(make: Body) -> Callable[[Project], Sent]:
@@ -217,11 +219,11 @@ def responding(make: Body) -> Callable[[Project], Sent]:
     return lambda project: (201, {}, make(project))
 
 
-def made(more: dict[str, Any], project: Project) -> dict[str, Any]:
+def make_members(more: dict[str, Any], project: Project) -> dict[str, Any]:
     return {name: each(project) if callable(each) else each for name, each in more.items()}
 
 
-def mapped(items: list[Any]) -> Any:
+def by_id(items: list[Any]) -> Any:
     """Projects by their ids."""
     return {"projects": {each["id"]: each for each in items}, "more": {}}
 
@@ -239,8 +241,8 @@ PRIVATE = {
 }  # fmt: skip
 
 
-def privately(items: list[Any]) -> Any:
-    """A list whose envelope has values of the projects in it."""
+def list_privately(items: list[Any]) -> Any:
+    """A list with values of its projects in the envelope."""
     second = items[1]
     return {
         "projects": [{**each, **PRIVATE} if each["name"] != NAME else each for each in items],
@@ -253,7 +255,7 @@ def privately(items: list[Any]) -> Any:
 
 OTHERS_OWN = [
     Case("values of other records",
-         Api(listed=privately, headers={"X-Owner": "private-owner"},
+         Api(listed=list_privately, headers={"X-Owner": "private-owner"},
              error=lambda status, code: {"owner": "private-owner", "status": status}),
          {"/list/body": {
              "projects": ["{record}"], "first": "{first.id}", "second": "text", "hint": "text",
@@ -261,7 +263,7 @@ OTHERS_OWN = [
              "by_name": {}, "owners": {}, "cursor": None}},
          lacks=("private", "918273645", "alice", "prj_7042")),
     Case("the code of an error, though others have it",
-         Api(listed=privately, error=lambda status, code: {"code": "private-owner"}),
+         Api(listed=list_privately, error=lambda status, code: {"code": "private-owner"}),
          {"/errors/not_found/body/code": "private-owner"}),
     Case("words that others have, too",
          Api(listed=lambda items: {"projects": [
@@ -275,13 +277,13 @@ OTHERS_OWN = [
          Api(listed=lambda items: {"projects": items[:3]}),
          {"/list": GONE}, ("/list is left out: no list has the created project",)),
     Case("maps of projects",
-         Api(listed=mapped, created=responding(lambda each: mapped([FIRST, plain_project(each)]))),
+         Api(listed=by_id, created=responding(lambda each: by_id([FIRST, plain_project(each)]))),
          {"/list": GONE, "/create": GONE},
          ("/list is left out: it has no array of projects", NO_CREATE)),
     Case("a map of the created project alone",
-         Api(listed=mapped, created=responding(lambda each: mapped([plain_project(each)]))),
+         Api(listed=by_id, created=responding(lambda each: by_id([plain_project(each)]))),
          {"/deployment/body/project_id": "{project.id}"}),
-    Case("a map as the list alone", Api(listed=mapped), {"/create/status": 201}),
+    Case("a map as the list alone", Api(listed=by_id), {"/create/status": 201}),
     *(Case(f"a creation that shows another project {place}",
            Api(item=members(latest_deployment_id=None), created=responding(body)),
            {"/create": GONE}, (NO_CREATE,))
@@ -297,7 +299,7 @@ OTHERS_OWN = [
           "/record/owner": "me@acme.example"},
          lacks=(MAIL,)),
     Case("the deployment of another project",
-         Api(item=lambda each: {"id": each.id, "name": each.name}, path_of=lambda _: "dpl_1",
+         Api(item=lambda each: {"id": each.id, "name": each.name}, id_in_path=lambda _: "dpl_1",
              deployment=lambda _: {"id": "dpl_1", "status": "private", "created_at": "2020-01-01"},
              error=lambda status, code: {"status": status, "text": "private"}),
          {"/deployment": GONE}, ("/deployment is left out: none of the created project was read",),
@@ -349,9 +351,9 @@ OURS = [
          Api(item=members(routes=lambda each: {f"{each.id}.a.example": 1, each.time: 2, "all": 3})),
          {"/record/routes": {"all": 3}}),
     Case("the address of the service",
-         Api(item=members(links=lambda each: made(LINKS, each)),
+         Api(item=members(links=lambda each: make_members(LINKS, each)),
              error=lambda status, code: {"type": f"{BASE}/problems/{code}", "status": status},
-             created=lambda each: (201, LOCATION, members(links=made(LINKS, each))(each))),
+             created=lambda each: (201, LOCATION, members(links=make_members(LINKS, each))(each))),
          {"/record/links": {
              "self": "{base}/v1/projects/{project.id}", "plain": "{base}", "host": "text",
              "logs": "{base}/{project.id}", "login": "text", "docs": "https://acme.example"},
@@ -445,7 +447,7 @@ FORMS = [
     Case("an id that is a number here and a text there",
          Api(item=members(latest_deployment_id=lambda each: 8050 + each.number),
              deployment=deployment_members(id=lambda each: str(8050 + each.number)),
-             path_of=lambda each: 8050 + each.number),
+             id_in_path=lambda each: 8050 + each.number),
          {"/record/latest_deployment_id": "{deployment.id}", "/ids/deployments": 7040,
           "/deployment/body/id": "{deployment.id:text}"}),
     Case("a clock that is five years ahead",
@@ -457,9 +459,9 @@ FORMS = [
 
 @pytest.mark.parametrize("case", [*OTHERS_OWN, *OURS, *FORMS], ids=lambda case: case.name)
 def test_a_profile_has_what_the_service_has_and_is_nobodys_own(case: Case) -> None:
-    found = inferred(case.api.log())
+    found = infer_log(case.api.log())
     for pointer, value in case.has.items():
-        assert at(found.document, pointer) == value, pointer
+        assert find_at(found.document, pointer) == value, pointer
     for line in case.told:
         assert line in "\n".join(found.notes)
     text = json.dumps(found.document)
@@ -467,8 +469,8 @@ def test_a_profile_has_what_the_service_has_and_is_nobodys_own(case: Case) -> No
         assert value not in text
 
 
-def at(document: Any, pointer: str) -> Any:
-    """What is at a place."""
+def find_at(document: Any, pointer: str) -> Any:
+    """Return the value at a pointer: `/list/body`."""
     for name in pointer.split("/")[1:]:
         document = document.get(name, GONE) if document is not GONE else GONE
     return document
@@ -479,8 +481,8 @@ PLANTED = ("sample-2", "prj_7042", "dpl_8052", "two@payroll.example", "whsec_CxZ
 TEXTS = ("{}", "see {} there", "name {}..gamma-job", "/v1/projects/{}?after=1", "a,{};q=1")
 
 
-def planted_in(place: str, text: str) -> Api:
-    """A service that shows a text in one place of its responses."""
+def plant(place: str, text: str) -> Api:
+    """Make a service that shows a text in a place of its responses: `item`."""
 
     def item(project: Project) -> Any:
         mail = {"owner": PLANTED[3]} if project.number == 2 else {}
@@ -508,7 +510,7 @@ def planted_in(place: str, text: str) -> Api:
 def test_what_is_of_others_is_in_no_place_of_a_profile(place: str) -> None:
     for value in PLANTED:
         for text in TEXTS:
-            found = inferred(planted_in(place, text.format(value)).log())
+            found = infer_log(plant(place, text.format(value)).log())
             assert value not in json.dumps(found.document), text
             assert value not in "".join(found.notes), text
             assert {"list", "create", "deployment"} <= found.document.keys()
@@ -521,17 +523,17 @@ def test_a_creation_that_responds_with_a_list_of_others_is_left_out_and_told() -
         return 201, {}, {"projects": [*others[:750], plain_project(project), *others[750:]]}
 
     log = Api(created=created).log()
-    found = inferred(log)
+    found = infer_log(log)
     assert "create" not in found.document
     assert NO_CREATE in found.notes
     without_lists = Log(BASE, tuple(each for each in log.exchanges if not each.is_list))
     for each in (log, without_lists):
-        assert "sample-" not in json.dumps(inferred(each).document)
+        assert "sample-" not in json.dumps(infer_log(each).document)
 
 
 def test_without_a_project_of_its_own_a_profile_has_errors_alone() -> None:
     reads = [each for each in Api().log().exchanges if not each.is_creation]
-    document = inferred(Log(BASE, tuple(reads))).document
+    document = infer_log(Log(BASE, tuple(reads))).document
     assert not {"list", "create", "deployment", "record", "ids"} & document.keys()
     assert document["errors"]["not_found"]["status"] == 404
 
@@ -543,7 +545,7 @@ def test_a_header_field_that_varies_in_one_kind_of_response_is_in_none() -> None
     for exchange in log.exchanges:
         fields = dict(exchange.response_fields) | {"X-Index": str(next(numbers))}
         exchanges.append(replace(exchange, response_fields=[*fields.items()]))
-    found = inferred(Log(BASE, tuple(exchanges)))
+    found = infer_log(Log(BASE, tuple(exchanges)))
     assert "X-Index" not in json.dumps(found.document)
     assert "/create/headers/X-Index: left out, as it varies" in found.notes
 
@@ -561,7 +563,7 @@ def test_an_error_has_the_words_of_the_service_and_what_the_request_had() -> Non
         body = json.dumps({"message": texts.get(exchange.purpose, "Try it later, please.")})
         is_error = exchange.status >= 400
         exchanges.append(replace(exchange, response_body=body.encode()) if is_error else exchange)
-    errors = inferred(Log(BASE, tuple(exchanges))).document["errors"]
+    errors = infer_log(Log(BASE, tuple(exchanges))).document["errors"]
     assert {code: form["body"]["message"] for code, form in errors.items()} == {
         "deployment_not_found": "No deployment has the id {error.subject}.",
         "not_found": "Nothing is at {error.subject}.",
@@ -579,7 +581,7 @@ def test_what_varies_is_told_once_for_each_place() -> None:
         error=lambda *_: {"message": f"Here is error {next(numbers)}.", "n": next(numbers)},
     )
     why = "another value in each reading; the profile has the first one"
-    assert sorted(inferred(api.log()).notes) == [
+    assert sorted(infer_log(api.log()).notes) == [
         f"/deployment/body/nonce: {why}",
         f"/errors/deployment_not_found/body/n: {why}",
         f"/list/body/took_ms: {why}",
@@ -587,7 +589,7 @@ def test_what_varies_is_told_once_for_each_place() -> None:
 
 
 def test_a_given_deployment_is_the_one_of_the_profile() -> None:
-    """Its values may be shown; the id of its project is that of another one."""
+    """Its values may be shown. It is of a listed project, not of the created."""
     log = Api().log()
     exchanges = [each for each in log.exchanges if each.purpose != "deployment"]
     for word in ("running", "canceled", "canceled"):
@@ -597,8 +599,8 @@ def test_a_given_deployment_is_the_one_of_the_profile() -> None:
         read = ServiceExchange(
             "GET", target, time=START + timedelta(seconds=30), purpose="deployment"
         )
-        exchanges.append(sent(read, 200, {"Content-Type": "application/json"}, body))
-    document = inferred(Log(BASE, tuple(exchanges)), Hints(deployment="dpl_8052")).document
+        exchanges.append(respond(read, 200, {"Content-Type": "application/json"}, body))
+    document = infer_log(Log(BASE, tuple(exchanges)), Hints(deployment="dpl_8052")).document
     assert document["statuses"] == {"run": ["running", "canceled"]}
     assert document["deployment"]["body"] == {
         "id": "{deployment.id}", "project_id": "{project.id}", "status": CHOICE, "region": "fra",
@@ -607,7 +609,7 @@ def test_a_given_deployment_is_the_one_of_the_profile() -> None:
 
 
 def test_an_error_that_was_not_seen_as_such_is_not_in_a_profile() -> None:
-    """Of one without JSON the status stays; a wrong token is rejected as a missing one is."""
+    """Without JSON only the status stays. A wrong token is rejected like a missing token."""
     changes: dict[str, Callable[[ServiceExchange], ServiceExchange]] = {
         "unknown path": lambda each: replace(each, status=200),
         "unknown deployment": lambda each: replace(each, response_body=b"<p>"),
@@ -616,20 +618,20 @@ def test_an_error_that_was_not_seen_as_such_is_not_in_a_profile() -> None:
     log = Api().log()
     exchanges = [changes.get(each.purpose, replace)(each) for each in log.exchanges]
     changed = Log(BASE, tuple(exchanges))
-    found = inferred(changed)
+    found = infer_log(changed)
     errors = found.document["errors"]
     assert errors.keys() == {"token_missing", "token_invalid", "deployment_not_found"}
     assert errors["deployment_not_found"] == {"status": 404, "body": None}
     assert errors["token_invalid"] == errors["token_missing"]
     assert "/errors/deployment_not_found/body is left out: it is not JSON" in found.notes
-    assert observed(changed).templates["errors/not_found"].status == 200
+    assert observe_log(changed).templates["errors/not_found"].status == 200
 
 
 def test_a_recording_without_times_has_those_of_the_responses() -> None:
     for headers, day in (({}, "1970-01-01"), ({"Date": DATE}, "2026-11-25")):
         log = Api(headers=headers).log()
         untimed = Log(BASE, tuple(replace(each, time=UNKNOWN_TIME) for each in log.exchanges))
-        document = inferred(untimed).document
+        document = infer_log(untimed).document
         time = document["record"]["created_at"]
         assert (time, document["observed_at"]) == (CREATED_AT, day)
 
@@ -653,9 +655,9 @@ def test_ids_are_examples_or_made_from_a_marker(
         item=lambda each: {
             "id": project_id(each), "name": each.name, "deployment": deployment_id(each)},
         deployment=lambda each: {"id": deployment_id(each), "status": each.status},
-        path_of=deployment_id,
+        id_in_path=deployment_id,
     )  # fmt: skip
-    ids = profile(api)["ids"]
+    ids = infer_document(api)["ids"]
     assert str(ids["projects"]).startswith(str(projects))
     assert ids["deployments"].startswith(deployments)
     assert "prj_7044" not in ids.values()
@@ -678,7 +680,7 @@ def test_a_status_of_the_project_is_not_that_of_its_deployment() -> None:
         return {**plain_project(project), "status": word}
 
     api = Api(item=item, run=("queued", "building", "linking", "succeeded"))
-    (listed,) = profile(api)["list"]["body"]["projects"]
+    (listed,) = infer_document(api)["list"]["body"]["projects"]
     words = listed["status"]["{deployment.status}"]
     assert (words["succeeded"], words[""]) == ("live", "building")
 
@@ -686,11 +688,11 @@ def test_a_status_of_the_project_is_not_that_of_its_deployment() -> None:
 def test_what_a_run_saw_is_added_to_a_profile_and_the_rest_stays() -> None:
     """A read, the recording of a team, and a run with --write add up to one profile."""
     log = Api(item=members(region="fra"), headers={"X-Plan": "free"}).log()
-    whole = inferred(log).document
+    whole = infer_log(log).document
     reads = [each for each in log.exchanges if each.purpose not in ("create", "deployment")]
-    first = inferred(Log(BASE, tuple(reads[:4]))).document
+    first = infer_log(Log(BASE, tuple(reads[:4]))).document
     assert first.keys() == {"observed_at", "errors"}
-    found = inferred(log, Hints(profile=make_profile(first)))
+    found = infer_log(log, Hints(profile=make_profile(first)))
     assert found.document == whole
     assert {"/list: added", "/create: added", "/errors/token_missing: added"} <= {*found.notes}
     assert "/errors/not_found: changed" not in found.notes
@@ -698,11 +700,11 @@ def test_what_a_run_saw_is_added_to_a_profile_and_the_rest_stays() -> None:
     last = [each for each in log.exchanges if each.purpose == "deployment"][-1]
     short = [each for each in log.exchanges if each.purpose != "deployment"]
     short.insert(5, last)
-    again = inferred(Log(BASE, tuple(short)), Hints(profile=make_profile(whole)))
+    again = infer_log(Log(BASE, tuple(short)), Hints(profile=make_profile(whole)))
     assert again.document == whole
     assert again.notes == ()
     changed = Api(item=members(region="iad"), headers={"X-Plan": "free"}).log()
-    notes = inferred(changed, Hints(profile=make_profile(whole))).notes
+    notes = infer_log(changed, Hints(profile=make_profile(whole))).notes
     assert {"/list: changed", "/create: changed"} == {*notes}
 
 
@@ -712,8 +714,8 @@ def test_a_second_id_is_another_one_in_each_project() -> None:
         more = {"uid": f"41510404126{number}", "cursor": f"c-{number}9f", "plan": "pro2"}
         return {**plain_project(project), **more, "runtime": f"20.{number}", "mark": f"m{number}"}
 
-    document = profile(Api(item=item))
-    (note,) = inferred(Api(item=members(number=lambda each: each.number)).log()).notes
+    document = infer_document(Api(item=item))
+    (note,) = infer_log(Api(item=members(number=lambda each: each.number)).log()).notes
     assert note.startswith("/list/body/projects/0/number: another number in each project")
     record = document["record"]
     for name in ("uid", "cursor", "mark"):

@@ -1,4 +1,4 @@
-"""One template of several readings: markers, constants, choices, and what varies."""
+"""The template of several readings: markers, constants, choices, and values that vary."""
 
 from typing import Any
 
@@ -15,8 +15,8 @@ KNOWN = Known(NAMED, None, (SINCE - 60, SINCE + 60))
 TIME = "2026-11-25T20:38:08"
 
 
-def unified(*bodies: Any, known: Known = KNOWN, words: str = "") -> tuple[Any, list[Any]]:
-    """The template of bodies, each with a word of its own, or all with one; and what varies."""
+def unify_bodies(*bodies: Any, known: Known = KNOWN, words: str = "") -> tuple[Any, list[Any]]:
+    """Unify bodies with these words; return the template, and the varying paths."""
     statuses = words.split() or [""] * len(bodies)
     readings = [Reading(body, known, word) for body, word in zip(bodies, statuses, strict=True)]
     found = unify(readings)
@@ -39,20 +39,22 @@ VALUES: list[tuple[Any, Any]] = [
     ({"at": 1795639088, "ms": 1795639088068},
      {"at": "{project.created_at:s}", "ms": "{project.created_at:ms}"}),
     ({"deployment": {"at": 1795639088}}, {"deployment": {"at": "{deployment.created_at:s}"}}),
-    ({"at": "2025-01-01T00:00:00Z"}, {"at": "2025-01-01T00:00:00Z"}),  # of something else
+    ({"at": "2025-01-01T00:00:00Z"}, {"at": "2025-01-01T00:00:00Z"}),  # It is older.
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("body", "template"), VALUES)
 def test_what_is_known_becomes_a_marker(body: Any, template: Any) -> None:
-    found, varying = unified(body)
+    found, varying = unify_bodies(body)
     assert repr(found) == repr(template)
     assert varying == []
 
 
 def test_a_time_has_the_digits_of_the_longest_one() -> None:
     """Zeros at the end may be left out."""
-    found, varying = unified({"at": f"{TIME}.1Z"}, {"at": f"{TIME}.123456Z"}, {"at": f"{TIME}Z"})
+    found, varying = unify_bodies(
+        {"at": f"{TIME}.1Z"}, {"at": f"{TIME}.123456Z"}, {"at": f"{TIME}Z"}
+    )
     assert found == {"at": "{project.created_at:2026-01-05T09:00:00.000000Z}"}
     assert varying == []
 
@@ -62,7 +64,7 @@ def test_a_count_is_what_counts_in_each_reading() -> None:
     three, four = (Known((("count", count), ("last.id", f"p-{count}"))) for count in (3, 4))
     first = {"total": 3, "max_count": 3, "shown": 3, "end": "p-3"}
     second = {"total": 4, "max_count": 3, "shown": 4, "end": "p-4"}
-    assert unified(first, known=three)[0] == {
+    assert unify_bodies(first, known=three)[0] == {
         "total": "{count}", "max_count": 3, "shown": 3, "end": "{last.id}",
     }  # fmt: skip
     found = unify([Reading(first, three), Reading(second, four)])
@@ -93,7 +95,7 @@ RUNS: list[tuple[str, list[Any], Any, list[Any]]] = [
 def test_what_the_status_decides_is_a_choice_and_the_rest_varies(
     words: str, bodies: list[Any], template: Any, varying: list[Any]
 ) -> None:
-    found = unified(*bodies, words=" ".join(words.split()[: len(bodies)]))
+    found = unify_bodies(*bodies, words=" ".join(words.split()[: len(bodies)]))
     (place, value), *more = template.items()
     is_choice = isinstance(value, dict)
     expected = {place: {CHOICE: value} if is_choice else value, **dict(more)}
