@@ -22,7 +22,7 @@ from verify.client import HTTPClient, check_token
 from verify.exchange import Log, ServiceExchange
 from verify.har import read_har
 from verify.inputs import Inputs, check_save, read_inputs
-from verify.main import Result, VerifyFinding, judge, select_unused
+from verify.judge import Result, VerifyFinding, judge, select_unused
 from verify.options import KINDS, VerifyOptions
 from verify.parts import BROKEN, DIFFERS, give_reason
 from verify.report import (

@@ -14,7 +14,7 @@ from . import kinds, parts
 from .checks import Check
 from .drift import write_drift_line
 from .exchange import Log, ServiceExchange
-from .main import DRIFT, Result, VerifyFinding
+from .judge import DRIFT, Result, VerifyFinding
 from .options import VerifyOptions
 from .places import find_places, list_places
 from .values import list_leaves

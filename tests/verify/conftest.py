@@ -26,7 +26,7 @@ from tests.live import serving
 from tests.program import run
 from verify.exchange import PROJECTS, ServiceExchange
 from verify.inputs import Inputs
-from verify.main import Result, judge
+from verify.judge import Result, judge
 from verify.options import VerifyOptions
 from verify.parts import give_reason, give_verdict
 from verify.places import Hints

@@ -23,7 +23,7 @@ from tests.verify.differences import (
     without,
 )
 from verify.drift import write_drift_line
-from verify.main import Result
+from verify.judge import Result
 from verify.parts import VERDICTS
 from verify.report import describe_result
 

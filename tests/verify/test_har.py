@@ -20,7 +20,7 @@ from verify.exchange import PROJECTS, Log, ServiceExchange
 from verify.har import read_har
 from verify.infer import infer_profile
 from verify.inputs import Inputs
-from verify.main import judge
+from verify.judge import judge
 from verify.options import VerifyOptions
 from verify.places import Hints, find_places
 from verify.secrets import find_secrets, has_token

@@ -26,7 +26,7 @@ from tests.verify.conftest import (
 from tests.verify.differences import AWAY, on, on_deployment, on_projects, put, without
 from verify.exchange import ServiceExchange
 from verify.inputs import read_known
-from verify.main import Result, select_unknown, select_unused
+from verify.judge import Result, select_unknown, select_unused
 from verify.report import describe_result, list_left_behind, mask_line
 from verify.script import NotVerifiable
 

@@ -40,7 +40,7 @@ from tests.verify.served import ask_stub
 from traffic.exchange import UNKNOWN_TIME
 from verify.exchange import Log, ServiceExchange
 from verify.inputs import Inputs
-from verify.main import judge
+from verify.judge import judge
 from verify.options import VerifyOptions
 from verify.places import Hints
 

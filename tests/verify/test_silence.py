@@ -22,7 +22,7 @@ from tests.verify.test_record import Proxy
 from verify.exchange import PROJECTS, Log, ServiceExchange
 from verify.har import read_har
 from verify.inputs import Inputs
-from verify.main import VerifyFinding, judge
+from verify.judge import VerifyFinding, judge
 from verify.options import VerifyOptions
 from verify.places import Hints
 from verify.script import NotVerifiable
