@@ -89,7 +89,8 @@ def get_and_judge(run: VerifyRun, client: HTTPClient | None, secrets: Secrets) -
         lines = [f"verify {options.source} ({options.level})", *list_warnings(options)]
         print_lines(secrets, lines)
         if client is None:
-            log, status = read_har(Path(options.source)), 0
+            assert options.har
+            log, status = read_har(options.har), 0
         elif options.words:
             log, status = record_command(client, run.token, options.words, run.environ)
         else:
