@@ -1,6 +1,6 @@
 """Creates a project every few seconds, lists all, and prints the statuses of the deployments.
 
-It goes on until Ctrl-C. The name of each fourth one ends with `-fails`. Takes the URL of the stub.
+It ends with Ctrl-C. Every fourth name ends with `-fails`. The argument is the URL of the stub.
 """
 
 import itertools
@@ -18,13 +18,13 @@ from urllib.request import Request, urlopen
 url = sys.argv[1] if len(sys.argv) > 1 else os.environ.get("STUB_URL", "http://127.0.0.1:8080")
 token = os.environ.get("STUB_TOKEN", "dev-token")
 MAX_TRIES = 20
-PAUSE = 0.5  # seconds between two looks at the deployments
-LOOKS = 6  # between two projects
+PAUSE = 0.5  # seconds between two polls
+POLLS = 6  # polls between two creations
 headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
 
 
 def call(path: str, document: Any = None) -> Any:
-    """POST the document if there is one, otherwise GET. Try again after a 503."""
+    """POST a document, or GET without a document. Repeat the request after a 503."""
     body = None if document is None else json.dumps(document).encode()
     for _ in range(MAX_TRIES):
         response = attempt(path, body)
@@ -36,13 +36,13 @@ def call(path: str, document: Any = None) -> Any:
 
 
 def attempt(path: str, body: bytes | None) -> Any:
-    """The document of the response, or None after a 503, when it is time to try again."""
+    """Return the document of the response. After a 503, wait and return None."""
     try:
         with urlopen(Request(url.rstrip("/") + path, body, headers)) as response:
             return json.load(response)
     except HTTPError as error:
         if error.code != 503:
-            sys.exit(f"{path} responded with {error.code}: {advice(error)}")
+            sys.exit(f"{path} responded with {error.code}: {find_advice(error)}")
         wait = error.headers.get("Retry-After", "")
         time.sleep(max(0.2, int(wait)) if wait.isdecimal() else 0.2)
         return None
@@ -51,13 +51,13 @@ def attempt(path: str, body: bytes | None) -> Any:
         sys.exit(f"No response from {url} ({reason}): start the program, or give its URL.")
 
 
-def advice(error: HTTPError) -> str:
+def find_advice(error: HTTPError) -> str:
     if error.code == 401:
         return "set STUB_TOKEN to the token of the program."
     try:
         return str(json.load(error)["detail"])
     except (OSError, HTTPException, ValueError, LookupError, TypeError):
-        return f"is the stub at {url}?"  # the body is no problem document
+        return f"is the stub at {url}?"  # The body is no problem document.
 
 
 def create(name: str) -> str:
@@ -69,7 +69,7 @@ def create(name: str) -> str:
 
 
 def follow(paths: dict[str, str], seen: dict[str, str], ended: set[str]) -> None:
-    """Print each status that has changed; a deployment that has ended is not followed further."""
+    """Print changed statuses. Forget the deployments that have ended."""
     for name, path in [*paths.items()]:
         status = call(path)["status"]
         if status != seen.get(name):
@@ -82,14 +82,14 @@ def follow(paths: dict[str, str], seen: dict[str, str], ended: set[str]) -> None
 def main() -> None:
     known = call("/openapi.json")["components"]["schemas"]["Deployment"]["properties"]["status"]
     ended = {"succeeded", "failed", "canceled"} - {*known["x-running"]} | {known["examples"][-1]}
-    paths: dict[str, str] = {}  # of the deployments, by the names of their projects
+    paths: dict[str, str] = {}  # the paths of the deployments, by project
     seen: dict[str, str] = {}
     prefix = f"demo-{token_hex(2)}"
     for number in itertools.count(1):
         name = f"{prefix}-{number}{'-fails' if number % 4 == 0 else ''}"
         paths[name] = create(name)
-        call("/v1/projects")  # a fault may be meant for the list
-        for _ in range(LOOKS):
+        call("/v1/projects")  # So a fault of the list has an effect.
+        for _ in range(POLLS):
             follow(paths, seen, ended)
             time.sleep(PAUSE)
 

@@ -1,4 +1,4 @@
-"""A client with one mistake: it takes no member that it does not know."""
+"""A client with a mistake: it rejects unknown members."""
 
 import json
 import os

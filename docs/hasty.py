@@ -1,4 +1,4 @@
-"""A client with mistakes: it repeats a request at once, also one that may have been performed."""
+"""A client with mistakes: it repeats a request at once, even if it may have been performed."""
 
 import json
 import os

@@ -41,7 +41,7 @@ class SqliteStore:
     @contextmanager
     def transaction(self) -> Iterator[Callable[..., sqlite3.Cursor]]:
         try:
-            with self.lock, self.connection:  # which commits, or rolls back
+            with self.lock, self.connection:  # The connection commits or rolls back.
                 yield self.connection.execute
         except sqlite3.OperationalError as error:
             raise StoreUnavailable from error
