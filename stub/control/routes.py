@@ -15,7 +15,6 @@ from web.strict_json import JSON, no_content, read_json
 from web.times import parse_time
 from web.validation import require_valid
 
-from ..grease.axes import check_grease
 from ..request.findings import CHOICES, parse_kinds
 from ..request.journal import read_filters
 from ..request.paths import is_control_path
@@ -166,11 +165,14 @@ def show_grease() -> ResponseReturnValue:
 
 
 def switch_grease() -> ResponseReturnValue:
+    from ..grease.parts import check_grease, read_document  # Most programs need neither.
+
     document = read_input()
     by_axis = get_common().parts.by_axis
     require_valid(check_grease(document, by_axis))
-    grease = open_world().grease.change(document, by_axis)
-    return respond_json(grease.document())
+    switch = open_world().grease
+    switch.current = read_document(document, switch.current.seed, by_axis)
+    return respond_json(switch.current.document())
 
 
 # Requests

@@ -12,7 +12,8 @@ from web.routing import CREATED
 from web.schemas import Schema, has_type
 
 from . import json_text, variants
-from .axes import AXES, AxisAndPart, Grease, Parts
+from .axes import AXES, AxisAndPart, Grease
+from .parts import Parts
 
 
 class VariedIds(Protocol):

@@ -1,7 +1,7 @@
 """A world has a store, a clock, ids, faults, a journal and a coverage. A reset replaces it."""
 
 import json
-from functools import partial
+from functools import cached_property, partial
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -11,7 +11,7 @@ from records import STATUSES
 from store import MAX_PROJECTS, Clock, NewId
 from traffic.masking import Redactor
 
-from ..grease.axes import Parts, Switch, read_grease
+from ..grease.axes import Grease, Switch
 from ..request.coverage import Coverage
 from ..request.entry import Entry, Recorded
 from ..request.faults import Faults, UnusedFault
@@ -25,6 +25,8 @@ from .timelines import plan_timelines
 
 if TYPE_CHECKING:
     from profiles.forms import FilledList, Forms
+
+    from ..grease.parts import Parts
 
 
 class Common:
@@ -48,13 +50,23 @@ class Common:
         self.redactor = Redactor(options.tokens)
         self.clock = clock
         self.coverage = Coverage(self.contract, options.max_firsts)
-        self.parts = Parts(self.contract)
-        self.grease = read_grease(options.grease, options.grease_seed, self.parts.by_axis)
+        self.grease = Grease({}, options.grease_seed)
+        if options.grease:
+            from ..grease.parts import read_grease
+
+            self.grease = read_grease(options.grease, options.grease_seed, self.parts.by_axis)
         self.ids = Ids(new_id, options.ids_seed, like.ids if like else {}, Switch(self.grease))
         statuses = (like.run if like else ()) or STATUSES
         self.timeline_for = plan_timelines(options.pace, statuses, options.outcomes)
         now = options.freeze or clock()
         self.records = options.seed.make_records(now, self.ids, self.timeline_for)
+
+    @cached_property
+    def parts(self) -> "Parts":
+        """The parts of the contract that grease can vary. Most programs need none."""
+        from ..grease.parts import Parts
+
+        return Parts(self.contract)
 
     def open_store(self, world: str, ids: Ids) -> tuple[StubStore, WorldClock]:
         """Open the store and the clock of a world. With `--store`, programs share them."""
