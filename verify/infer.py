@@ -126,7 +126,7 @@ class Inference:
         item = self._privacy.clean_record(item, place)
         for inner in find_second_numbers(self._places):
             pointer = place + format_pointer(*inner)
-            self._notes.append(f"{pointer}: another number in each project; a stub has this one")
+            self._notes.append(f"{pointer}: all projects of a stub have the same number here")
         form = self._make_form(template, replace_value(around, path, [item]))
         if self._observation.order in ("oldest first", "newest first"):
             form["order"] = self._observation.order
@@ -139,7 +139,7 @@ class Inference:
             shown = guesses.show_one_page(path, value)
             if not is_same(shown, value):
                 place = f"/list/body{format_pointer(*path)}"
-                self._notes.append(f"{place}: as on the only page, not {value!r}"[:200])
+                self._notes.append(f"{place}: as on a single page, not {value!r}"[:200])
             return shown
 
         return map_leaves(body, show)
@@ -168,7 +168,7 @@ class Inference:
         if template is None or self._reject(template):
             return None
         if not template.is_own:
-            self._leave_out(kinds.DEPLOYMENT, "none of the created project was read")
+            self._leave_out(kinds.DEPLOYMENT, "no deployment of the created project was read")
             return None
         body = self._privacy.clean_record(template.body, "/deployment/body")
         return self._make_form(template, body)
@@ -223,8 +223,8 @@ class Inference:
         for path in sorted(template.varying, key=str):
             if find_value(body, path) is not NOTHING:
                 self._notes.append(
-                    f"{place}/body{format_pointer(*path)}: another value in each reading; "
-                    "the profile has the first one"
+                    f"{place}/body{format_pointer(*path)}: the responses differ; "
+                    "the profile has the first value"
                 )
         form: Part = {"body": None if body is NOTHING else body}
         if is_valid(template.content_type, load_schemas()["content_type"]):
@@ -245,10 +245,10 @@ class Inference:
         if not is_valid({name: value or ""}, load_schemas()["headers"]):
             return None
         if value is None or name.lower() in self._varying_fields:
-            self._notes.append(f"{place}/headers/{name}: left out, as it varies")
+            self._notes.append(f"{place}/headers/{name}: left out, since it varies")
             return None
         if guesses.names_next_page(name, value):
-            self._notes.append(f"{place}/headers/{name}: left out, as it names another page")
+            self._notes.append(f"{place}/headers/{name}: left out, since it names a next page")
             return None
         return value if self._privacy.is_safe_field(name, value) else None
 

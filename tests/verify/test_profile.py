@@ -302,7 +302,8 @@ OTHERS_OWN = [
          Api(item=lambda each: {"id": each.id, "name": each.name}, id_in_path=lambda _: "dpl_1",
              deployment=lambda _: {"id": "dpl_1", "status": "private", "created_at": "2020-01-01"},
              error=lambda status, code: {"status": status, "text": "private"}),
-         {"/deployment": GONE}, ("/deployment is left out: none of the created project was read",),
+         {"/deployment": GONE},
+         ("/deployment is left out: no deployment of the created project was read",),
          ("private",)),
 ]  # fmt: skip
 
@@ -414,8 +415,8 @@ FORMS = [
              headers={"Link": f"<{BASE}/v1/projects?page=2>; rel=next", "X-Next-Page": "2",
                       "X-Page": "1"}),
          {"/list/body": {"projects": ["{record}"], **ONE_PAGE}, "/list/headers": {"X-Page": "1"}},
-         ("/list/headers/Link: left out, as it names another page",
-          "/list/body/next_cursor: as on the only page, not 'bmV4dA=='")),
+         ("/list/headers/Link: left out, since it names a next page",
+          "/list/body/next_cursor: as on a single page, not 'bmV4dA=='")),
     Case("header fields that are computed",
          Api(headers={**COMPUTED, "Cache-Control": "no-store"}),
          {f"/{part}/headers": {"Cache-Control": "no-store"}
@@ -547,7 +548,7 @@ def test_a_header_field_that_varies_in_one_kind_of_response_is_in_none() -> None
         exchanges.append(replace(exchange, response_fields=[*fields.items()]))
     found = infer_log(Log(BASE, tuple(exchanges)))
     assert "X-Index" not in json.dumps(found.document)
-    assert "/create/headers/X-Index: left out, as it varies" in found.notes
+    assert "/create/headers/X-Index: left out, since it varies" in found.notes
 
 
 def test_an_error_has_the_words_of_the_service_and_what_the_request_had() -> None:
@@ -580,7 +581,7 @@ def test_what_varies_is_told_once_for_each_place() -> None:
         listed=lambda items: {"projects": items, "took_ms": next(numbers)},
         error=lambda *_: {"message": f"Here is error {next(numbers)}.", "n": next(numbers)},
     )
-    why = "another value in each reading; the profile has the first one"
+    why = "the responses differ; the profile has the first value"
     assert sorted(infer_log(api.log()).notes) == [
         f"/deployment/body/nonce: {why}",
         f"/errors/deployment_not_found/body/n: {why}",
@@ -716,7 +717,7 @@ def test_a_second_id_is_another_one_in_each_project() -> None:
 
     document = infer_document(Api(item=item))
     (note,) = infer_log(Api(item=members(number=lambda each: each.number)).log()).notes
-    assert note.startswith("/list/body/projects/0/number: another number in each project")
+    assert note.startswith("/list/body/projects/0/number: all projects of a stub")
     record = document["record"]
     for name in ("uid", "cursor", "mark"):
         assert re.fullmatch(r"\{project\.id:[\w-]+\}", record[name]), name

@@ -72,7 +72,13 @@ def test_a_count_is_what_counts_in_each_reading() -> None:
     assert (found.body, found.varying) == (template, frozenset())
 
 
-# The bodies of a run, each with the status of its words; the template, and what varies.
+def test_the_only_item_of_a_list_is_the_first_where_a_name_says_so_else_the_last() -> None:
+    known = Known((("first.id", "p-1"), ("last.id", "p-1")))
+    found, _ = unify_bodies({"first_id": "p-1", "cursor": "p-1"}, known=known)
+    assert found == {"first_id": "{first.id}", "cursor": "{last.id}"}
+
+
+# The bodies of a run, their statuses, the template, and the paths that vary.
 RUNS: list[tuple[str, list[Any], Any, list[Any]]] = [
     ("q b s", [{"ok": False}, {"ok": False}, {"ok": True}], {"ok": {"s": True, "": False}}, []),
     ("q b s", [{}, {}, {"url": "d-77"}], {"url": {"s": "{deployment.id}"}}, []),
