@@ -20,11 +20,13 @@ PATHS = ["/", "/empty", "/chunked", "/parts", "/cut", "/drop", "/close", "/a%2F%
 REQUESTS = [
     *(raw for raw, *_ in REJECTED),
     *(raw for raw, _ in READ),
-    *(get(path, HOST, *more, version=version, method=method)
+    *(get(path, HOST, *more, version=version)
       for path in PATHS
       for more in ([], [KEEP], ["Connection: close"], [AUTHORIZATION, "Accept: */*", "A_B: c"])
-      for version in ("1.0", "1.1")
-      for method in ("GET", "HEAD")),
+      for version in ("1.0", "1.1")),
+    *(get(path, HOST, version=version, method="HEAD")
+      for path in PATHS
+      for version in ("1.0", "1.1")),
     post(BODY, body=b"hello"), post(BODY, EXPECT, body=b"hello"), post(BODY, body=b"hell"),
     post(CHUNKED, body=b"5\r\nhello\r\n0\r\n\r\n"), post("Content-Length: 0"),
     get("/", HOST, TOO_LARGE), get("/", HOST, "X: " + 4500 * "x"), get("/", "Host: other"),
@@ -53,7 +55,7 @@ def test_each_response_is_that_of_the_plain_server() -> None:
         for raw in REQUESTS:
             expected = exchange(plain, raw)
             assert expected or b"/drop" in raw
-            for _ in range(3):
+            for _ in range(2):
                 assert exchange(fast, raw) == expected
 
 
