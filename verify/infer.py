@@ -1,4 +1,4 @@
-"""Makes the profile of a service from an observation."""
+"""Makes the profile of a service from a log."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -16,8 +16,10 @@ from web.validation import format_pointer
 from . import guesses, kinds
 from .errors import find_common_form
 from .exchange import NOTHING, Log
+from .ids import find_second_numbers, make_id_examples
 from .join import Part, join_profiles, pack_profile, unpack_profile
-from .observe import Observation, Template, find_second_numbers, observe, remove_data
+from .observe import Observer, Template, remove_data
+from .order import find_order
 from .places import Places
 from .privacy import TEXT, Privacy, lower_texts
 from .values import find_texts, find_value, is_same, list_leaves
@@ -38,23 +40,21 @@ def infer_profile(
 
     The parts of `like` that the log does not show stay.
     """
-    inference = Inference(observe(log, places), log, secrets, like)
+    inference = Inference(log, places, secrets, like)
     document = inference.make_document()
     return Inferred(document, tuple(dict.fromkeys(inference.notes)))
 
 
 class Inference:
-    """Makes a profile of an observation, and notes the parts that it leaves out."""
+    """Makes a profile of the templates of a log, and notes the parts that it leaves out."""
 
-    def __init__(
-        self, observation: Observation, log: Log, secrets: Secrets, like: Profile | None
-    ) -> None:
-        self._like = like
+    def __init__(self, log: Log, places: Places, secrets: Secrets, like: Profile | None) -> None:
         self._log = log
-        self._observation = observation
-        self._templates = observation.templates
-        self._places = observation.places
-        self._privacy = make_privacy(log, observation.places, secrets)
+        self._places = places
+        self._like = like
+        self._observer = Observer(log, places)
+        self._templates = self._observer.templates
+        self._privacy = make_privacy(log, places, secrets)
         self._notes: list[str] = []
         # A header field that varies in responses of a kind is in no part.
         self._varying_fields: set[str] = set()
@@ -67,7 +67,7 @@ class Inference:
         return [*self._notes, *self._privacy.notes]
 
     def make_document(self) -> Part:
-        run = list(filter(self._privacy.is_safe_word, self._observation.run))
+        run = list(filter(self._privacy.is_safe_word, self._observer.run))
         parts = {
             "observed_at": find_day(self._log),
             "statuses": {"run": run} if run else None,
@@ -75,7 +75,7 @@ class Inference:
             "create": self._make_creation(),
             "deployment": self._make_deployment(),
             "errors": self._make_errors(),
-            "ids": dict(self._observation.ids),
+            "ids": make_id_examples(self._places),
         }
         found = {name: part for name, part in parts.items() if part}
         if not run:
@@ -128,8 +128,9 @@ class Inference:
             pointer = place + format_pointer(*inner)
             self._notes.append(f"{pointer}: all projects of a stub have the same number here")
         form = self._make_form(template, replace_value(around, path, [item]))
-        if self._observation.order in ("oldest first", "newest first"):
-            form["order"] = self._observation.order
+        order = find_order(self._places)
+        if order in ("oldest first", "newest first"):
+            form["order"] = order
         return form
 
     def _show_one_page(self, body: Any) -> Any:

@@ -1,23 +1,19 @@
-"""Observes a service: makes a template of every kind of response in a log."""
+"""Observes a service: makes templates of its responses."""
 
-import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import inf
-from random import Random
 from typing import Any
 
-from profiles.ids import make_slug, parse_opaque_form
-from profiles.markers import is_through_objects
 from traffic.json_values import Path, map_leaves, replace_value
 
 from . import guesses, kinds
 from .errors import DETAIL, mark_error
 from .exchange import NOTHING, Log, ServiceExchange
-from .known import Known, is_timestamp, make_base_pattern, strip_markers
-from .order import find_order
+from .ids import find_second_ids
+from .known import Known, make_base_pattern
 from .places import Places
 from .status import format_word
 from .template import Reading, unify
@@ -32,18 +28,15 @@ from .values import (
     prefer,
 )
 
-SECOND_ID = re.compile(r"(?=[^0-9]*[0-9])(?!v?[0-9]+(\.[0-9x]+)+$)[\w.~:-]*\w[\w~:-]*", re.ASCII)
-"""A text with a digit that may be an id, such as `c-49f`, and is no version, such as `20.4`."""
-
 
 @dataclass(frozen=True)
 class Template:
     """The form of all responses of a kind.
 
-    It was made of the `exchanges`. `body` has markers, choices by the status, and
-    only the created project in the list; it is `NOTHING` if the responses are no JSON. `varying`
-    has the paths of values that vary between responses. `headers` has the fields of all responses,
-    with markers, and None for a value that varies.
+    It was made of the `exchanges`. `body` has markers, choices by the status, and only the created
+    project in the list; it is `NOTHING` if the responses are not JSON. `varying` has the paths of
+    values that vary between responses. `headers` has the fields of all responses, with markers,
+    and None for a value that varies.
     """
 
     kind: str
@@ -62,35 +55,8 @@ class Template:
         return self.exchanges[0].find_response_field("Content-Type") or ""
 
 
-@dataclass(frozen=True)
-class Observation:
-    """The templates of a log by their kinds, and the values that a profile has beside them.
-
-    `run` has the statuses of the followed deployment: `("queued", "live")`. `order` is that of the
-    list: `newest first`. `ids` has examples: `{"projects": "prj_7040"}`.
-    """
-
-    places: Places
-    templates: Mapping[str, Template]
-    run: tuple[str, ...] = ()
-    order: str = ""
-    ids: Mapping[str, str | int] = field(default_factory=dict)
-
-
-def observe(log: Log, places: Places) -> Observation:
-    """Observe a service in a log."""
-    observer = Observer(log, places)
-    by_kind: dict[str, list[ServiceExchange]] = defaultdict(list)
-    for exchange, kind in kinds.find_kinds(log).items():
-        if not exchange.failure:
-            by_kind[kind].append(exchange)
-    templates = {kind: observer.make_template(kind, found) for kind, found in by_kind.items()}
-    ids = make_id_examples(places)
-    return Observation(places, templates, observer.run, find_order(places), ids)
-
-
 class Observer:
-    """Makes the templates of a log, with the values that were known at every reading."""
+    """Reads the bodies of a log with the values that are known of them, and makes templates."""
 
     def __init__(self, log: Log, places: Places) -> None:
         self._log = log
@@ -98,7 +64,25 @@ class Observer:
         self._base = make_base_pattern(log.base)
         self._second_ids = [*find_second_ids(places)]
 
-    def make_template(self, kind: str, exchanges: list[ServiceExchange]) -> Template:
+    @cached_property
+    def templates(self) -> dict[str, Template]:
+        """The templates by their kinds. A response that did not come is in no template."""
+        by_kind: dict[str, list[ServiceExchange]] = defaultdict(list)
+        for exchange, kind in kinds.find_kinds(self._log).items():
+            if not exchange.failure:
+                by_kind[kind].append(exchange)
+        return {kind: self._make_template(kind, found) for kind, found in by_kind.items()}
+
+    @property
+    def run(self) -> tuple[str, ...]:
+        """The statuses of the followed deployment since its creation: `("queued", "live")`."""
+        words = self._places.words
+        if not any(words):
+            return ()
+        run = dict.fromkeys([self._first_word, *words])
+        return tuple(filter(None, run))
+
+    def _make_template(self, kind: str, exchanges: list[ServiceExchange]) -> Template:
         if kind == kinds.LIST:
             return self._make_list(exchanges)
         if kind == kinds.CREATE:
@@ -201,15 +185,6 @@ class Observer:
         """The status in the response to the creation, or else the first that was read."""
         shown = format_word(find_value(self._places.created, self._status_path))
         return shown or get_first(self._places.words) or ""
-
-    @property
-    def run(self) -> tuple[str, ...]:
-        """The statuses of the followed deployment since its creation."""
-        words = self._places.words
-        if not any(words):
-            return ()
-        run = dict.fromkeys([self._first_word, *words])
-        return tuple(filter(None, run))
 
     def _make_deployment(self, exchanges: list[ServiceExchange]) -> Template:
         places = self._places
@@ -365,71 +340,3 @@ def mark_field(name: str, value: str, known: Known) -> str:
     if value in counts and guesses.is_count(name):
         return "{count}"
     return known.mark(value)
-
-
-# Ids
-
-
-def find_second_ids(places: Places) -> Iterator[tuple[str, str]]:
-    """Find the texts of the listed project that differ in all projects: they are ids, too.
-
-    Yields the marker and the text: `("project.id:415104041262", "415104041264")`.
-    """
-    known = {str(places.created_id), places.created_name, str(places.deployment_id)}
-    for path, text in find_texts(places.latest_item).items():
-        if text in known or parse_seconds(text) is not None or not is_through_objects(path):
-            continue
-        values = [find_value(item, path) for item in places.other_items]
-        is_unique = len({text, *map(str, values)}) > len(values) > 0
-        if is_unique and all(has_form(value, text) for value in (text, *values)):
-            yield f"project.id:{parse_opaque_form(text).make(Random(0))}", text
-
-
-def has_form(value: Any, text: str) -> bool:
-    """Return whether a value is an id of the form of a text: `c-19f` has that of `c-49f`."""
-    if not isinstance(value, str) or SECOND_ID.fullmatch(value) is None:
-        return False
-    has_prefix = parse_opaque_form(value).prefix == parse_opaque_form(text).prefix
-    return has_prefix and abs(len(value) - len(text)) <= 2
-
-
-def find_second_numbers(places: Places) -> Iterator[Path]:
-    """Find the integers of the listed project that differ in every project: `("number",)`."""
-    for path, number in list_leaves(places.latest_item):
-        is_plain = type(number) is int and number != places.created_id
-        if not is_plain or is_timestamp(number) or not is_through_objects(path):
-            continue
-        values = [find_value(item, path) for item in places.other_items]
-        are_integers = all(type(value) is int for value in values)
-        if len(values) > 1 and are_integers and len({number, *values}) > len(values):
-            yield path
-
-
-def make_id_examples(places: Places) -> dict[str, str | int]:
-    """Make examples of the ids of new records, or name the marker that they are made from.
-
-    `{"projects": "prj_7040", "deployments": "{project.id}.1"}`
-    """
-    examples = {}
-    if places.creation and places.created_id is not None:
-        bases = {"project.name": make_slug(places.created_name)}
-        examples["projects"] = make_id_example(places.created_id, bases)
-    if places.creation and places.followed and places.is_own:
-        bases = {"project.id": places.owner_id, "project.name": make_slug(places.owner_name)}
-        examples["deployments"] = make_id_example(places.deployment_id, bases)
-    return examples
-
-
-def make_id_example(own_id: Any, bases: dict[str, Any]) -> str | int:
-    text = str(own_id)
-    for marker, base in bases.items():
-        if is_id(base) and own_id == base:
-            return f"{{{marker}}}"
-        if len(str(base)) >= guesses.SHORTEST_NAME and str(base) in text:
-            return text.replace(str(base), f"{{{marker}}}", 1)
-    if not isinstance(own_id, str):
-        return 7040
-    try:
-        return parse_opaque_form(strip_markers(text)).make(Random(0))
-    except ValueError:
-        return text

@@ -12,7 +12,6 @@ from typing import Any
 from tests.verify.conftest import TOKEN as TOKEN
 from verify.exchange import Log, ServiceExchange
 from verify.infer import Inferred, infer_profile
-from verify.observe import Observation, observe
 from verify.places import Hints, find_places
 from verify.secrets import find_secrets
 
@@ -150,10 +149,6 @@ def respond(
     return replace(
         request, status=status, response_fields=[*headers.items()], response_body=content
     )
-
-
-def observe_log(log: Log, hints: Hints | None = None) -> Observation:
-    return observe(log, find_places(log, hints))
 
 
 def infer_log(log: Log, hints: Hints | None = None) -> Inferred:

@@ -13,7 +13,6 @@ from tests.verify.apis import (
     Api,
     Project,
     infer_document,
-    observe_log,
     plain_deployment,
     respond,
 )
@@ -22,6 +21,7 @@ from tests.verify.differences import Edit, first, on_projects, put, without
 from verify.candidates import find_candidates_in
 from verify.exchange import Log, ServiceExchange
 from verify.kinds import find_kinds
+from verify.order import find_order
 from verify.places import Hints, find_arrays, find_candidates, find_ids, find_places
 from verify.status import find_status
 
@@ -304,5 +304,5 @@ def test_the_order_is_that_of_the_times_else_that_of_the_created_project() -> No
         replace(bare, listed=lambda items: {"projects": [*items[-1:], *items]}): "newest first",
     }
     for api, order in orders.items():
-        assert observe_log(api.log()).order == order
+        assert find_order(find_places(api.log())) == order
     assert infer_document(Api(newest_first=True))["list"]["order"] == "newest first"

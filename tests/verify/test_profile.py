@@ -30,7 +30,6 @@ from tests.verify.apis import (
     Sent,
     infer_document,
     infer_log,
-    observe_log,
     plain_deployment,
     plain_project,
     respond,
@@ -41,8 +40,9 @@ from traffic.exchange import UNKNOWN_TIME
 from verify.exchange import Log, ServiceExchange
 from verify.inputs import Inputs
 from verify.judge import judge
+from verify.observe import Observer
 from verify.options import VerifyOptions
-from verify.places import Hints
+from verify.places import Hints, find_places
 
 CREATED_AT = "{project.created_at:2026-01-05T09:00:00Z}"
 DATE = "Wed, 25 Nov 2026 20:38:08 GMT"
@@ -149,7 +149,7 @@ def test_the_stub_responds_as_the_service_did(name: str) -> None:
     log = APIS[name].log()
     hints = Hints(profile=HINTS.get(name))
     found = infer_log(log, hints)
-    assert find_differences(found.document, log, observe_log(log, hints).places) == []
+    assert find_differences(found.document, log, find_places(log, hints)) == []
     text = json.dumps(found.document)
     for value in ("acme.example/v1", "stub-verify", "sample-", TOKEN):
         assert value not in text
@@ -169,9 +169,7 @@ def test_the_profile_of_a_stub_is_the_one_that_it_is_like(name: str) -> None:
     for part in ("list", "create", "deployment"):
         assert json.loads(show_part(found, part)) == json.loads(show_part(like, part)), part
     asked = tuple(each for each in log.exchanges if each.purpose)
-    found_differences = find_differences(
-        document, Log(log.base, asked), observe_log(log, hints).places
-    )
+    found_differences = find_differences(document, Log(log.base, asked), find_places(log, hints))
     # A list says one page.
     assert [each for each in found_differences if "nextCursor" not in each] == []
     again = judge(log, VerifyOptions(), Inputs(replace(hints, profile=found)), "")
@@ -625,7 +623,7 @@ def test_an_error_that_was_not_seen_as_such_is_not_in_a_profile() -> None:
     assert errors["deployment_not_found"] == {"status": 404, "body": None}
     assert errors["token_invalid"] == errors["token_missing"]
     assert "/errors/deployment_not_found/body is left out: it is not JSON" in found.notes
-    assert observe_log(changed).templates["errors/not_found"].status == 200
+    assert Observer(changed, find_places(changed)).templates["errors/not_found"].status == 200
 
 
 def test_a_recording_without_times_has_those_of_the_responses() -> None:
