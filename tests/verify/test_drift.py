@@ -217,7 +217,7 @@ def test_with_a_profile_the_output_has_no_parts_of_the_contract() -> None:
     result, found = compare(save_profile((OWNER,)), (OWNER,))
     assert found == []
     text = "\n".join(describe_result(result))
-    assert text.startswith("found: ")
+    assert text.startswith("found: the list at /projects, ")
     assert "\nno drift from the profile" in text
     for verdict in VERDICTS:
         assert verdict not in text.replace("in the profile, but not seen", "")
