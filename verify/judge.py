@@ -133,11 +133,14 @@ def judge(log: Log, options: VerifyOptions, inputs: Inputs, token: str) -> Resul
 def find_same_drift(
     broken: Check, drifts: Sequence[Check], kinds_of_responses: Mapping[ServiceExchange, str]
 ) -> Check | None:
-    """Find the same drift as of a broken part, or the first drift of the same kind of response."""
-    kind = kinds_of_responses.get(broken.exchange) if broken.exchange else None
-    found = [each for each in drifts if kind and each.part.startswith(f"/{kind}/")]
-    same = [each for each in found if each.observed == broken.observed]
-    return next(iter(same or found), None)
+    """Find the drift of a broken part: in a member of the body, in the body, or in the status."""
+    kind = kinds_of_responses.get(broken.exchange, "") if broken.exchange else ""
+    member = f"/{kind}/body/"
+    same = [
+        each for each in drifts if each.part.startswith(member) and each.observed == broken.observed
+    ]
+    whole = [each for each in drifts if each.part in (f"/{kind}/body", f"/{kind}/status")]
+    return next(iter(same + whole), None)
 
 
 def find_leaks(log: Log, secrets: Secrets) -> Iterator[Check]:

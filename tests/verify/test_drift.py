@@ -213,6 +213,12 @@ def test_a_broken_part_that_has_drifted_is_one_finding_with_both() -> None:
         assert [each.line for each in found] == [broken]
 
 
+def test_another_drift_of_the_response_is_a_finding_of_its_own() -> None:
+    change = (on_deployment(without("status")), on_deployment(put(created_at="today")))
+    _, found = compare(save_profile(()), change)
+    assert [line.partition(": ")[0] for line in found] == ["/deployment/body/created_at", "broken"]
+
+
 def test_with_a_profile_the_output_has_no_parts_of_the_contract() -> None:
     result, found = compare(save_profile((OWNER,)), (OWNER,))
     assert found == []
