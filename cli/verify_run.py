@@ -22,7 +22,7 @@ from verify.client import HTTPClient, check_token
 from verify.exchange import Log, ServiceExchange
 from verify.har import read_har
 from verify.inputs import Inputs, check_save, read_inputs
-from verify.judge import Result, VerifyFinding, judge, select_unused
+from verify.judge import Result, VerifyFinding, judge
 from verify.options import KINDS, VerifyOptions
 from verify.parts import BROKEN, DIFFERS, give_reason
 from verify.report import (
@@ -267,7 +267,7 @@ def print_findings(run: VerifyRun, result: Result, findings: list[VerifyFinding]
     """Print the findings, and warn of lines of --known that match no finding."""
     secrets = result.secrets
     errors = [finding.line for finding in findings]
-    unused = select_unused(result.findings, run.inputs.known)
+    unused = result.select_unused(run.inputs.known)
     warnings = [f"--known {line!r} matches no finding" for line in unused]
     lines = ["", *[f"finding: {line}" for line in errors]]
     if not findings:

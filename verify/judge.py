@@ -79,9 +79,19 @@ class Result:
     def select_findings(
         self, kinds: Collection[str], known: Sequence[str] = ()
     ) -> list[VerifyFinding]:
-        """Select the findings of these kinds that a team has not accepted, and join them."""
+        """Select the findings of these kinds that a team has not accepted, and join them.
+
+        `known` are patterns of a team: `drift: /list/*`. They also match joined findings.
+        """
         chosen = [each for each in self.findings if each.kind in kinds]
-        return self.join_findings(select_unknown(chosen, known))
+        joined = self.join_findings(select_unknown(chosen, known))
+        return select_unknown(joined, known)
+
+    def select_unused(self, known: Sequence[str]) -> list[str]:
+        """Select the patterns of a team that match no finding."""
+        findings = [*self.findings, *self.join_findings(self.findings)]
+        lines = {each.line for each in findings}
+        return [pattern for pattern in known if not any(matches(pattern, line) for line in lines)]
 
     def join_findings(self, findings: Sequence[VerifyFinding]) -> list[VerifyFinding]:
         """Join a broken part with its drift; drop the unseen places of a drifted operation."""
@@ -153,14 +163,6 @@ def find_leaks(log: Log, secrets: Secrets) -> Iterator[Check]:
             yield Check(purpose, "no token", "the response contains the token", exchange)
 
 
-# The findings that a team accepts
-
-
 def select_unknown(findings: Sequence[VerifyFinding], known: Sequence[str]) -> list[VerifyFinding]:
-    """Select the findings that match no pattern of a team: `drift: /list/*`."""
+    """Select the findings that match no pattern."""
     return [each for each in findings if not any(matches(one, each.line) for one in known)]
-
-
-def select_unused(findings: Sequence[VerifyFinding], known: Sequence[str]) -> list[str]:
-    """Select the patterns of a team that match no finding."""
-    return [one for one in known if not any(matches(one, each.line) for each in findings)]

@@ -211,6 +211,8 @@ def test_a_broken_part_that_has_drifted_is_one_finding_with_both() -> None:
     accepted = result.select_findings(KINDS, [f"drift: {drift}"])
     for found in (result.select_findings(["broken"]), accepted):
         assert [each.line for each in found] == [broken]
+    assert result.select_findings(KINDS, [line]) == []
+    assert result.select_unused([line, f"drift: {drift}", "drift: /list/*"]) == ["drift: /list/*"]
 
 
 def test_another_drift_of_the_response_is_a_finding_of_its_own() -> None:

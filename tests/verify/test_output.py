@@ -26,7 +26,7 @@ from tests.verify.conftest import (
 from tests.verify.differences import AWAY, on, on_deployment, on_projects, put, without
 from verify.exchange import ServiceExchange
 from verify.inputs import read_known
-from verify.judge import Result, select_unknown, select_unused
+from verify.judge import Result
 from verify.report import describe_result, list_left_behind, mask_line
 from verify.script import NotVerifiable
 
@@ -97,13 +97,13 @@ KNOWN = [
 
 
 def test_a_known_finding_is_none(tmp_path: Path) -> None:
-    findings = [each for each in judged(Service(NO_STATUS, GONE)).findings if each[0] != "unseen"]
+    result = judged(Service(NO_STATUS, GONE))
     file = tmp_path / "known.txt"
     for text, left, unused in KNOWN:
         file.write_text(f"\ufeff{text}", "utf-8")
         known = read_known(file)
-        assert len(select_unknown(findings, known)) == left
-        assert len(select_unused(findings, known)) == unused
+        assert len(result.select_findings(("broken", "differs"), known)) == left
+        assert len(result.select_unused(known)) == unused
 
 
 def test_a_finding_is_the_same_with_other_ids_and_times() -> None:
