@@ -1,7 +1,7 @@
 """The program as a function: it reads the options, runs, and returns the exit status."""
 
 import os
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import redirect_stdout, suppress
 from difflib import get_close_matches
 from io import TextIOWrapper
@@ -90,11 +90,8 @@ def program(context: click.Context, /, **values: Any) -> int | None:
     settings = make_settings(values)
     check_host(settings.host)
     empty = [name for name in given if values[name] in ("", ())]
-    for sentence, applies in find_contradictions(
-        settings, start.words, list_switches(empty)
-    ).items():
-        if applies:
-            raise click.UsageError(sentence)
+    for message in find_contradictions(settings, start.words, list_switches(empty)):
+        raise click.UsageError(message)
     warn_of_unknown_variables(start.environ)
     return run(start, settings)
 
@@ -128,31 +125,37 @@ def check_host(host: str) -> None:
 
 def find_contradictions(
     settings: Settings, words: Sequence[str] | None, empty: Sequence[str]
-) -> dict[str, Any]:
-    """Return sentences about contradicting options, with whether they apply.
+) -> Iterator[str]:
+    """Yield what is wrong with options that are valid by themselves.
 
     `words` are the COMMAND, and `empty` the options with an empty value: `["--seed"]`.
     """
-    is_command = words and words[0].strip()
-    grease = settings.options.grease
+    has_command = bool(words and words[0].strip())
+    if empty:
+        yield f"{', '.join(empty)} is empty: give a value, or leave the option out."
+    if words is not None and not has_command:
+        yield "give a command after --."
+    if settings.env and not has_command:
+        yield "--env: give a command after --."
+    if settings.empty and settings.seed:
+        yield "give either --empty or --seed."
+    if settings.keep and settings.store:
+        yield "--store keeps the records by itself: leave out --keep."
+    if settings.probe and not has_command:
+        yield "--probe: give a command after --."
+    if settings.probe and (settings.options.grease or settings.store):
+        yield "--probe varies the responses by itself: leave out --grease and --store."
+    if settings.probe and settings.keep:
+        yield "--probe starts each run without records: leave out --keep."
+    if settings.probe and not hasattr(os, "killpg"):
+        yield "--probe needs a POSIX system."
     is_open = not server.find_address(settings.host).is_loopback
-    return {
-        f"{', '.join(empty)} is empty: give a value, or leave the option out.": empty,
-        "--probe: give a command after --.": settings.probe and not is_command,
-        "--env: give a command after --.": settings.env and not is_command,
-        "give a command after --.": words is not None and not is_command,
-        "give either --empty or --seed.": settings.empty and settings.seed,
-        "--probe varies the responses by itself: leave out --grease and --store.": (
-            settings.probe and (grease or settings.store)
-        ),
-        "--store keeps the records by itself: leave out --keep.": settings.keep and settings.store,
-        "--probe starts each run without records: leave out --keep.": settings.keep
-        and settings.probe,
-        "--probe needs a POSIX system.": settings.probe and not hasattr(os, "killpg"),
-        f"{settings.host} can be reached from elsewhere, and {DEFAULT_TOKEN} is published: "
-        "give a --token of your own (with `docker run`: `-e STUB_TOKEN=a-token-of-your-own`), "
-        "or leave --host out.": is_open and DEFAULT_TOKEN in settings.options.tokens,
-    }
+    if is_open and DEFAULT_TOKEN in settings.options.tokens:
+        yield (
+            f"{settings.host} can be reached from elsewhere, and {DEFAULT_TOKEN} is published: "
+            "give a --token of your own (with `docker run`: `-e STUB_TOKEN=a-token-of-your-own`), "
+            "or leave --host out."
+        )
 
 
 def warn_of_unknown_variables(environ: Mapping[str, str]) -> None:
