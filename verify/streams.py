@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from http.client import HTTPResponse
 from queue import Empty, SimpleQueue
-from threading import Thread
+from threading import Event, Thread
 
 from .client import ERRORS, describe_failure
 from .exchange import CODINGS, MAX_BODY, TOO_LARGE, make_decompressor
@@ -22,7 +22,8 @@ def read_pieces(
     Raises `ConnectionError` if the service does not send all, to cut the response to the client.
     """
     pieces: SimpleQueue[bytes | Exception] = SimpleQueue()
-    Thread(target=read_into, args=(pieces, response), daemon=True).start()
+    has_left = Event()
+    Thread(target=read_into, args=(pieces, response, has_left), daemon=True).start()
     body = b""
     failure = "its body did not end"
     try:
@@ -39,16 +40,21 @@ def read_pieces(
                     body += piece
                 yield piece
     finally:
+        has_left.set()
         record(body, failure)
 
 
-def read_into(pieces: "SimpleQueue[bytes | Exception]", response: HTTPResponse) -> None:
-    """Put the pieces of a response into a queue. The last item is b"" or an error."""
+def read_into(
+    pieces: "SimpleQueue[bytes | Exception]", response: HTTPResponse, has_left: Event
+) -> None:
+    """Read a response until its end, which is an empty piece, or until the client has left."""
     with response:
         try:
-            while piece := response.read1(65536):
+            while not has_left.is_set():
+                piece = response.read1(65536)
                 pieces.put(piece)
-            pieces.put(b"")
+                if not piece:
+                    return
         except ERRORS as error:
             pieces.put(error)
 

@@ -106,6 +106,22 @@ def test_a_client_may_leave_a_stream_that_has_no_end() -> None:
     assert (exchange.response_body, exchange.failure) == (FIRST, "its body did not end")
 
 
+def test_the_service_learns_that_the_client_has_left() -> None:
+    is_closed = threading.Event()
+
+    def send(url: str) -> Iterator[bytes]:
+        try:
+            while not is_closed.wait(0.01):
+                yield FIRST
+        finally:
+            is_closed.set()
+
+    with recording(Events(send)) as proxy:
+        with proxy.ask() as response:
+            assert response.read1()
+        assert is_closed.wait(WAIT)
+
+
 def test_a_stream_is_unpacked_and_its_urls_lead_to_the_proxy() -> None:
     def send(url: str) -> Iterator[bytes]:
         compressor = zlib.compressobj(wbits=31)
