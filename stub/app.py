@@ -20,7 +20,7 @@ from web.strict_json import JSON
 from . import console
 from .control.routes import VIEWS, explain_unknown_path, explain_unknown_project
 from .cors import Cors, explain_preflight
-from .steps import Steps, with_start
+from .steps import Steps, time_requests
 from .world.options import Options
 from .world.rules import add_routes
 from .world.store import UnknownProject
@@ -40,15 +40,15 @@ def create_stub(
     new_id: NewId = random_id,
     sleep: Callable[[float], None] = time.sleep,
 ) -> Flask:
-    """The WSGI app of the stub; two of them share nothing. Raises `ValueError` for options that
-    contradict what they name: an invalid token, an unknown part of the contract.
+    """Create the WSGI app of the stub. Two apps share nothing.
 
-    `clock` returns the time in UTC, `new_id` makes an id (`store.NewId`), and `sleep` waits for
-    delayed responses.
+    `clock` returns the time in UTC, `new_id` makes an id from a prefix such as `prj`, and `sleep`
+    waits before a delayed response. Raises `ValueError` for an invalid option, for example a token
+    with a space.
     """
     contract = read_file("openapi.json")
     if options.like:
-        from profiles.contract import build_contract  # most starts need none
+        from profiles.contract import build_contract  # Most starts need no profile.
 
         contract = build_contract(contract, options.like)
     common = Common(options, contract, clock, new_id)
@@ -72,15 +72,15 @@ def create_stub(
 
 
 def add_steps(app: Flask, steps: Steps, log: Callable[[Response], Response] | None) -> None:
-    """Add the steps that a request takes besides the view, in this order."""
+    """Add the steps before and after the view, in this order."""
     cors = steps.cors
-    app.wsgi_app = with_start(app.wsgi_app)  # type: ignore[method-assign]
+    app.wsgi_app = time_requests(app.wsgi_app)  # type: ignore[method-assign]
     # Here the service checks the token.
     if cors.is_on:
         app.before_request(cors.respond_to_preflight)
     app.before_request(steps.enter)
-    # Here the service rejects a query that is not in the contract, and calls the view. Flask calls
-    # the last of what follows first.
+    # Here the service rejects a query that is not in the contract, and calls the view. Flask runs
+    # the following steps in reverse order.
     if log:
         app.after_request(log)
     if cors.is_on:
@@ -91,7 +91,7 @@ def add_steps(app: Flask, steps: Steps, log: Callable[[Response], Response] | No
 
 
 def explain_rejection(worlds: Worlds, rejection: Unauthorized) -> ResponseReturnValue:
-    """Note the world that a rejected request meant, and say what the stub knows of the mistake."""
+    """Respond to a rejected token. Note the intended world, and explain the mistake."""
     header = request.environ.get("HTTP_AUTHORIZATION", "")
     visit = Visit(worlds.tokens.find_intended_world(header), worlds, is_accepted=False)
     g.store = visit
@@ -107,5 +107,5 @@ def log_masked(worlds: Worlds, exc_info: Any) -> None:
 
 
 def show_guide() -> ResponseReturnValue:
-    """llms.txt for coding agents."""
+    """Show llms.txt, the guide for coding agents."""
     return read_file("llms.txt"), 200, {**JSON, "Content-Type": "text/plain; charset=utf-8"}

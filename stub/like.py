@@ -1,4 +1,4 @@
-"""The three views of a profile, which take the place of those of app.py."""
+"""The views of a profile. They replace the views of app.py."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -27,7 +27,7 @@ def replace_views(app: Flask, forms: Forms, timeline_for: TimelineFor, *, strict
 
 
 def list_projects(forms: Forms) -> Response:
-    """Respond with the list, which is filled anew when a record or a status has changed.
+    """Respond with the list. It is filled again after a record or a status has changed.
 
     The cache saves 95 % of the processor time of a list of 1,000 projects.
     """
@@ -46,7 +46,7 @@ def fill_list(forms: Forms, visit: Visit, projects: ProjectList, now: datetime) 
     """Fill the body of the list, with the deployments if the form shows more than their ids."""
     if not forms.list_needs_deployments:
         return forms.fill_list(projects, {}, now)
-    records = visit.world.store.records()  # Projects and deployments of the same moment.
+    records = visit.world.store.records()  # They are of the same moment.
     filled = forms.fill_list(records.list, records.deployments_by_id, now)
     return filled._replace(projects=projects)  # The next request compares this list.
 
@@ -65,7 +65,7 @@ def create_project(forms: Forms, timeline_for: TimelineFor, *, strict: bool) -> 
 
 
 def get_deployment(forms: Forms, deployment_id: str) -> Response:
-    """Respond with a deployment, and with its project where the form shows more than its id."""
+    """Respond with a deployment, and with its project if the form shows more than its id."""
     visit: Visit = g.store
     deployment = visit.get_deployment(deployment_id)
     if deployment is None:

@@ -23,14 +23,14 @@ def describe_world(
 
     All statuses are those at the time of the clock. There are at most `max_findings` of a kind.
     """
-    first, last, coverage = world.recorded()
+    first, last, coverage = world.read_requests()
     projects = world.store.list_projects()
     newest = []
     for project in reversed(projects[-max_projects:]):
         deployment = world.store.get_deployment(project.latest_deployment_id)
         if deployment:
             newest.append((project, deployment))
-    now, is_frozen = world.clock.reading()
+    now, is_frozen = world.clock.read()
     like = common.options.like
     statuses = dict.fromkeys(common.options.words or coverage["deployment_statuses"])
     outcomes = common.options.outcomes

@@ -67,7 +67,7 @@ def add_seed(seed: Seed, world: WorldState) -> Values:
     owners[None] = None
     deployments = [each._replace(project_id=owners[each.project_id]) for each in seed.deployments]
     missing = Seed(tuple(new), tuple(deployments))
-    store.add(world.records_of(missing))
+    store.add(world.make_records(missing))
     # The values show the store. The last project and the last deployment win.
     values: Values = {}
     own = {project.name for project in seed.projects}

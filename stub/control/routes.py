@@ -119,7 +119,7 @@ def change_state() -> ResponseReturnValue:
 def show_clock() -> ResponseReturnValue:
     clock = open_world().clock
     clock.refresh()
-    now, is_frozen = clock.reading()
+    now, is_frozen = clock.read()
     tick = clock.setting.tick
     return respond_json({"now": timestamp(now), "frozen": is_frozen, "tick": tick})
 

@@ -7,7 +7,6 @@ from typing import Any
 from web.patterns import matches
 
 from ..request.coverage import find_unmet
-from ..request.faults import make_unused_findings
 from ..request.findings import KINDS, Finding
 from ..world.world import Common, WorldState
 from ..world.worlds import Worlds
@@ -38,7 +37,7 @@ def judge_world(
     """Return the JSON of the verdict of a world: `{"passed": true, "findings": [], …}`."""
     coverage = world.coverage
     redactor = common.redactor
-    unused = make_unused_findings(world.unused_faults(), redactor)
+    unused = world.list_unused_faults()
     found = [*coverage.list_findings(), *coverage.find_idle(), *unused]
     findings, unused_patterns = choose_findings(found, fail_on, allowed)
     return {
@@ -61,7 +60,7 @@ class Verdict:
     ) -> None:
         common = worlds.common
         coverage = common.coverage
-        unused = make_unused_findings(worlds.unused_faults(), common.redactor)
+        unused = worlds.list_unused_faults()
         self._seen = coverage.list_findings()
         found = [*self._seen, *coverage.find_idle(), *unused, *more]
         self.findings, unused_patterns = choose_findings(found, fail_on, allowed)

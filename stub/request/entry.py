@@ -1,4 +1,4 @@
-"""An entry of the journal: a request and its response. Readers get it with secrets masked."""
+"""An entry of the journal: a request and its response. Its JSON has no secrets."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
@@ -11,24 +11,22 @@ from traffic.masking import Redactor, cut_between_words, cut_text, make_printabl
 from traffic.shown import mask_body, show_request, show_response
 
 from .faults import Fault
-from .findings import FirstRequest, request_name
+from .findings import FirstRequest, name_request
 
-STARTED = "stub.started"  # in the environ: when a request began, by `time.perf_counter()`
+STARTED = "stub.started"
+"""The key in the WSGI environment of the time at which a request began (`time.perf_counter()`)."""
 REJECTED = (400, 415, 422)
-"""The statuses for a request that the contract does not allow."""
+"""The statuses of a request that the contract does not allow."""
 
-MAX_KEPT = 20 * 1024  # bytes of a body that an entry keeps
-MAX_REASON = 300  # bytes that are shown
-
-# What is shown of the first request of a finding.
-REQUEST = ("number", "method", "path", "query", "headers", "body", "status", "code", "reason")
+MAX_KEPT = 20 * 1024  # bytes of a body in an entry
+MAX_REASON = 300  # bytes of a reason in a log or a journal
 
 
 class Applied(NamedTuple):
-    """What was done to a response on purpose.
+    """The intended changes of a response: a fault, the axes of grease, and a delay in seconds.
 
-    `status` is without grease, 0 of a response that was dropped before anything was performed;
-    `delay` is in seconds.
+    `status` is the status before grease. It is 0 if the response was dropped and the operation was
+    not performed.
     """
 
     status: int
@@ -38,7 +36,7 @@ class Applied(NamedTuple):
 
     @property
     def notes(self) -> Iterator[str]:
-        """As the log shows it."""
+        """The notes in the log: `fault flt_1`, `dropped`, `grease members,times`."""
         if self.fault:
             yield f"fault {self.fault.id}"
             if self.fault.drop:
@@ -48,22 +46,25 @@ class Applied(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """A request that the stub recorded: the exchange, and what the stub did and noticed.
+    """A recorded request, with the changes of its response and with its findings.
 
-    The exchange is as it was sent; of a long body it has what is searched for tokens. Whoever reads
-    an entry masks and describes it: most are never read.
+    The exchange is not masked, and a long body is cut. An entry is masked when it is read, since
+    most entries are never read. `started` is a time of `time.perf_counter()`. It `is_requested` if
+    a fault or `Prefer` made the response. `code` is the code of a problem, and `reason` the reason
+    of a rejection. `status_read` is the status of a deployment, for example `"queued"`.
+    `unpromised` and `violations` are masked.
     """
 
     exchange: Exchange
     applied: Applied
     operation: Operation | None
     redactor: Redactor
-    started: float  # by `time.perf_counter()`
-    is_requested: bool = False  # whether a fault or `Prefer` made the response
-    code: str | None = None  # of the problem, if the response is one
-    reason: str = ""  # why the request was rejected
-    status_read: str | None = None  # of a deployment
-    unpromised: tuple[str, ...] = ()  # masked, as the next
+    started: float
+    is_requested: bool = False
+    code: str | None = None
+    reason: str = ""
+    status_read: str | None = None
+    unpromised: tuple[str, ...] = ()
     violations: tuple[str, ...] = ()
 
     @property
@@ -71,7 +72,7 @@ class Entry(NamedTuple):
         return self.operation.id if self.operation else None
 
     def document(self, number: int) -> dict[str, Any]:
-        """The wire form."""
+        """Return the JSON of the entry with this number, without secrets."""
         redactor = self.redactor
         exchange = self.exchange
         fault = self.applied.fault
@@ -93,7 +94,7 @@ class Entry(NamedTuple):
 
 
 class Recorded(NamedTuple):
-    """An entry, and where it stands: the name of the world, masked, and the number there."""
+    """An entry with its place: the masked name of the world, and the number in the journal."""
 
     world: str
     number: int
@@ -101,7 +102,7 @@ class Recorded(NamedTuple):
 
     @property
     def name(self) -> str:
-        return request_name(self.world, self.number)
+        return name_request(self.world, self.number)
 
     def document(self) -> dict[str, Any]:
         return self.entry.document(self.number)
@@ -111,19 +112,19 @@ class Recorded(NamedTuple):
         return {"world": self.world, "number": self.number}
 
     def first(self) -> FirstRequest:
-        """As the first request of a finding is shown."""
+        """Return the request as a finding shows it: `{"world": "job-42", "number": 3, …}`."""
         shown = self.document()
-        members = {name: shown[name] for name in REQUEST}
-        return {"world": self.world, **members}
+        names = ("number", "method", "path", "query", "headers", "body", "status", "code", "reason")
+        return {"world": self.world, **{name: shown[name] for name in names}}
 
 
 def mask_sentences(sentences: Iterable[str], redactor: Redactor) -> tuple[str, ...]:
-    """Return these sentences, masked and shortened."""
+    """Mask and shorten sentences."""
     return tuple(shorten(make_printable(redactor.mask(each))) for each in sentences)
 
 
 def shorten(sentence: str, max_bytes: int = 160) -> str:
-    """Cut a long sentence. A digest tells it from others that begin alike: `…3f2a9c01`."""
+    """Cut a long sentence, and add a digest: two sentences may begin alike. It is `…3f2a9c01`."""
     data = sentence.encode()
     if len(data) <= max_bytes:
         return sentence
@@ -131,9 +132,9 @@ def shorten(sentence: str, max_bytes: int = 160) -> str:
 
 
 def shorten_body(body: bytes, redactor: Redactor) -> bytes:
-    """Shorten a body of more than `MAX_KEPT` bytes, so that it does not end in a part of a token.
+    """Shorten a body of more than `MAX_KEPT` bytes. It must not end in a part of a token.
 
-    A body that is one long word, such as a file in base64, is masked at once.
+    A body without a place to cut, for example a file in base64, is masked at once.
     """
     start = cut_between_words(body, 4096)
     return start if len(start) <= MAX_KEPT else mask_body(start, redactor).encode()

@@ -3,7 +3,7 @@
 import itertools
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from threading import Lock
 from typing import Any, NamedTuple, Protocol
@@ -13,12 +13,10 @@ from flask import Request, Response
 from flask.typing import ResponseReturnValue
 
 from profiles.openapi import Operation
-from traffic.masking import Redactor
 from web.patterns import matches
 from web.problems import FieldError, InvalidBody
 
 from .connection import ClientConnection
-from .findings import Finding, FirstRequest, make_finding
 
 WITHOUT_BODY = (204, 304)  # statuses (RFC 9110 §6.4.1)
 
@@ -64,8 +62,8 @@ class Fault:
         """Whether the response has no problem document, but another body or no body."""
         return self.body is not None or self.status in WITHOUT_BODY
 
-    def own_response(self) -> Response:
-        """Make the response of a fault with an own body."""
+    def make_response(self) -> Response:
+        """Make the response of a fault with its own body, or without a body."""
         content_type = self.content_type or "text/plain; charset=utf-8"
         response = Response(self.body, self.status, content_type=content_type)
         response.headers["Cache-Control"] = "no-store"
@@ -210,23 +208,3 @@ class Faults:
                     met = self.waiting.pop(fault)
                     if not met:
                         self._removed_unused[fault.describe()] += 1
-
-
-@dataclass(frozen=True)
-class UnusedFault:
-    """The faults with this description that no request met, and the world of the first of them."""
-
-    what: str
-    count: int
-    world: str
-
-
-def make_unused_findings(unused: Iterable[UnusedFault], redactor: Redactor) -> list[Finding]:
-    """Make findings of the faults that no request met. Two descriptions may be alike if masked."""
-    counts = Counter[str]()
-    first: dict[str, FirstRequest] = {}
-    for each in unused:
-        what = redactor.mask(each.what)
-        counts[what] += each.count
-        first.setdefault(what, {"world": each.world, "number": None})
-    return [make_finding("unused-faults", what, n, first[what]) for what, n in counts.items()]

@@ -1,7 +1,7 @@
 """The findings: facts that may fail a run. The code that notices a fact makes its finding."""
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 
@@ -81,7 +81,7 @@ class Finding:
         world: str = self.first["world"]
         number = self.first["number"]
         if number:
-            return request_name(world, number)
+            return name_request(world, number)
         return f"world {world}" if world else ""
 
 
@@ -92,8 +92,19 @@ def make_finding(
     return Finding(kind, what, count, KINDS[kind].advice.format(**known), first)
 
 
-def request_name(world: str, number: int) -> str:
-    """Return the name of a request in the journal: `job-5 #27`, or `#27` in the main world."""
+def merge_findings(found: Iterable[Finding]) -> list[Finding]:
+    """Merge the findings of the same thing. Their counts are added, and the first request stays."""
+    merged: dict[str, Finding] = {}
+    for finding in found:
+        known = merged.get(finding.what)
+        if known:
+            finding = replace(known, count=known.count + finding.count)
+        merged[finding.what] = finding
+    return list(merged.values())
+
+
+def name_request(world: str, number: int) -> str:
+    """Name a request in the journal: `job-5 #27`, or `#27` in the main world."""
     return f"{world} #{number}".lstrip()
 
 

@@ -16,33 +16,35 @@ from .entry import Entry
 
 MAX_ENTRIES = 1000
 
-# The pattern of each filter's value, and its description.
 NUMBERS = dict.fromkeys(("after", "before", "limit"), ("[0-9]{1,15}", "1 to 15 digits"))
 FILTERS = {
-    # A request to /v1 gets no other status: a value that matches nothing would hide a mistake.
+    # A request to /v1 has no other status. A filter that never matches would hide a mistake.
     "status": ("0|20[0-2]|[45][0-9][0-9]|[245]xx", "0, 200 to 202, 400 to 599, 2xx, 4xx or 5xx"),
     "method": ("[A-Z]{1,20}", "a method, such as POST"),
     "path": ("(?s:.{1,256})", "a shell pattern of 1 to 256 characters, such as /v1/*"),
     **NUMBERS,
 }
+"""The patterns of the values of filters, and their descriptions."""
 
 
 class Journal:
-    """The newest entries of a world, numbered from 1 on."""
+    """The newest entries of a world, with their numbers from 1 on.
+
+    `last` is the number of the last request, even if the journal no longer has it.
+    """
 
     def __init__(self, most: int = MAX_ENTRIES) -> None:
         self.last = 0
-        """The highest number of an entry, also of one that is no longer kept."""
         self._lock = Lock()
-        self._entries: deque[tuple[int, Entry]] = deque(maxlen=most)  # each with its number
+        self._entries: deque[tuple[int, Entry]] = deque(maxlen=most)
 
     @property
     def first(self) -> int:
-        """The number of the oldest entry that is kept; one more than `last` if there is none."""
+        """The number of the oldest entry; `last + 1` if the journal is empty."""
         return self.last - len(self._entries) + 1
 
     def append(self, entry: Entry, max_sentences: int = 100) -> int:
-        """Keep an entry, with the first sentences of each kind, and return its number."""
+        """Add an entry, with at most `max_sentences` findings of a kind, and return its number."""
         if max(len(entry.unpromised), len(entry.violations)) > max_sentences:
             unpromised = entry.unpromised[:max_sentences]
             violations = entry.violations[:max_sentences]
@@ -62,10 +64,10 @@ class Journal:
         before: int | None = None,
         limit: int | None = None,
     ) -> dict[str, Any]:
-        """The first `limit` matching entries after number `after`, oldest first; with `before`, the
-        last ones before that number.
+        """Return the JSON of the matching entries, oldest first: `{"requests": […], "last": 27}`.
 
-        With them, the highest number that there is.
+        They are the first `limit` entries after the number `after`. With `before`, they are the
+        last entries before this number.
         """
         with self._lock:
             numbered = list(self._entries)
@@ -87,21 +89,26 @@ class Journal:
         }
 
     def clear(self) -> None:
-        """Forget the entries; the numbers go on."""
+        """Remove the entries. The numbers continue."""
         with self._lock:
             self._entries.clear()
 
 
 def read_filters(query: MultiDict[str, str], operations: Collection[str]) -> dict[str, Any]:
-    """The arguments of `Journal.document` in a query. Raises a `Problem` for any other query."""
+    """Read the arguments of `Journal.document` in a query, such as `status=4xx&limit=10`.
+
+    Raises a `Problem` for an unknown parameter or value.
+    """
     known = {"operation": ("|".join(operations), " or ".join(operations)), **FILTERS}
     filters: dict[str, Any] = {}
     for name, value in query.items(multi=True):
         if name not in known or name in filters:
-            detail = f"Send no filters but {', '.join(known)}, each once."
+            detail = f"Send only the query parameters {', '.join(known)}, and none of them twice."
             raise Problem(400, "unknown_query", detail)
         pattern, description = known[name]
         if not re.fullmatch(pattern, value):
-            raise Problem(400, "unknown_query", f"The filter {name} must be {description}.")
+            raise Problem(
+                400, "unknown_query", f"The query parameter {name} must be {description}."
+            )
         filters[name] = int(value) if name in NUMBERS else value
     return filters

@@ -90,7 +90,7 @@ def make_requested(
     headers = {} if fault else make_preference_headers(status, f"code={status}")
     headers |= make_error_headers(request, status, code, contract)
     if fault and fault.has_own_body:
-        response = fault.own_response()
+        response = fault.make_response()
         response.headers.update(headers)
         return response
     errors = [FieldError(**error) for error in example]

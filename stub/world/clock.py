@@ -32,10 +32,10 @@ class WorldClock:
         self._lock = Lock()
 
     def __call__(self) -> datetime:
-        return self.reading()[0]
+        return self.read()[0]
 
-    def reading(self) -> tuple[datetime, bool]:
-        """Return the time, and whether the clock is frozen."""
+    def read(self) -> tuple[datetime, bool]:
+        """Read the time, and whether the clock is frozen."""
         frozen_at, ahead, _, _ = self.setting
         if frozen_at is not None:
             return frozen_at, True

@@ -1,6 +1,6 @@
-"""The store of a world: that of the service, with records that are replaced, added and removed.
+"""The store of a world: the store of the service, with more changes.
 
-A store outside the process has the methods of `StubStore`.
+An external store implements `StubStore`.
 """
 
 from dataclasses import dataclass
@@ -23,18 +23,18 @@ from .ids import MakeId, make_unused_id
 from .timelines import TimelineFor
 
 AT_START = datetime.min.replace(tzinfo=UTC)
-"""This object stands for the time at which a store starts from its records."""
+"""A placeholder for the time at which a store starts from its records."""
 
 
 class UnknownProject(Exception):
-    """There is no project of that id."""
+    """No project has this id."""
 
 
 @dataclass(frozen=True)
 class Records:
-    """A state that stores can start from. Many can share it: each copies what it changes.
+    """A state from which stores start. Many stores share it, and copy the parts that they change.
 
-    Saves 99 % of the processor time of a reset to 100,000 records.
+    This saves 99 % of the processor time of a reset to 100,000 records.
     """
 
     projects: tuple[Project, ...] = ()
@@ -60,24 +60,25 @@ class Records:
 NO_RECORDS = Records()
 
 
-def with_start(deployment: Deployment, at: datetime) -> Deployment:
-    """The deployment, created at that time if it has no time of its own."""
+def set_start(deployment: Deployment, at: datetime) -> Deployment:
+    """Replace the placeholder `AT_START` in a deployment by a time."""
     return deployment._replace(created_at=at) if deployment.created_at is AT_START else deployment
 
 
 class StubStore(Store, Protocol):
-    """What the stub needs of the store of a world, beside what the views need."""
+    """The methods of a store that the stub calls, besides those that the views call."""
 
     def records(self) -> Records:
-        """All records; each deployment has a time of its own."""
+        """Return all records. Every deployment has a time."""
 
     def reset(self, records: Records | None = None) -> None:
-        """Replace all records by these, or by those of the start; in the same step, a store that
-        programs share resets the setting of the clock.
+        """Replace all records, by default by the records of the start.
+
+        In the same step, a store that programs share resets the setting of the clock.
         """
 
     def add(self, records: Records) -> None:
-        """Add the records whose id and name are not in use, all or none. Raises `StoreFull`."""
+        """Add the records with a new id and a new name. Raises `StoreFull` before it adds any."""
 
     def remove_projects(self) -> None:
         """Remove all projects, and the deployments that belong to one."""
@@ -85,25 +86,24 @@ class StubStore(Store, Protocol):
     def put_deployment(
         self, deployment_id: str | None, timeline: Timeline, project_id: str | None = None
     ) -> tuple[Deployment, bool]:
-        """Make or replace a deployment, whose age starts now; without an id it is a new one.
+        """Create or replace a deployment. Return it, and whether it is new.
 
-        Returns it, and whether it is new. A replaced one keeps its project. With a `project_id` it
-        becomes the latest of that project, and another project that names it stays as it is.
+        Its age starts now. Without an id, a new id is made. With a `project_id`, it becomes the
+        latest deployment of this project. Without it, a replaced deployment keeps its project.
 
-        Raises `UnknownProject`, or `StoreFull`: besides one deployment for each project there may
-        be as many as there may be projects. What `reset` brings has no bound, nor have the
-        deployments that `add` brings.
+        Raises `UnknownProject`. Raises `StoreFull` if there would be more deployments than projects
+        and than the maximum of projects together. `reset` and `add` do not check this.
         """
 
 
 class NewStore(Protocol):
-    """Makes a store of a world in memory, with the options of the stub."""
+    """Makes the store of a world in memory, with the options of the stub."""
 
     def __call__(self, clock: Clock, ids: MakeId, *, records: Records) -> "WorldStore": ...
 
 
 class SharedStores(Protocol):
-    """What the stub needs of the stores that several programs share."""
+    """The methods of stores that several programs share: `--store redis://127.0.0.1:6379/0`."""
 
     def open(
         self,
@@ -113,20 +113,16 @@ class SharedStores(Protocol):
         records: Records,
         new_store: "NewStore",
     ) -> tuple[StubStore, WorldClock]:
-        """The store of a world, and its clock, which may be there already.
-
-        A world that is not there begins with this clock and these records.
-        """
+        """Open the store and the clock of a world. A new world begins with these."""
 
     def worlds(self) -> dict[str, int]:
-        """The number of projects of each world with records, by its name."""
+        """Return the number of projects in the worlds that have records: `{"job-42": 5}`."""
 
 
 class WorldStore(MemoryStore):
-    """The store of a world.
+    """The store of a world in memory.
 
-    `ids` may make an id of the name of a project, or of the project of a deployment. `timeline_for`
-    chooses a timeline by the name of a project.
+    `timeline_for` chooses the timeline of a deployment by the name of its project.
     """
 
     def __init__(
@@ -163,11 +159,11 @@ class WorldStore(MemoryStore):
 
     def get_deployment(self, deployment_id: str) -> Deployment | None:
         deployment = super().get_deployment(deployment_id)
-        return deployment and with_start(deployment, self._started)
+        return deployment and set_start(deployment, self._started)
 
     def records(self) -> Records:
         with self._lock:
-            deployments = [with_start(each, self._started) for each in self._deployments.values()]
+            deployments = [set_start(each, self._started) for each in self._deployments.values()]
             return Records(tuple(self._projects.values()), tuple(deployments))
 
     def reset(self, records: Records | None = None) -> None:
@@ -186,14 +182,14 @@ class WorldStore(MemoryStore):
             if new and len(self._projects) + len(new) > self._max_projects:
                 raise StoreFull
             for project in new:
-                if project.latest_deployment_id in self._deployments:  # one of another project
+                if project.latest_deployment_id in self._deployments:  # Another project has it.
                     deployment = self._queue(project.id, project.name, now)
                     project = project._replace(latest_deployment_id=deployment.id)
                 self._projects[project.id] = project
                 self._names.add(project.name)
             for deployment in records.deployments:
                 if deployment.project_id is None or deployment.project_id in self._projects:
-                    self._deployments.setdefault(deployment.id, with_start(deployment, now))
+                    self._deployments.setdefault(deployment.id, set_start(deployment, now))
             self._list = None
 
     def remove_projects(self) -> None:
@@ -217,7 +213,7 @@ class WorldStore(MemoryStore):
                 deployment_id = make_unused_id(self._ids, "dpl", owner or "", self._deployments)
             deployment = Deployment(deployment_id, owner, now, timeline)
             self._deployments[deployment_id] = deployment
-            self._list = None  # also without a project: some lists show statuses
+            self._list = None  # The list of a profile may show statuses.
             if project_id is not None:
                 self._set_latest(project_id, deployment_id)
             return deployment, old is None

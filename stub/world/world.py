@@ -14,7 +14,8 @@ from traffic.masking import Redactor
 from ..grease.axes import Grease, Switch
 from ..request.coverage import Coverage
 from ..request.entry import Entry, Recorded
-from ..request.faults import Faults, UnusedFault
+from ..request.faults import Faults
+from ..request.findings import Finding, make_finding, merge_findings
 from ..request.journal import Journal
 from .clock import Setting, WorldClock
 from .ids import Ids
@@ -91,7 +92,8 @@ class WorldState:
     """
 
     def __init__(self, name: str, common: Common) -> None:
-        self.name = common.redactor.mask(name)  # A client may send a token as the name.
+        self._redactor = common.redactor
+        self.name = self._redactor.mask(name)  # A client may send a token as the name.
         options = common.options
         self.instance = uuid4().hex
         self.coverage = Coverage(common.contract, options.max_firsts, common.coverage)
@@ -104,14 +106,17 @@ class WorldState:
         self.timeline_for = common.timeline_for
         self.filled_list: FilledList | None = None  # cache, for the list of a profile
 
-    def records_of(self, seed: Seed) -> Records:
+    def make_records(self, seed: Seed) -> Records:
         """Make the records of a seed, with ids of this world."""
         return seed.make_records(self.clock(), self.ids, self.timeline_for)
 
-    def unused_faults(self) -> list[UnusedFault]:
-        """List the faults that no request has met."""
-        unused = self.faults.count_unused()
-        return [UnusedFault(what, count, self.name) for what, count in unused.items()]
+    def list_unused_faults(self) -> list[Finding]:
+        """List the findings of faults that no request met."""
+        found = []
+        first = {"world": self.name, "number": None}
+        for what, count in self.faults.count_unused().items():
+            found.append(make_finding("unused-faults", self._redactor.mask(what), count, first))
+        return merge_findings(found)
 
     def record(self, entry: Entry) -> Recorded:
         """Add a request to the journal, and to the coverages of this world and of the run."""
@@ -120,7 +125,7 @@ class WorldState:
             self.coverage.count(recorded)
         return recorded
 
-    def recorded(self) -> tuple[int, int, dict[str, Any]]:
-        """Return the numbers of the first and the last entry in the journal, and the coverage."""
+    def read_requests(self) -> tuple[int, int, dict[str, Any]]:
+        """Read the numbers of the first and the last entry in the journal, and the coverage."""
         with self._lock:
             return self.journal.first, self.journal.last, self.coverage.document()

@@ -1,7 +1,7 @@
-"""The worlds of a stub, and a request's visit to one of them."""
+"""The worlds of a stub, and the visit of a request to a world."""
 
 from collections import OrderedDict
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 from threading import Lock
@@ -10,17 +10,18 @@ from typing import Any
 from records import Deployment, Project, ProjectList
 
 from ..request.entry import Recorded
-from ..request.faults import Outcome, UnusedFault
+from ..request.faults import Outcome
+from ..request.findings import Finding, merge_findings
 from .seed import Seed
 from .tokens import MAIN, Tokens
 from .world import Common, WorldState
 
 
 class Worlds:
-    """The worlds by name, each made on its first use.
+    """The worlds by name. A world is made at its first use.
 
-    There are at most `max_worlds` beside the main one: for another one, the least recently used one
-    makes room. Raises `ValueError` for an invalid token.
+    There are at most `max_worlds` besides the main world. A new world replaces the least recently
+    used world. Raises `ValueError` for an invalid token.
     """
 
     def __init__(self, common: Common) -> None:
@@ -28,20 +29,17 @@ class Worlds:
         self.tokens = Tokens(common.options.tokens)
         self._stores = common.options.stores
         self._lock = Lock()
-        self._worlds: OrderedDict[str, WorldState] = (
-            OrderedDict()
-        )  # the least recently used one first
+        self._worlds: OrderedDict[str, WorldState] = OrderedDict()  # least recently used first
         self._most = common.options.max_worlds
-        # Of the worlds that have ended.
-        self._unused_faults: dict[str, UnusedFault] = {}  # by their description
+        self._unused_faults: list[Finding] = []  # in worlds that have ended
 
     def authenticate(self, token: str) -> "Visit | None":
-        """What a token opens: a visit to its world; None for an unknown token."""
+        """Return a visit to the world of a token such as `"dev-token.job-42"`, or None."""
         name = self.tokens.find_world(token)
         return None if name is None else Visit(name, self)
 
     def open(self, name: str) -> WorldState:
-        """Return the world of that name, which is made on its first use."""
+        """Return the world with this name. It is made at its first use."""
         with self._lock:
             world = self._worlds.get(name)
             if world is None:
@@ -51,35 +49,35 @@ class Worlds:
             return world
 
     def reset(self, name: str, seed: Seed | None) -> None:
-        """Replace a world by one of the seed, or by one as at the start.
+        """Replace a world by a world with the records of a seed, or as at the start.
 
-        A named world without a seed is removed, and made anew on its next use.
+        Without a seed, a named world is removed, and made again at its next use.
         """
-        # Made without the lock, since a large seed takes time.
+        # This needs no lock, and a large seed takes time.
         world = WorldState(name, self.common)
-        world.store.reset(world.records_of(seed) if seed is not None else None)
+        world.store.reset(world.make_records(seed) if seed is not None else None)
         with self._lock:
             self._remove(name)
             if seed is not None or name == MAIN:
                 self._add(name, world)
 
-    def unused_faults(self) -> list[UnusedFault]:
-        """The faults that no request has met, each with its world; also of worlds that ended."""
+    def list_unused_faults(self) -> list[Finding]:
+        """List the findings of faults that no request met, in all worlds of the run."""
         with self._lock:
-            found = list(self._unused_faults.values())
+            found = list(self._unused_faults)
             for world in self._worlds.values():
-                found += world.unused_faults()
-            return found
+                found += world.list_unused_faults()
+            return merge_findings(found)
 
     def document(self) -> dict[str, Any]:
-        """The worlds, the main one first, and the room of this process for more.
+        """Return the JSON of the worlds, the main world first: `{"worlds": […], "room": 999}`.
 
-        With a shared store also those that other programs have there, without their requests.
+        With a shared store, it has the worlds of other programs, without their requests.
         """
         self.open(MAIN)
         with self._lock:
             worlds = dict(self._worlds)
-        projects = self._projects_of(worlds)
+        projects = self._count_projects(worlds)
         redactor = self.common.redactor
         rows = []
         for name in sorted(projects):
@@ -92,15 +90,15 @@ class Worlds:
             rows.append(row)
         return {"worlds": rows, "room": 1 + self._most - len(worlds)}
 
-    def _projects_of(self, worlds: dict[str, WorldState]) -> dict[str, int]:
-        """The number of projects of these worlds, and of those that a shared store has."""
+    def _count_projects(self, worlds: dict[str, WorldState]) -> dict[str, int]:
+        """Count the projects of these worlds, and of the worlds in a shared store, by name."""
         if self._stores:
-            # A world without records there begins with those of the start.
+            # A world without records in the store begins with the records of the start.
             at_start = len(self.common.records.projects)
             return dict.fromkeys(worlds, at_start) | self._stores.worlds()
         return {name: len(world.store.list_projects()) for name, world in worlds.items()}
 
-    # The caller of these holds the lock.
+    # The caller of the following methods holds the lock.
 
     def _add(self, name: str, world: WorldState) -> None:
         self._worlds[name] = world
@@ -109,32 +107,29 @@ class Worlds:
             self._remove(named[0])
 
     def _remove(self, name: str) -> None:
-        """Remove a world, if it is there, but for what the verdict of the run has of it."""
+        """Remove a world. Its unused faults stay in the verdict of the run."""
         world = self._worlds.pop(name, None)
         if world:
-            for unused in world.unused_faults():
-                known = self._unused_faults.get(unused.what)
-                if known:
-                    unused = replace(known, count=known.count + unused.count)
-                self._unused_faults[unused.what] = unused
+            self._unused_faults = merge_findings(self._unused_faults + world.list_unused_faults())
 
 
 @dataclass(eq=False)
 class Visit:
-    """What belongs to one request with a token: its visit to the world of that name.
+    """The visit of a request to the world with a name.
 
-    A visit is the `Store` of the request: it calls the store of its world, and notes the deployment
-    that was read, and the time.
+    It is the `Store` of the request: it calls the store of the world, and notes the deployment that
+    was read, and the time. It `is_accepted` if the token is valid. `hint` is an option of the
+    program, for the log: `start with --cors-origin http://localhost:5173`.
     """
 
     name: str
     worlds: Worlds
-    is_accepted: bool = True  # by the bearer check
+    is_accepted: bool = True
     outcome: Outcome | None = None
     deployment: Deployment | None = None
     time: datetime | None = None
     recorded: Recorded | None = None
-    hint: str = ""  # an option of the program, for the log
+    hint: str = ""
 
     @cached_property
     def world(self) -> WorldState:
@@ -143,7 +138,7 @@ class Visit:
 
     @property
     def status_read(self) -> str | None:
-        """The status of the deployment that was read, if one was."""
+        """The status of the deployment that was read, or None."""
         if self.deployment is None or self.time is None:
             return None
         return self.deployment.status(self.time)

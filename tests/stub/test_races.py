@@ -152,7 +152,7 @@ def test_what_a_world_showed_is_reported_once_while_it_ends() -> None:
 
     def judge() -> None:
         while not has_ended.is_set():
-            unused = worlds_of(app).unused_faults()
+            unused = worlds_of(app).list_unused_faults()
             assert len(unused) == 1
 
     def reset() -> None:
@@ -181,7 +181,7 @@ def test_a_view_shows_the_coverage_of_the_requests_that_it_names() -> None:
     def view() -> None:
         for _ in range(4 * MANY):
             pause()  # in which requests come
-            _, last, coverage = world.recorded()
+            _, last, coverage = world.read_requests()
             assert sum(coverage["operations"]["listProjects"].values()) == last
 
     race([record, record, view])
