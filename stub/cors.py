@@ -88,12 +88,10 @@ class Cors:
         response.vary.add("Origin")  # A profile or a fault may have replaced the field.
         headers = response.headers
         if "Access-Control-Allow-Origin" in headers:
-            names = [name for name in dict.fromkeys(headers.keys()) if is_exposed(name)]
+            names = []
+            for name in dict.fromkeys(headers.keys()):
+                lower = name.lower()
+                if lower not in SAFELISTED and not lower.startswith("access-control-"):
+                    names.append(name)
             headers.setdefault("Access-Control-Expose-Headers", ", ".join([*names, "Date"]))
         return response
-
-
-def is_exposed(name: str) -> bool:
-    """Return whether a page may read a field only if the response exposes it: `X-RateLimit`."""
-    lower = name.lower()
-    return lower not in SAFELISTED and not lower.startswith("access-control-")

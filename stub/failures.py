@@ -36,10 +36,9 @@ FAILURES = tuple(FAULTS)
 class Attempt(NamedTuple):
     """A request of a run, as far as a probe needs it.
 
-    Equal requests have the same `sent`. `key` is the `Idempotency-Key`. The
-    request has `ended` when its response was sent, or when the client was gone. `fault` is the
-    name of the failure that the request met, for example `"cut-body"`. Then `first` shows the
-    request in a finding.
+    Equal requests have the same `sent`. `key` is the `Idempotency-Key`. The request has `ended`
+    when its response was sent, or when the client was gone. `fault` is the name of the failure that
+    the request met, for example `"cut-body"`. Then `first` shows the request in a finding.
     """
 
     operation: str

@@ -42,9 +42,11 @@ def open_world() -> WorldState:
 
 
 def read_input() -> dict[str, Any]:
-    """Read the body, and check the request by the contract."""
+    """Read the body, and check the request by the contract. A profile may have numbers as ids."""
     _, document = read_json()
-    require_valid(rules.check_request(document))
+    options = get_common().options
+    seed.convert_id(document, "project_id", "projects", options.like)
+    require_valid(rules.check_request(document, options.words))
     return document
 
 
@@ -90,10 +92,7 @@ def show_state() -> ResponseReturnValue:
 
 
 def put_deployment(deployment_id: str) -> ResponseReturnValue:
-    _, document = read_json()
-    options = get_common().options
-    seed.convert_id(document, "project_id", "projects", options.like)
-    require_valid(rules.check_request(document, options.words))
+    document = read_input()
     store = open_world().store
     timeline = rules.parse_timeline(document)
     project_id = document.get("project_id")

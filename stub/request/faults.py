@@ -126,13 +126,13 @@ def wait(
     if connection.is_open is None:
         sleep(seconds)
         return
-    started = time.monotonic()
     waited = 0.0
     while waited < seconds and connection.is_open():
         pause = min(longest_pause, seconds - waited)
+        started = time.monotonic()
         sleep(pause)
         # A real pause is longer than requested. The pause of a test takes no time.
-        waited = max(waited + pause, time.monotonic() - started)
+        waited += max(pause, time.monotonic() - started)
 
 
 class Outcome(NamedTuple):
@@ -144,7 +144,7 @@ class Outcome(NamedTuple):
 
 
 class PlannedFaults(Protocol):
-    """The faults of a run of `--probe failures`. Each operation meets one of them."""
+    """The faults of a run of `--probe failures`. An operation meets its fault once."""
 
     def replace(self, operation: str, sent: int) -> Fault | None:
         """Return the fault that replaces the response to a request, or None."""
