@@ -1,4 +1,4 @@
-"""The access log: a line for each request and its response."""
+"""The access log: a line for every request and its response."""
 
 import time
 

@@ -89,7 +89,7 @@ def reorder(source: Random, named: Iterable[tuple[str, Any]]) -> list[tuple[str,
 def draw_media_type(source: Random, media_type: str) -> str:
     """Spell a media type in another case, with another parameter: `Application/jSON; v=1`.
 
-    Both have no meaning in a comparison (RFC 9110 §8.3.1).
+    They have no meaning in a comparison (RFC 9110 §8.3.1).
     """
     plain, _, parameter = media_type.partition(";")
     spelled = ""

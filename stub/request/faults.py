@@ -136,7 +136,7 @@ def wait(
 
 
 class Outcome(NamedTuple):
-    """What happens to a request. A `response` is sent in place of the view's response."""
+    """The outcome of a request. A `response` replaces the response of the view."""
 
     operation: Operation | None
     fault: Fault | None = None

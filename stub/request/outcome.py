@@ -1,4 +1,4 @@
-"""Decides before the view what a fault or `Prefer` does to a request."""
+"""Decides the outcome of a request before the view, by a fault or by `Prefer`."""
 
 import json
 import re

@@ -32,7 +32,7 @@ class UnknownProject(Exception):
 
 @dataclass(frozen=True)
 class Records:
-    """A state from which stores start. Many stores share it, and copy the parts that they change.
+    """The records at the start of a store. Many stores share them, and copy the changed parts.
 
     This saves 99 % of the processor time of a reset to 100,000 records.
     """
@@ -81,7 +81,7 @@ class StubStore(Store, Protocol):
         """Add the records with a new id and a new name. Raises `StoreFull` before it adds any."""
 
     def remove_projects(self) -> None:
-        """Remove all projects, and the deployments that belong to one."""
+        """Remove all projects and their deployments."""
 
     def put_deployment(
         self, deployment_id: str | None, timeline: Timeline, project_id: str | None = None

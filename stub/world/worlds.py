@@ -31,7 +31,7 @@ class Worlds:
         self._lock = Lock()
         self._worlds: OrderedDict[str, WorldState] = OrderedDict()  # least recently used first
         self._most = common.options.max_worlds
-        self._unused_faults: list[Finding] = []  # in worlds that have ended
+        self._unused_faults: list[Finding] = []  # findings of ended worlds
 
     def authenticate(self, token: str) -> "Visit | None":
         """Return a visit to the world of a token such as `"dev-token.job-42"`, or None."""
@@ -133,7 +133,7 @@ class Visit:
 
     @cached_property
     def world(self) -> WorldState:
-        """The world. It is opened at its first use, so that a rejected request opens none."""
+        """The world. It is opened at its first use, so that a rejected request does not open it."""
         return self.worlds.open(self.name)
 
     @property
