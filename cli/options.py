@@ -185,8 +185,8 @@ def parse_freeze(text: str) -> datetime:
 def parse_probe(text: str) -> tuple[str, ...]:
     from stub import failures  # Most starts need none of it.
 
-    names = (*stub.AXES, *failures.FAILURES)
-    known = {"tier1": stub.TIER_1, "all": stub.AXES, "failures": failures.FAILURES}
+    names = (*stub.axes.AXES, *failures.FAILURES)
+    known = {"tier1": stub.axes.TIER_1, "all": stub.axes.AXES, "failures": failures.FAILURES}
     known |= {name: (name,) for name in names}
     chosen: set[str] = set()
     for word in stub.parse_kinds([text], known):
@@ -277,7 +277,7 @@ ROWS: dict[str, dict[str, Row]] = {
         "grease": axes(
             "Vary what nobody promised: tier1 (the default), all, or AXES; axis@part limits an "
             "axis.",
-            stub.parse_axes,
+            stub.axes.parse_axes,
         ),
         "probe": axes(
             "Run the COMMAND once for each axis or failure, and report what it depends on.",
@@ -285,11 +285,11 @@ ROWS: dict[str, dict[str, Row]] = {
         ),
         "grease_seed": option(
             "Seed of the variations.",
-            Integer(0, stub.MAX_SEED),
+            Integer(0, stub.axes.MAX_SEED),
             default=partial(random.randrange, 2**32),
             show_default="random",
         ),
-        "ids_seed": option("Seed of the ids; random if left out.", Integer(0, stub.MAX_SEED)),
+        "ids_seed": option("Seed of the ids; random if left out.", Integer(0, stub.axes.MAX_SEED)),
         "freeze": option("RFC 3339 time at which all clocks stand still.", parse_freeze),
         "tick": option(
             "Seconds by which each read of a deployment moves the clock.",

@@ -31,7 +31,7 @@ def make_dependency(
 
     `what` names the part: `members of Project`.
     """
-    advice = stub.AXES[run.axis].advice + origin
+    advice = stub.axes.AXES[run.axis].advice + origin
     worlds = [name or "the main one" for name in run.varied.worlds]
     if len(worlds) > 1:
         named = ", ".join(worlds[:max_worlds])
@@ -137,7 +137,7 @@ def describe_run(run: ProbeRun) -> dict[str, Any]:
 def describe_axis(axis: ProbeRun) -> dict[str, Any]:
     return {
         "axis": axis.name,
-        "tier": stub.AXES[axis.name].tier,
+        "tier": stub.axes.AXES[axis.name].tier,
         "result": axis.result,
         "varied": axis.varied.responses,
         **describe_run(axis),

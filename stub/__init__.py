@@ -10,7 +10,7 @@ from .app import create_stub
 from .console import POLL_PATH
 from .control.verdict import Verdict
 from .cors import check_origins
-from .grease.axes import AXES, MAX_SEED, TIER_1, parse_axes
+from .grease import axes
 from .request.findings import CHOICES, Finding, make_finding, parse_kinds
 from .request.paths import is_control_path
 from .world.clock import MAX_ADVANCE
@@ -19,5 +19,4 @@ from .world.rules import check
 from .world.seed import Seed, make_sample, read_seed, read_states, write_seed
 from .world.store import SharedStores
 from .world.tokens import MAIN, Tokens
-from .world.world import Common
 from .world.worlds import Worlds

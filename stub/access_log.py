@@ -10,7 +10,6 @@ from web.routing import read_raw_target
 
 from .request.entry import MAX_REASON, REJECTED, STARTED
 from .request.paths import is_control_path
-from .world.tokens import MAIN
 from .world.worlds import Visit
 
 
@@ -24,7 +23,7 @@ def format_line(response: Response, redactor: Redactor, max_target: int = 2048) 
     environ = request.environ
     visit: Visit | None = g.get("store")
     recorded = visit.recorded if visit else None
-    name = recorded.name if recorded else visit.name if visit else MAIN
+    name = recorded.name if recorded else visit.name if visit else ""
     method = environ["REQUEST_METHOD"]
     start = redactor.mask(f"{name} {method}")
     target = redactor.mask_target(read_raw_target(environ))

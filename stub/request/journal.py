@@ -14,8 +14,6 @@ from web.problems import Problem
 
 from .entry import Entry
 
-MAX_ENTRIES = 1000
-
 NUMBERS = dict.fromkeys(("after", "before", "limit"), ("[0-9]{1,15}", "1 to 15 digits"))
 FILTERS = {
     # A request to /v1 has no other status. A filter that never matches would hide a mistake.
@@ -33,7 +31,7 @@ class Journal:
     `last` is the number of the last request, even if the journal no longer has it.
     """
 
-    def __init__(self, most: int = MAX_ENTRIES) -> None:
+    def __init__(self, most: int = 1000) -> None:
         self.last = 0
         self._lock = Lock()
         self._entries: deque[tuple[int, Entry]] = deque(maxlen=most)

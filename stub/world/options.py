@@ -11,7 +11,6 @@ from auth import DEFAULT_TOKEN
 from store import PACE
 
 from ..request.faults import PlannedFaults
-from ..request.journal import MAX_ENTRIES
 from .seed import EMPTY, Seed
 from .store import SharedStores
 
@@ -56,7 +55,7 @@ class Options:
     freeze: datetime | None = None
     tick: float = 0.0
     delay: float = 0.0
-    max_entries: int = MAX_ENTRIES
+    max_entries: int = 1000
     max_worlds: int = 1000
     max_faults: int = 1000
     max_firsts: int = 1000

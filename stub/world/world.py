@@ -1,6 +1,7 @@
 """A world has a store, a clock, ids, faults, a journal and a coverage. A reset replaces it."""
 
 import json
+from collections import Counter
 from functools import cached_property, partial
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,7 @@ from ..grease.axes import Grease, Switch
 from ..request.coverage import Coverage
 from ..request.entry import Entry, Recorded
 from ..request.faults import Faults
-from ..request.findings import Finding, make_finding, merge_findings
+from ..request.findings import Finding, make_finding
 from ..request.journal import Journal
 from .clock import Setting, WorldClock
 from .ids import Ids
@@ -112,11 +113,11 @@ class WorldState:
 
     def list_unused_faults(self) -> list[Finding]:
         """List the findings of faults that no request met."""
-        found = []
-        first = {"world": self.name, "number": None}
+        counts = Counter[str]()
         for what, count in self.faults.count_unused().items():
-            found.append(make_finding("unused-faults", self._redactor.mask(what), count, first))
-        return merge_findings(found)
+            counts[self._redactor.mask(what)] += count
+        first = {"world": self.name, "number": None}
+        return [make_finding("unused-faults", what, n, first) for what, n in counts.items()]
 
     def record(self, entry: Entry) -> Recorded:
         """Add a request to the journal, and to the coverages of this world and of the run."""

@@ -9,7 +9,7 @@ import stub
 from tests.conftest import START as START
 from tests.conftest import make_stub
 
-AXES = tuple(stub.AXES)
+AXES = tuple(stub.axes.AXES)
 
 
 def greased_app(axes: tuple[str, ...], grease_seed: int, **options: Any) -> Flask:
