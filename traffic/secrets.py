@@ -36,6 +36,10 @@ KNOWN = re.compile(
 ASSIGNED = re.compile(r"(?<![\w.-])(([\w.-]{1,64})(?:=|%3D))[^\s=&;\"'<>,%][^\s&;\"'<>,]*", re.I)
 MEMBER = re.compile(r'("([^"\\]{1,64})"\s*:\s*")(?:[^"\\]|\\.)+')  # The JSON may have been cut.
 USER = re.compile(r"(?<=://)[^/\s@\"'<>]+(?=@)")  # It matches `user:password` in a URL.
+# The path of the URL of a webhook may be a secret; the group is the text before it.
+HOOK = re.compile(
+    r"(://[^\s\"'<>:]{0,200}?(?:\bhooks?\b|webhook)[^\s\"'<>:/]{0,100}/)[^\s\"'<>]+", re.IGNORECASE
+)
 
 
 class Secrets:
@@ -72,7 +76,7 @@ class Secrets:
             masked = pattern.sub(MASK, masked)
         for pattern in (MEMBER, ASSIGNED):
             masked = pattern.sub(mask_value, masked)
-        return masked
+        return HOOK.sub(rf"\1{MASK}", masked)
 
 
 def mask_value(named: re.Match[str]) -> str:

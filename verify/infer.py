@@ -21,8 +21,9 @@ from .join import Part, join_profiles, pack_profile, unpack_profile
 from .observe import Observer, Template, remove_data
 from .order import find_order
 from .places import Places
-from .privacy import TEXT, Privacy, lower_texts
-from .values import find_texts, find_value, is_same, list_leaves
+from .privacy import TEXT, Privacy
+from .strangers import Strangers
+from .values import find_value, is_same
 
 
 @dataclass(frozen=True)
@@ -140,7 +141,8 @@ class Inference:
             shown = guesses.show_one_page(path, value)
             if not is_same(shown, value):
                 place = f"/list/body{format_pointer(*path)}"
-                self._notes.append(f"{place}: as on a single page, not {value!r}"[:200])
+                before = "a text" if isinstance(value, str) else repr(value)
+                self._notes.append(f"{place}: as on a single page, not {before}")
             return shown
 
         return map_leaves(body, show)
@@ -271,21 +273,8 @@ def make_privacy(log: Log, places: Places, secrets: Secrets) -> Privacy:
         others=others,
         own=own,
         names=[places.created_id, places.created_name, places.deployment_id],
-        strangers=lower_texts(list_strangers(places)),
+        strangers=Strangers(places),
     )
-
-
-def list_strangers(places: Places) -> list[Any]:
-    """List ids, names, mail addresses and deployments of the rest: `["prj_2", "cart"]`."""
-    own_id = str(places.deployment_id)
-    paths = [path for path, leaf in list_leaves(places.latest_item) if str(leaf) == own_id]
-    found = []
-    for exchange in places.lists:
-        for item in places.list_others(exchange):
-            found += [places.find_id(item), places.find_name(item)]
-            found += [find_value(item, path) for path in paths]
-            found += [text for text in find_texts(item).values() if "@" in text]
-    return found
 
 
 def hide_other_names(request: Any, name: str) -> Any:

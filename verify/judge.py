@@ -18,6 +18,7 @@ from .options import VerifyOptions
 from .places import Places, find_places
 from .rules import check_rules
 from .secrets import find_secrets, has_token
+from .strangers import Strangers
 from .unseen import NAMES, list_unseen
 
 DRIFT, LEAKS, UNSEEN = "drift", "leaks", "unseen"
@@ -56,6 +57,7 @@ class Result:
     log: Log
     places: Places
     secrets: Secrets
+    strangers: Strangers
     parts: Sequence[Check]
     drift: Sequence[Check] | None
     lacking: Sequence[str]
@@ -131,6 +133,7 @@ def judge(log: Log, options: VerifyOptions, inputs: Inputs, token: str) -> Resul
         log=log,
         places=places,
         secrets=secrets,
+        strangers=Strangers(places),
         unseen=list_unseen(log, options.level, hints, places, rules.values()),
         parts=parts.judge_parts(log, places, rules),
         drift=find_drift(like, log, places) if like else None,

@@ -355,13 +355,20 @@ def add_created(places: Places) -> Places:
         is_earlier = exchange.sent_at < creation.sent_at
         if is_earlier or places.get_created_item(exchange) is not None:
             others += places.list_others(exchange)
-    ids = {str(item.get("id")) for item in others if isinstance(item, dict)} - {"None", ""}
+    records = {str(item["id"]): item for item in others if isinstance(item, dict) and "id" in item}
     for _, value in walk(creation.response_json):
-        has_other_id = isinstance(value, dict) and str(value.get("id")) in ids
-        is_other = isinstance(value, dict) and value in others
-        if is_other or has_other_id or has_siblings(value, places.created_name):
+        is_other = isinstance(value, dict) and (value in others or is_record_in(value, records))
+        if is_other or has_siblings(value, places.created_name):
             return places
     return replace(places, created=creation.seen)
+
+
+def is_record_in(value: dict[str, Any], records: dict[str, dict[str, Any]]) -> bool:
+    """Return whether an object is one of the records by their ids. One with half of the
+    members, or fewer, is a mention: `{"id": "prj_7", "name": "shop"}`.
+    """
+    record = records.get(str(value.get("id")))
+    return record is not None and 2 * len(record.keys() & value.keys()) > len(record)
 
 
 def has_siblings(value: Any, name: str) -> bool:

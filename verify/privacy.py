@@ -14,9 +14,11 @@ from . import guesses
 from .errors import is_code, list_literals
 from .known import make_value_pattern
 from .secrets import find_label
-from .values import get_key, is_number, list_leaves
+from .strangers import MAIL, Strangers, lower_texts, may_identify
+from .values import get_key
 
 TEXT = "text"  # replaces a secret
+ADDRESS = "text@mail.example"  # replaces a mail address
 
 FindForeign = Callable[[Path, str], set[str]]
 """Finds the values that must not be in a text at a path."""
@@ -37,26 +39,34 @@ class Privacy:
         others: Iterable[Any],
         own: Iterable[Any],
         names: Iterable[Any],
-        strangers: Iterable[str],
+        strangers: Strangers,
     ) -> None:
         self._secrets = secrets
         host = urlsplit(base).netloc.rpartition("@")[2].lower()
         self._host = re.compile(rf"(?<![\w.-]){re.escape(host)}(?![\w-]|\.\w)") if host else None
         self._names = lower_texts(names)
-        long = [name for name in strangers if len(name) >= guesses.SHORTEST_NAME]
-        self._strangers = {name for name in long if may_identify(name)}
+        self._shapes = strangers.shapes
+        names_of_others = strangers.values
+        self._strangers = {name for name in names_of_others if len(name) >= guesses.SHORTEST_NAME}
         foreign = (lower_texts(others) - lower_texts(own)) | self._names | self._strangers
         self._foreign = {value for value in foreign if may_identify(value)}
         self.notes: list[str] = []
 
     def clean_record(self, value: Any, place: str) -> Any:
         """Return the created record without secrets."""
-        return self._clean(value, (), place, lambda path, text: self._strangers)
+
+        def find_foreign(path: Path, text: str) -> set[str]:
+            return self._strangers | self._shapes.find(text, with_prefix=True)
+
+        return self._clean(value, (), place, find_foreign)
 
     def clean_around(self, value: Any, place: str) -> Any:
         """Return the body around records without secrets and foreign values."""
-        plain = self._empty_maps(value)
-        return self._clean(plain, (), place, lambda path, text: self._foreign)
+
+        def find_foreign(path: Path, text: str) -> set[str]:
+            return self._foreign | self._shapes.find(text)
+
+        return self._clean(self._empty_maps(value), (), place, find_foreign)
 
     def clean_error(self, value: Any, place: str) -> Any:
         """Return the body of an error. An error code stays, even if a record has the same text."""
@@ -64,7 +74,7 @@ class Privacy:
         def find_foreign(path: Path, text: str) -> set[str]:
             if guesses.is_for_programs(get_key(path)) and is_code(text):
                 return self._strangers | self._names
-            return self._foreign
+            return self._foreign | self._shapes.find(text, with_prefix=True)
 
         return self._clean(value, (), place, find_foreign)
 
@@ -75,7 +85,9 @@ class Privacy:
     def is_safe_field(self, name: str, value: str) -> bool:
         """Return whether a header field may stand in a profile."""
         is_secret = is_secret_name(name) or self._secrets.has_secret(name)
-        return not is_secret and self._is_safe((name,), value, self._foreign)
+        foreign = self._foreign | self._shapes.find(value)
+        is_foreign = MAIL.search(value) or not self._is_safe((name,), value, foreign)
+        return not is_secret and not is_foreign
 
     def _clean(self, value: Any, path: Path, place: str, find_foreign: FindForeign) -> Any:
         if isinstance(value, list):
@@ -92,6 +104,8 @@ class Privacy:
         if value is None or isinstance(value, bool) or value in ("", TEXT):
             return value
         text = str(value)
+        if MAIL.search(text):
+            return self._leave_out(value, path, place, MAIL.sub(ADDRESS, text))
         if is_in_secret(path):
             is_kept = not list_literals(text)
         else:
@@ -119,12 +133,12 @@ class Privacy:
                 found[name] = self._clean(member, inner, place, find_foreign)
         return found
 
-    def _leave_out(self, value: Any, path: Path, place: str) -> Any:
+    def _leave_out(self, value: Any, path: Path, place: str, text: str = TEXT) -> Any:
         """Note that a value is left out, and return a value of the same type."""
         self.notes.append(
             f"{place}{format_pointer(*path)}: left out: it may be a secret, or belong to others"
         )
-        return TEXT if isinstance(value, str) else type(value)()
+        return text if isinstance(value, str) else type(value)()
 
     def _empty_maps(self, value: Any) -> Any:
         """Return a value in which maps by the names of records are empty: `{"shop-1": {...}}`."""
@@ -159,20 +173,3 @@ def is_in_secret(path: Path) -> bool:
     """Return whether a value belongs to a secret by its path: `("secret", "value")`."""
     has_secret_name = any(is_secret_name(name) for name in path if isinstance(name, str))
     return has_secret_name and get_key(path) not in ("type", "kind")
-
-
-def lower_texts(bodies: Iterable[Any]) -> set[str]:
-    """Return the texts and numbers in bodies in lower case: `{"shop", "7040"}`."""
-    found = set()
-    for body in bodies:
-        for _, value in list_leaves(body):
-            if isinstance(value, str) or is_number(value):
-                found.add(str(value).lower())
-    return found
-
-
-def may_identify(text: str, min_number: int = 1000) -> bool:
-    """Return whether a value may say whose record it is: `shop` and `7040` may, `7` does not."""
-    if text.lstrip("-").isdigit():
-        return abs(int(text)) >= min_number
-    return len(text) > 1

@@ -85,7 +85,7 @@ def describe_findings(
         for finding in found:
             yield from indent(describe(finding), 2)
         if exchange:
-            yield from indent(format_exchange(result.secrets, exchange), 4)
+            yield from indent(format_exchange(result, exchange), 4)
 
 
 def describe_difference(finding: VerifyFinding) -> Iterator[str]:
@@ -145,25 +145,26 @@ def indent(lines: Iterable[str], size: int) -> Iterator[str]:
         yield " " * size + line
 
 
-def format_exchange(secrets: Secrets, exchange: ServiceExchange) -> Iterator[str]:
+def format_exchange(result: Result, exchange: ServiceExchange) -> Iterator[str]:
     """Format an exchange as lines: `> GET /v1/projects`, and `< 200` with the response."""
-    yield f"> {exchange.method} {exchange.target}"
-    yield from format_message(secrets, ">", exchange.request_fields, exchange.request_body)
+    yield f"> {exchange.method} {result.strangers.mask(exchange.target)}"
+    yield from format_message(result, ">", exchange.request_fields, exchange.request_body)
     yield f"< {exchange.reason}"
-    yield from format_message(secrets, "<", exchange.response_fields, exchange.response_body)
+    yield from format_message(result, "<", exchange.response_fields, exchange.response_body)
 
 
 def format_message(
-    secrets: Secrets,
+    result: Result,
     mark: str,
     fields: Iterable[tuple[str, str]],
     body: bytes,
     max_shown: int = 500,
 ) -> Iterator[str]:
     for name, value in fields:
-        yield f"{mark} {name}: {masking.Redactor.mask_field(name, value)}"
-    text = body[:100_000].decode(errors="replace")
-    for line in mask_text(secrets, text, max_shown).splitlines():
+        shown = masking.Redactor.mask_field(name, value)
+        yield f"{mark} {name}: {result.strangers.mask(shown)}"
+    text = result.strangers.mask(body[:100_000].decode(errors="replace"))
+    for line in mask_text(result.secrets, text, max_shown).splitlines():
         yield f"{mark} {line}"
     if len(body) > max_shown:
         yield f"{mark} … ({len(body):,} bytes)"
@@ -247,6 +248,6 @@ def describe_finding(result: Result, finding: VerifyFinding) -> tuple[str, str]:
     details = ""
     exchange = finding.check.exchange
     if exchange:
-        lines = format_exchange(result.secrets, exchange)
+        lines = format_exchange(result, exchange)
         details = "\n".join(mask_text(result.secrets, line) for line in lines)
     return mask_line(result.secrets, finding.line), details

@@ -8,6 +8,7 @@ from urllib.parse import parse_qsl
 from traffic import json_values, masking, secrets
 
 from .exchange import NOTHING, Log, ServiceExchange
+from .values import list_leaves
 
 
 def find_secrets(log: Log, token: str = "") -> secrets.Secrets:
@@ -39,6 +40,10 @@ def find_named_secrets(exchange: ServiceExchange) -> Iterator[str]:
         is_id = name.lower() == "key"  # A member `key` of a response may be an id.
         if secrets.is_secret_name(name) and not is_id:
             yield value
+    for path, leaf in list_leaves(exchange.seen):  # `{"creds": {"value": "4f9a"}}`
+        around = [name for name in path[:-1] if isinstance(name, str)]
+        if isinstance(leaf, str) and any(map(secrets.is_secret_name, around)):
+            yield leaf
 
 
 def find_sent_codes(exchange: ServiceExchange) -> Iterator[str]:
