@@ -103,14 +103,14 @@ class Privacy:
             return self._clean_object(value, path, place, find_foreign)
         if value is None or isinstance(value, bool) or value in ("", TEXT):
             return value
-        text = str(value)
-        if MAIL.search(text):
-            return self._leave_out(value, path, place, MAIL.sub(ADDRESS, text))
+        text = MAIL.sub(ADDRESS, str(value))
         if is_in_secret(path):
             is_kept = not list_literals(text)
         else:
             is_kept = self._is_safe(path, text, find_foreign(path, text))
-        return value if is_kept else self._leave_out(value, path, place)
+        if is_kept and text == str(value):
+            return value
+        return self._leave_out(value, path, place, text if is_kept else TEXT)
 
     def _clean_object(
         self, value: dict[str, Any], path: Path, place: str, find_foreign: FindForeign
