@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import inf
-from typing import Any
+from typing import Any, NamedTuple
 
 from traffic.json_values import Path, map_leaves, replace_value
 
@@ -53,6 +53,17 @@ class Template:
     @property
     def content_type(self) -> str:
         return self.exchanges[0].find_response_field("Content-Type") or ""
+
+
+class Listed(NamedTuple):
+    """The created project in a list, with the status of its deployment that was read before.
+
+    The status in the list may also be the next: `possible` is `{"queued", "building"}`.
+    """
+
+    item: Any
+    word: str
+    possible: set[str]
 
 
 class Observer:
@@ -123,44 +134,42 @@ class Observer:
         """Read the created project in the lists, with the status that it shows or that was read."""
         known = self._know_created()
         readings = []
-        for item, word, _ in self._listed:
-            shown = format_word(find_value(item, self._status_path))
-            readings.append(self._read(item, known, shown or word))
+        for listed in self._listed:
+            shown = format_word(find_value(listed.item, self._status_path))
+            readings.append(self._read(listed.item, known, shown or listed.word))
         return readings
 
     @cached_property
-    def _listed(self) -> list[tuple[Any, str, set[str]]]:
-        """The created project in every list, with the status that was read before, and what its
-        status may be: that one or the next. Before the first read it may be any.
-        """
+    def _listed(self) -> list[Listed]:
         places = self._places
         words = [*places.words]
         word = get_first(words) or ""
-        possible: set[str] = {*words}
-        found: list[tuple[Any, str, set[str]]] = []
+        possible = {*words}  # Before the first read the status may be any.
+        found = []
         for exchange in self._log.exchanges:
             if words and exchange in places.followed:
                 word = words.pop(0)
                 possible = {word, *words[:1]}
             item = places.get_created_item(exchange)
             if item is not None:
-                found.append((item, word, possible))
+                found.append(Listed(item, word, possible))
         return found
 
     @cached_property
     def _status_path(self) -> Path | None:
-        """The path of the status in a listed project: `("latest_deployment", "status")`.
+        """The path of the deployment's status in a listed project: `("latest", "status")`.
 
-        A project may have a status of its own, which is another one in some list.
+        A status of the project itself is not possible for its deployment in all lists.
         """
-        last = self._listed[-1][0] if self._listed else None
+        last = self._listed[-1].item if self._listed else None
         for path, _ in list_leaves(last):
-            words = [format_word(find_value(item, path)) for item, *_ in self._listed]
-            possible = [possible for *_, possible in self._listed]
-            is_known = "" not in words and all(
-                word in each for word, each in zip(words, possible, strict=True)
-            )
-            if is_known and (len({*words}) > 1 or get_key(path) == "status"):
+            words = set()
+            is_possible = True
+            for listed in self._listed:
+                word = format_word(find_value(listed.item, path))
+                words.add(word)
+                is_possible = is_possible and word != "" and word in listed.possible
+            if is_possible and (len(words) > 1 or get_key(path) == "status"):
                 return path
         return None
 
