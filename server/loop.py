@@ -113,7 +113,10 @@ class Connection(HTTPChannel):
 
 
 class Server:
-    """A server that listens on the sockets from the start. `run()` until `stop()`; `close()`."""
+    """A server that listens from the start.
+
+    `run()` serves until another thread calls `stop()`. Then call `close()`.
+    """
 
     is_stopping = False
     is_closed = False
