@@ -54,7 +54,7 @@ with sync_playwright() as playwright:
     page.goto(URL)
     page.get_by_role("status").get_by_text("Connected", exact=True).wait_for()
     page.get_by_role("tab", name="Coverage").click()
-    page.locator("#requests tbody tr").filter(has_text="422").click()
+    page.locator("#requests tbody td.code").get_by_text("422", exact=True).click()
     page.get_by_role("group", name="Response body").wait_for()
     page.mouse.move(1, 1)
     page.screenshot(path=TARGET)
