@@ -185,8 +185,8 @@ def parse_freeze(text: str) -> datetime:
 def parse_probe(text: str) -> tuple[str, ...]:
     from stub import failures  # Most starts need none of it.
 
-    names = (*stub.axes.AXES, *failures.FAILURES)
-    known = {"tier1": stub.axes.TIER_1, "all": stub.axes.AXES, "failures": failures.FAILURES}
+    names = (*stub.axes.AXES, *failures.FAULTS)
+    known = {"tier1": stub.axes.TIER_1, "all": stub.axes.AXES, "failures": failures.FAULTS}
     known |= {name: (name,) for name in names}
     chosen: set[str] = set()
     for word in stub.parse_kinds([text], known):

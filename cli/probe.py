@@ -141,7 +141,7 @@ class Probe:
             self.plain = self._run(PLAIN)
             if self.plain.status == 0:
                 for name in self.settings.probe:
-                    if name in failures.FAILURES:
+                    if name in failures.FAULTS:
                         self._try_failure(name)
                     else:
                         self._try_axis(name)
@@ -217,7 +217,7 @@ class Probe:
             uncalled=[each for each in plain.list_called() if each not in called],
             varied=find_varied(axis, ended.worlds),
         )
-        if name in failures.FAILURES:
+        if name in failures.FAULTS:
             is_broken = run.end != PASSES
             run.reactions = failures.read_reactions(
                 name, self._plain_attempts, ended.attempts, is_broken=is_broken

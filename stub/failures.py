@@ -19,18 +19,17 @@ from .request.faults import Fault
 from .request.findings import Finding, FirstRequest, make_finding
 from .request.outcome import identify
 
-UNAVAILABLE, LOST, CUT = "unavailable", "lost-response", "cut-body"
 WRONG_BODY, STALLED = "wrong-body", "stalled"
 STALL = 20.0  # seconds
 PAGE = "<!DOCTYPE html>\n<title>Sign in</title>\n<p>Sign in to continue.\n"
 FAULTS = {
-    UNAVAILABLE: Fault(UNAVAILABLE, status=503, headers={"Retry-After": "1"}),
-    LOST: Fault(LOST, drop=True, performed=True),
-    CUT: Fault(CUT, cut=10),  # Every body is longer.
+    "unavailable": Fault("unavailable", status=503, headers={"Retry-After": "1"}),
+    "lost-response": Fault("lost-response", drop=True, performed=True),
+    "cut-body": Fault("cut-body", cut=10),  # Every body is longer.
     WRONG_BODY: Fault(WRONG_BODY, status=200, body=PAGE, content_type="text/html"),
     STALLED: Fault(STALLED, delay=STALL),
 }
-FAILURES = tuple(FAULTS)
+"""The faults by the names of the failures."""
 
 
 class Attempt(NamedTuple):

@@ -11,7 +11,7 @@ from auth import DEFAULT_TOKEN
 from store import PACE
 
 from ..request.faults import PlannedFaults
-from .seed import EMPTY, Seed
+from .seed import Seed
 from .store import SharedStores
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class Options:
     pace: float = PACE
     outcomes: Sequence[tuple[str, str]] = ()
     max_projects: int | None = None
-    seed: Seed = EMPTY
+    seed: Seed = field(default_factory=Seed)
     strict: bool = False
     states: Mapping[str, Seed] = field(default_factory=dict)
     cors_origins: Collection[str] = ()

@@ -71,9 +71,6 @@ class Seed(NamedTuple):
         return Records(tuple(projects), tuple(deployments.values()))
 
 
-EMPTY = Seed()
-
-
 # Read
 
 

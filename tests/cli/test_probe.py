@@ -23,7 +23,7 @@ from cli.probe import Ended, Probe
 from cli.probe_report import describe_probe
 from cli.run import RunParts, conclude
 from stub import Options, create_stub
-from stub.failures import FAILURES, RunJournal
+from stub.failures import FAULTS, RunJournal
 from tests.cli.conftest import has_ended, script
 from tests.conftest import TOKEN, eventually
 from tests.contract import V1
@@ -271,7 +271,7 @@ def test_a_run_hangs_after_five_times_the_plain_one_and_30_seconds_at_least() ->
             run.sleep(run.limits[run.name] or seconds)
 
         done = Done(waits, "headers,failures")
-        limits = dict.fromkeys(["headers", *FAILURES], limit)
+        limits = dict.fromkeys(["headers", *FAULTS], limit)
         assert done.function.limits == {"plain": None, **limits, "stalled": limit + waiting}
         assert done.results["headers"] == "passes"
 
