@@ -92,7 +92,7 @@ class Recorder:
         if route == ("GET", "/_stub/requests"):
             return self._open_journal().select(request.args)
         detail = (
-            "The recording proxy passes on only paths below /v1; of /_stub it knows GET "
+            "The recording proxy only passes on paths below /v1; of /_stub it knows GET "
             "/_stub/health, POST /_stub/reset without a body, and GET /_stub/requests."
         )
         raise Problem(501, "not_recorded", detail)

@@ -130,7 +130,7 @@ def test_nothing_else_is_passed_on() -> None:
     for path in ELSEWHERE:
         done: Any = proxy.call("GET", path)
         assert done.status_code == 501, path
-        assert "only paths below /v1" in done.json["detail"]
+        assert "only passes on paths below /v1" in done.json["detail"]
     assert proxy.call("POST", "/_stub/reset", '{"projects": []}').status_code == 501
     assert proxy.service.requests == []
 
