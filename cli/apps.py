@@ -74,7 +74,11 @@ def load_seed(settings: Settings, like: "Profile | None") -> stub.Seed:
         return stub.Seed()
     if settings.seed:
         return stub.read_seed(settings.seed, like)
-    return stub.make_sample(like)
+    if like:
+        from stub import sample  # Most starts need no profile.
+
+        return sample.make_sample(like)
+    return stub.read_sample()
 
 
 def check_outcomes(settings: Settings, like: "Profile | None") -> None:

@@ -4,12 +4,12 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from flask import Request
 
 from traffic.json_values import Names, Path
-from web.documents import make_ref, parse_pointer
+from web.documents import parse_pointer
 
 ELSEWHERE = {"401": "Unauthorized", "404": "NotFound", "405": "MethodNotAllowed"}
 """The responses to requests for no operation. In the contract of a profile: `x-elsewhere`."""
@@ -27,14 +27,6 @@ class Operation:
     responses: dict[str, dict[str, Any]]  # key: status
     names: Names
     expected: Sequence[Path] = ()
-
-
-class Example(NamedTuple):
-    """An example of a response: `Example(409, "name_taken", {…})`."""
-
-    status: int
-    name: str
-    value: Any = None
 
 
 class Contract:
@@ -75,53 +67,6 @@ class Contract:
             return None
         method = "GET" if request.method == "HEAD" else request.method
         return self._by_route.get((method, make_route(rule.rule)))
-
-    def problem(self, operation: Operation | None, status: int) -> tuple[str, list[dict[str, str]]]:
-        """Return the code of the problem for a status, and the errors of its example.
-
-        For an undeclared status the code is `injected_fault`. So it is for 503: the code in the
-        contract is for an unavailable store.
-        """
-        response = self._declared(operation, str(status))
-        is_of_store = status == 503 and not self.is_observed
-        if response is None or is_of_store:
-            return "injected_fault", []
-        code = list_codes(response)[0]
-        for content in response.get("content", {}).values():
-            if content["schema"] == make_ref("Problem") and code in content["examples"]:
-                problem = content["examples"][code]["value"]
-                return code, problem.get("errors", [])
-        return code, []
-
-    def find_example(
-        self, operation: Operation | None, name: str, status: int | None = None
-    ) -> Example | None:
-        """Find an example by its name in the responses of an operation, or of no operation.
-
-        A status restricts the search to the response with it. The name of an error of a profile is
-        its code, and its value is None.
-        """
-        responses = operation.responses if operation else self.elsewhere
-        for text, response in responses.items():
-            if status not in (None, int(text)):
-                continue
-            for content in response.get("content", {}).values():
-                examples = content.get("examples", {})
-                is_plain = content["schema"] == make_ref("Problem") or text < "400"
-                if name in examples and is_plain:
-                    return Example(int(text), name, examples[name]["value"])
-            if text >= "400" and name in list_codes(response):
-                return Example(int(text), name)
-        return None
-
-    def _declared(self, operation: Operation | None, status: str) -> dict[str, Any] | None:
-        """Return the response with this status, or None."""
-        response = self.elsewhere.get(status)
-        if operation is None:
-            return response
-        # All operations may have the status of a method that is not allowed.
-        may_be_any = response is not None and rejects_method(response)
-        return operation.responses.get(status, response if may_be_any else None)
 
     def _read_path(self, path: str, item: dict[str, Any]) -> None:
         for method, operation in item.items():
@@ -175,19 +120,6 @@ def find_part(document: Any, pointer: str) -> tuple[str, Any]:
 def make_route(path: str) -> str:
     """Replace the parameters of a path by `{}`: OpenAPI writes `{id}`, and Flask `<id>`."""
     return re.sub(r"\{[^}]*\}|<[^>]*>", "{}", path)
-
-
-def list_codes(response: dict[str, Any]) -> list[str]:
-    """Return the codes of the errors in a response: `["token_missing", "token_invalid"]`."""
-    if "x-codes" in response:  # The errors of a profile may have no body.
-        own: list[str] = response["x-codes"]
-        return own
-    (content,) = response["content"].values()
-    return [*content["examples"]]
-
-
-def rejects_method(response: dict[str, Any]) -> bool:
-    return "method_not_allowed" in list_codes(response)
 
 
 def find_elsewhere(document: dict[str, Any]) -> dict[str, dict[str, Any]]:

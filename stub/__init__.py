@@ -1,6 +1,6 @@
 """The service as a stub: with worlds, a clock, faults, a journal and more, most of it at `/_stub`.
 
-The program imports from here, and from `failures` if it runs with `--probe`.
+The program imports from here, from `failures` with `--probe`, and from `sample` with `--like`.
 """
 
 from web.times import parse_time
@@ -16,7 +16,7 @@ from .request.paths import is_control_path
 from .world.clock import MAX_ADVANCE
 from .world.options import Options
 from .world.rules import check
-from .world.seed import Seed, make_sample, read_seed, read_states, write_seed
+from .world.seed import Seed, read_sample, read_seed, read_states, write_seed
 from .world.store import SharedStores
 from .world.tokens import MAIN, Tokens
 from .world.worlds import Worlds

@@ -30,7 +30,7 @@ from werkzeug.test import create_environ, run_wsgi_app
 from profiles.profile import make_profile
 from stub.failures import Failures, RunJournal
 from stub.grease.axes import parse_axes
-from stub.world.seed import make_sample
+from stub.sample import make_sample
 from tests.changes import describe_changes, renew_texts
 from tests.conftest import BEARER, START, Clock, make_stub, seed_of
 from tests.contract import V1

@@ -3,12 +3,14 @@
 import json
 import re
 from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 from flask import Request, current_app
 from flask.typing import ResponseReturnValue
 from werkzeug.http import unquote_header_value
 
-from profiles.openapi import Contract, Example, Operation
+from profiles.openapi import Contract, Operation
+from web.documents import make_ref
 from web.problems import FieldError, Problem, respond
 from web.routing import read_target
 from web.strict_json import JSON
@@ -16,6 +18,14 @@ from web.strict_json import JSON
 from .faults import Fault, Faults, Outcome, PlannedFaults
 
 REQUESTED = "This response was requested with `Prefer` or `/_stub/faults`."
+
+
+class Example(NamedTuple):
+    """An example of a response: `Example(409, "name_taken", {…})`."""
+
+    status: int
+    name: str
+    value: Any = None
 
 
 def decide(
@@ -42,7 +52,7 @@ def decide(
     response: ResponseReturnValue | None = None
     example = None
     if "example" in preferences:
-        example = contract.find_example(operation, preferences["example"], status)
+        example = find_example(contract, operation, preferences["example"], status)
     if fault and fault.drop and not fault.performed:
         response = "", 503  # Nothing of it is sent.
     elif example:
@@ -86,7 +96,7 @@ def make_requested(
     contract: Contract,
 ) -> ResponseReturnValue:
     """Make the response with the status of a fault or, without a fault, of `Prefer`."""
-    code, example = contract.problem(operation, status)
+    code, example = find_error(contract, operation, status)
     headers = {} if fault else make_preference_headers(status, f"code={status}")
     headers |= make_error_headers(request, status, code, contract)
     if fault and fault.has_own_body:
@@ -135,3 +145,69 @@ def make_error_headers(
         methods = current_app.url_map.bind("").allowed_methods(request.path)
         headers |= {"Allow": ", ".join(sorted(methods))} if methods else {}
     return headers
+
+
+# In the contract
+
+
+def find_error(
+    contract: Contract, operation: Operation | None, status: int
+) -> tuple[str, list[dict[str, str]]]:
+    """Return the code of the problem for a status, and the errors of its example.
+
+    For an undeclared status the code is `injected_fault`. So it is for 503: the code in the
+    contract is for an unavailable store.
+    """
+    response = find_response(contract, operation, str(status))
+    is_of_store = status == 503 and not contract.is_observed
+    if response is None or is_of_store:
+        return "injected_fault", []
+    code = list_codes(response)[0]
+    for content in response.get("content", {}).values():
+        if content["schema"] == make_ref("Problem") and code in content["examples"]:
+            problem = content["examples"][code]["value"]
+            return code, problem.get("errors", [])
+    return code, []
+
+
+def find_example(
+    contract: Contract, operation: Operation | None, name: str, status: int | None
+) -> Example | None:
+    """Find an example by its name in the responses of an operation, or of no operation.
+
+    A status restricts the search to the response with it. The name of an error of a profile is
+    its code, and its value is None.
+    """
+    responses = operation.responses if operation else contract.elsewhere
+    for text, response in responses.items():
+        if status not in (None, int(text)):
+            continue
+        for content in response.get("content", {}).values():
+            examples = content.get("examples", {})
+            is_plain = content["schema"] == make_ref("Problem") or text < "400"
+            if name in examples and is_plain:
+                return Example(int(text), name, examples[name]["value"])
+        if text >= "400" and name in list_codes(response):
+            return Example(int(text), name)
+    return None
+
+
+def find_response(
+    contract: Contract, operation: Operation | None, status: str
+) -> dict[str, Any] | None:
+    """Return the response with this status, or None."""
+    response = contract.elsewhere.get(status)
+    if operation is None:
+        return response
+    # All operations may have the status of a method that is not allowed.
+    may_be_any = response is not None and "method_not_allowed" in list_codes(response)
+    return operation.responses.get(status, response if may_be_any else None)
+
+
+def list_codes(response: dict[str, Any]) -> list[str]:
+    """Return the codes of the errors in a response: `["token_missing", "token_invalid"]`."""
+    if "x-codes" in response:  # The errors of a profile may have no body.
+        own: list[str] = response["x-codes"]
+        return own
+    (content,) = response["content"].values()
+    return [*content["examples"]]

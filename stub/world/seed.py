@@ -194,22 +194,6 @@ def list_objects(document: Any, array: str) -> list[dict[str, Any]]:
     return [item if isinstance(item, dict) else {} for item in found]
 
 
-# The sample
-
-
-def make_sample(like: "Profile | None") -> Seed:
-    """Make the sample. With a profile it has ids and statuses of the service.
-
-    They are the same in every run, and there is a deployment in every status.
-    """
-    sample = read_sample()
-    if like is None:
-        return sample
-    from .sample import convert_sample  # Most starts need no profile.
-
-    return convert_sample(sample, like)
-
-
 # Write
 
 

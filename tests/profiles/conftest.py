@@ -7,7 +7,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from profiles.profile import Profile, make_profile
-from stub.world.seed import make_sample
+from stub.sample import make_sample
 from tests.conftest import TOKEN, Clock, make_stub
 from tests.services import DOCUMENTS
 

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 from profiles.profile import Profile
 from stub import Options, create_stub
-from stub.world.seed import make_sample
+from stub.sample import make_sample
 from verify.exchange import Log, ServiceExchange
 from verify.kinds import DEPLOYMENT
 from verify.places import Hints

@@ -8,13 +8,19 @@ from profiles.ids import choose_base
 from profiles.profile import Profile
 from records import Deployment, Stage
 
-from .ids import make_unused_id
-from .seed import Seed
-from .store import AT_START
+from .world.ids import make_unused_id
+from .world.seed import Seed, read_sample
+from .world.store import AT_START
 
 
-def convert_sample(sample: Seed, like: Profile) -> Seed:
-    """Give the sample the ids and the statuses of a profile. They are the same in every run."""
+def make_sample(like: Profile | None) -> Seed:
+    """Make the sample. With a profile it has ids and statuses of the service.
+
+    They are the same in every run, and there is a deployment in every status.
+    """
+    sample = read_sample()
+    if like is None:
+        return sample
     source = Random(0)
     ids: dict[str | None, str] = {}  # key: id in the plain sample
     projects = []
