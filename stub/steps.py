@@ -18,7 +18,6 @@ from web.strict_json import JSONRequest
 
 from .console import CONSOLE_PATHS
 from .cors import Cors
-from .request.connection import ClientConnection
 from .request.entry import (
     MAX_KEPT,
     REJECTED,
@@ -141,7 +140,7 @@ class Steps:
             with suppress(StoreUnavailable):  # The next read advances the clock.
                 world.clock.change(tick)
         if applied.delay:
-            wait(applied.delay, ClientConnection(received.environ), self.sleep)
+            wait(applied.delay, received.environ, self.sleep)
         return response
 
     def _apply(
@@ -166,7 +165,7 @@ class Steps:
         delay = self.options.delay
         axes = self._vary(response, received, world, outcome, fault)
         if fault:
-            fault.change(response, ClientConnection(received.environ))
+            fault.change(response, received.environ)
             delay += fault.delay or 0.0
         return Applied(status if response.status_code else 0, fault, axes, delay)
 

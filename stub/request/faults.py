@@ -3,7 +3,7 @@
 import itertools
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from threading import Lock
 from typing import Any, NamedTuple, Protocol
@@ -15,8 +15,6 @@ from flask.typing import ResponseReturnValue
 from profiles.openapi import Operation
 from web.patterns import matches
 from web.problems import FieldError, InvalidBody
-
-from .connection import ClientConnection
 
 WITHOUT_BODY = (204, 304)  # statuses (RFC 9110 §6.4.1)
 
@@ -71,23 +69,24 @@ class Fault:
             del response.headers["Content-Type"]
         return response
 
-    def change(self, response: Response, connection: ClientConnection) -> None:
+    def change(self, response: Response, environ: Mapping[str, Any]) -> None:
         """Add the header fields, and cut or drop the response; then the connection ends.
 
-        A dropped response has the status 0, unless the operation was performed.
+        A dropped response has the status 0, unless the operation was performed. The server of this
+        project has functions for the connection in the WSGI environment.
         """
         response.headers.update(self.headers or {})
         if self.cut is not None:
             body = response.get_data()
             response.headers["Content-Length"] = str(len(body))
             response.response = [body[: self.cut]]
-            connection.close()
+            environ.get("server.close", do_nothing)()
         if self.drop:
             response.data = b""
             response.headers.clear()
             if not self.performed:
                 response.status_code = 0
-            connection.drop()
+            environ.get("server.drop", do_nothing)()
 
     def describe(self) -> str:
         """Describe the fault in a line: `GET /v1/deployments/*: status 503, delay 2`.
@@ -116,18 +115,23 @@ class Fault:
         return document
 
 
+def do_nothing() -> None:
+    pass
+
+
 def wait(
     seconds: float,
-    connection: ClientConnection,
+    environ: Mapping[str, Any],
     sleep: Callable[[float], None],
     longest_pause: float = 0.05,
 ) -> None:
-    """Wait some seconds, or until the client is gone. Look for it after every pause."""
-    if connection.is_open is None:
+    """Wait some seconds, or until the client is gone, if the server can tell."""
+    is_open = environ.get("server.is_open")
+    if is_open is None:
         sleep(seconds)
         return
     waited = 0.0
-    while waited < seconds and connection.is_open():
+    while waited < seconds and is_open():
         pause = min(longest_pause, seconds - waited)
         started = time.monotonic()
         sleep(pause)
