@@ -1,6 +1,5 @@
 """Finds drift: how responses differ from the schemas that the stub serves for a profile."""
 
-from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any
 
@@ -23,18 +22,11 @@ from .places import Places
 from .status import is_alone_in_arrays
 from .values import get_key, prefer
 
-ID_OF_SKELETON = {"anyOf": [{"type": "string"}, {"type": "integer"}]}
-"""The schema of an id of which a profile has no example: a skeleton does not say its type."""
-
 
 def find_drift(like: Profile, log: Log, places: Places) -> list[Check]:
     """Find the contradictions to a profile, including values that may vary."""
-    judge = DriftJudge(like, places)
-    by_kind: dict[str, list[ServiceExchange]] = defaultdict(list)
-    for exchange, kind in kinds.find_kinds(log).items():
-        by_kind[kind].append(exchange)
     found: dict[str, Check] = {}
-    for check in judge.check_all(by_kind):
+    for check in DriftJudge(like, places).check_all(kinds.group_by_kind(log)):
         if not check.holds:
             found.setdefault(write_drift_line(check), check)
     return [*found.values()]
@@ -92,14 +84,11 @@ class DriftJudge:
     ) -> Iterator[Check]:
         is_error = kind not in kinds.OPERATIONS
         is_deployment = kind == kinds.DEPLOYMENT
-        schema = {
-            kind: build_schema(
-                form.body,
-                self._like,
-                is_deployment=is_deployment,
-                id_without_example=ID_OF_SKELETON,
-            )
-        }
+        # A skeleton has no example of an id, and does not say its type.
+        any_id = {"anyOf": [{"type": "string"}, {"type": "integer"}]}
+        schema = build_schema(
+            form.body, self._like, is_deployment=is_deployment, id_without_example=any_id
+        )
         fields = {name: f"/{kind}{format_pointer('headers', name)}" for name in form.headers}
         own = prefer(exchanges, lambda exchange: has_own(exchange, self._places))
         for exchange in select_distinct(own):
@@ -132,7 +121,7 @@ class DriftJudge:
             return
         is_own = has_own(exchange, self._places) or kind not in (kinds.LIST, kinds.DEPLOYMENT)
         relations = self._find_relations(kind, form, exchange) if is_own else {}
-        walk = checks.Walk(schema, True, relations, is_own)
+        walk = checks.Walk({kind: schema}, True, relations, is_own)
         yield from check_bodies(walk, "#" + format_pointer(kind), self._places, exchange)
 
     def _find_relations(
@@ -171,8 +160,9 @@ class DriftJudge:
 
 
 def is_read_code(path: Path, value: Any, body: Any) -> bool:
-    """Return whether programs read a value of an error: a code, also that of the only error in an
-    array of a body, as in `{"errors": [{"code": 8000009}]}`.
+    """Return whether programs read a value of an error: a code, such as `not_found`.
+
+    They read the code of the only error in an array, too: `{"errors": [{"code": 8000009}]}`.
     """
     if isinstance(value, dict | list):
         return False

@@ -1,5 +1,7 @@
 """The kinds of responses, the purposes of requests, and why a response shows nothing."""
 
+from collections import defaultdict
+
 from .exchange import NOTHING, Log, ServiceExchange
 
 # Kinds of responses. An error has the name that it has in a profile.
@@ -70,6 +72,14 @@ def find_kinds(log: Log) -> dict[ServiceExchange, str]:
         if kind:
             found[exchange] = kind
     return found
+
+
+def group_by_kind(log: Log) -> dict[str, list[ServiceExchange]]:
+    """Group the responses of a log by their kinds: `{"list": […], "errors/not_found": […]}`."""
+    groups: dict[str, list[ServiceExchange]] = defaultdict(list)
+    for exchange, kind in find_kinds(log).items():
+        groups[kind].append(exchange)
+    return groups
 
 
 def find_asked_kind(exchange: ServiceExchange) -> str:

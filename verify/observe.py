@@ -1,6 +1,5 @@
 """Observes a service: makes templates of its responses."""
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -78,11 +77,12 @@ class Observer:
     @cached_property
     def templates(self) -> dict[str, Template]:
         """The templates by their kinds. A response that did not come is in no template."""
-        by_kind: dict[str, list[ServiceExchange]] = defaultdict(list)
-        for exchange, kind in kinds.find_kinds(self._log).items():
-            if not exchange.failure:
-                by_kind[kind].append(exchange)
-        return {kind: self._make_template(kind, found) for kind, found in by_kind.items()}
+        found = {}
+        for kind, exchanges in kinds.group_by_kind(self._log).items():
+            responses = [exchange for exchange in exchanges if not exchange.failure]
+            if responses:
+                found[kind] = self._make_template(kind, responses)
+        return found
 
     @property
     def run(self) -> tuple[str, ...]:

@@ -129,9 +129,7 @@ class PartsJudge:
         self._log = log
         self._places = places
         self._rules = rule_checks
-        self._by_kind: dict[str, list[ServiceExchange]] = defaultdict(list)
-        for exchange, kind in kinds.find_kinds(log).items():
-            self._by_kind[kind].append(exchange)
+        self._by_kind = kinds.group_by_kind(log)
 
     def check_all(self) -> Iterator[Check]:
         for kind, exchanges in self._by_kind.items():
