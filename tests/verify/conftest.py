@@ -224,6 +224,7 @@ def judged(
     saves: bool = False,
     deployment: str = "",
     pause: float = 0.0,
+    wait: float = 5.0,
 ) -> Result:
     """What a session with a service shows, with a profile if there is one."""
     client = Direct(service)
@@ -231,7 +232,7 @@ def judged(
     plan = Plan(
         token=TOKEN,
         writes=level == "write",
-        wait=5.0,
+        wait=wait,
         pause=pause,
         repeats=saves or like is not None,
         hints=hints,

@@ -173,6 +173,8 @@ def test_a_new_deployment_that_is_not_there_yet_is_asked_for_again() -> None:
         service = Service(first(3, on("deployment", status=status)))
         assert judged(service, "write").findings == []
         assert statuses(service, "deployment")[:4] == [status] * 3 + [200]
+        late = Service(first(40, on("deployment", status=status)))  # over ten seconds
+        assert judged(late, "write", wait=60.0).findings == []
 
 
 def test_a_given_deployment_is_followed_until_it_has_ended() -> None:
