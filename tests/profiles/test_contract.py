@@ -68,6 +68,8 @@ def test_it_has_the_envelopes_records_requests_and_errors_of_the_service() -> No
     assert envelope["x-origin"] == {"observed": DATE}
     items = envelope["properties"]["data"]["properties"]["projects"]["items"]
     assert items == {"$ref": "#/components/schemas/Project"}
+    assert "status-values" not in envelope["x-grease"]
+    assert "status-values" in schemas["Deployment"]["properties"]["data"]["x-grease"]
     known = schemas["Deployment"]["properties"]["data"]["properties"]
     assert known["status"]["x-running"] == ["QUEUED", "CLONING", "BUILDING"]
     assert known["concluded"]["type"] == "boolean"
