@@ -42,7 +42,7 @@ def create_stub(
 ) -> Flask:
     """Create the WSGI app of the stub. Two apps share nothing.
 
-    `clock` returns the time in UTC, `new_id` makes an id from a prefix such as `prj`, and `sleep`
+    `clock` returns the time in UTC, `new_id` makes an id from a prefix like `prj`, and `sleep`
     waits before a delayed response. Raises `ValueError` for an invalid option, for example a token
     with a space.
     """

@@ -1,4 +1,4 @@
-// The console of the stub: polls the view of one world, and shows it.
+// The console of the stub: polls the view of a world, and shows it.
 // Whatever a client sent becomes a text node, never markup.
 
 import { html, render } from "./preact.js";

@@ -7,7 +7,7 @@ import { readError, send } from "./wire.js";
 
 const SECOND = 1000;
 const TIMEOUT = 10 * SECOND;
-const QUIET = 5 * SECOND; // between an announcement and the next one of new requests
+const QUIET = 5 * SECOND; // after an announcement, before new requests are announced
 const TYPE_A_TOKEN = "Type a token that the server was started with, or leave the field empty for the default token, and press Connect.";
 
 let timer = 0;

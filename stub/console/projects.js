@@ -1,4 +1,4 @@
-// The projects, and the form that creates one.
+// The projects, and the form that creates a project.
 
 import { html, useState } from "./preact.js";
 import { fillCreation } from "./creation.js";
@@ -9,7 +9,7 @@ import { set, state } from "./state.js";
 
 const SYMBOLS = { queued: "○", building: "◐", succeeded: "✓", failed: "✕", canceled: "⊘" };
 
-/** Find the sign of a status, and its kind, which has a color. In a profile it runs, has ended, or is another. */
+/** Find the sign of a status, and its kind, which has a color. In a profile a status runs, has ended, or is unknown. */
 export function findLook(status) {
   const { like } = state.view;
   if (!like?.ended) return { sign: SYMBOLS[status] ?? "●", kind: status };

@@ -65,7 +65,7 @@ class Common:
 
     @cached_property
     def parts(self) -> "Parts":
-        """The parts of the contract that grease can vary. Most programs need none."""
+        """The parts of the contract that grease can vary. Most programs do not need them."""
         from ..grease.parts import Parts
 
         return Parts(self.contract)
