@@ -17,7 +17,7 @@ from http.client import (
     IncompleteRead,
 )
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 from urllib.error import URLError
 from urllib.parse import urlsplit
 from urllib.request import (
@@ -42,14 +42,6 @@ TIMED_OUT = "timed out"  # the message of `TimeoutError`
 CUT_OFF = "the connection was cut off"
 ERRORS = (OSError, HTTPException, ValueError)
 """The errors of a request. `ValueError` is the error for a chunk of -5 bytes."""
-
-
-class Client(Protocol):
-    """A client of one service, for the script."""
-
-    base: str
-
-    def send(self, request: ServiceExchange) -> ServiceExchange: ...
 
 
 class HTTPClient:

@@ -8,14 +8,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from email.utils import parsedate_to_datetime
 from string import ascii_lowercase, digits
-from typing import Any
+from typing import Any, Protocol
 from urllib.parse import quote
 
 from profiles.markers import DEFAULT_REQUEST, NAME, find_name_paths
 from web.strict_json import MEDIA_TYPE
 
 from . import kinds
-from .client import Client
 from .exchange import DEPLOYMENTS, PROJECTS, Log, ServiceExchange
 from .parts import load_contract
 from .places import Candidate, Hints, Places, find_candidates, find_places
@@ -24,6 +23,14 @@ STILL = 10.0  # seconds for an unknown status to change, and for a response to n
 
 Tried = dict[str, tuple[Candidate, ServiceExchange]]
 """The candidates for the id of the deployment that were read, by the id."""
+
+
+class Client(Protocol):
+    """A client of the service; see `HTTPClient.send`."""
+
+    base: str
+
+    def send(self, request: ServiceExchange) -> ServiceExchange: ...
 
 
 class NotVerifiable(ValueError):
