@@ -67,7 +67,7 @@ class Settings:
             environment["STUB_FAIL_ON"] = ",".join(self.fail_on)
             environment["STUB_ALLOW"] = "\n".join(self.allow)
         for name, text in self.env.items():
-            environment[name] = PLACEHOLDER.sub(lambda found: values[found[1]], text)
+            environment[name] = re.sub(PLACEHOLDER, lambda found: values[found[1]], text)
         return environment
 
     def reachable_url(self, port: int) -> str:
@@ -158,7 +158,7 @@ def check_tokens(texts: Sequence[str]) -> None:
     stub.Tokens(texts)
 
 
-PLACEHOLDER = re.compile(r"\{(\w+)\}")  # `{"a": 1}` is no placeholder.
+PLACEHOLDER = r"\{(\w+)\}"  # `{"a": 1}` is no placeholder.
 
 
 def parse_env(texts: Sequence[str]) -> dict[str, str]:
@@ -168,7 +168,7 @@ def parse_env(texts: Sequence[str]) -> dict[str, str]:
         name, equals, value = text.partition("=")
         if not equals or not re.fullmatch(r"\S+", name):
             raise ValueError("give NAME=VALUE, such as API_URL={url}/v1")
-        for placeholder in PLACEHOLDER.finditer(value):
+        for placeholder in re.finditer(PLACEHOLDER, value):
             if placeholder[0] not in ("{url}", "{token}", "{port}"):
                 raise ValueError(f"{placeholder[0]} is not {{url}}, {{token}} or {{port}}")
         variables[name] = value

@@ -23,9 +23,9 @@ def check_origins(origins: Iterable[str]) -> None:
     §6.2).
     """
     host = r"(?:\[[0-9a-f:.]+\]|[a-z0-9._~%-]+)"
-    valid = re.compile(rf"\*|[a-z][a-z0-9+.-]*://{host}(?::[0-9]{{1,5}})?")
+    valid = rf"\*|[a-z][a-z0-9+.-]*://{host}(?::[0-9]{{1,5}})?"
     for origin in origins:
-        if not valid.fullmatch(origin) or re.match("http:.*:80$|https:.*:443$", origin):
+        if not re.fullmatch(valid, origin) or re.match("http:.*:80$|https:.*:443$", origin):
             raise ValueError(
                 "an origin is a scheme and a host in lower case, and a port unless it is the "
                 "scheme's own, such as http://localhost:5173"

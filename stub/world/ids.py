@@ -1,7 +1,6 @@
 """The ids of a world: random, from a seed, or in the form of a profile. Grease may vary them."""
 
 from collections.abc import Callable, Container, Mapping
-from dataclasses import dataclass, replace
 from hashlib import blake2b
 from random import Random
 from threading import Lock
@@ -31,7 +30,6 @@ def make_unused_id(make: MakeId, prefix: str, base: str, taken: Container[str]) 
     raise StoreFull
 
 
-@dataclass
 class Ids:
     """The source of the ids of a world; it is a `MakeId`.
 
@@ -41,16 +39,23 @@ class Ids:
     varied an id.
     """
 
-    new_id: NewId
-    seed: int | None
-    forms: "Mapping[str, IdForm]"
-    grease: Switch
-    world: str = ""
-    start: "Ids | None" = None
-    are_varied: bool = False
-    count: int = 0
-
-    def __post_init__(self) -> None:
+    def __init__(
+        self,
+        new_id: NewId,
+        seed: int | None,
+        forms: "Mapping[str, IdForm]",
+        grease: Switch,
+        world: str = "",
+        start: "Ids | None" = None,
+    ) -> None:
+        self.new_id = new_id
+        self.seed = seed
+        self.forms = forms
+        self.grease = grease
+        self.world = world
+        self.start = start
+        self.count: int = start.count if start else 0
+        self.are_varied: bool = start.are_varied if start else False
         self._lock = Lock()
         self._numbers: dict[str, int] = {}  # key: id
         self._names: dict[str, str] = {}  # key: id of a project
@@ -58,7 +63,7 @@ class Ids:
 
     def copy_for_world(self, world: str, grease: Switch) -> "Ids":
         """Return the ids of a world that begins with these ids."""
-        return replace(self, world=world, grease=grease, start=self)
+        return Ids(self.new_id, self.seed, self.forms, grease, world, start=self)
 
     def __call__(self, prefix: str, base: str = "", attempt: int = 0) -> str:
         """Make the id of a new record, and vary it if the grease of the world says so."""

@@ -1,7 +1,6 @@
 """The worlds of a stub, and the visit of a request to a world."""
 
 from collections import OrderedDict
-from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 from threading import Lock
@@ -113,7 +112,6 @@ class Worlds:
             self._unused_faults = merge_findings(self._unused_faults + world.list_unused_faults())
 
 
-@dataclass(eq=False)
 class Visit:
     """The visit of a request to the world with a name.
 
@@ -122,14 +120,16 @@ class Visit:
     program, for the log: `start with --cors-origin http://localhost:5173`.
     """
 
-    name: str
-    worlds: Worlds
-    is_accepted: bool = True
     outcome: Outcome | None = None
     deployment: Deployment | None = None
     time: datetime | None = None
     recorded: Recorded | None = None
-    hint: str = ""
+    hint = ""
+
+    def __init__(self, name: str, worlds: Worlds, *, is_accepted: bool = True) -> None:
+        self.name = name
+        self.worlds = worlds
+        self.is_accepted = is_accepted
 
     @cached_property
     def world(self) -> WorldState:
