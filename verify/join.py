@@ -1,7 +1,7 @@
 """Joins the profiles of several runs, and writes common values of their parts only once."""
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from profiles import markers
@@ -10,6 +10,7 @@ from traffic.json_values import replace_value, walk
 from web.strict_json import MEDIA_TYPE
 
 from . import kinds
+from .exchange import NOTHING
 from .values import is_same
 
 Part = dict[str, Any]
@@ -18,17 +19,17 @@ Part = dict[str, Any]
 def join_profiles(old: Part, new: Part) -> tuple[Part, list[str]]:
     """Join two unpacked profiles, and list the changes: `["/list: changed"]`.
 
-    The new parts replace the old. Bodies with choices stay if the new profile has fewer statuses.
+    The new parts replace the old. If the new profile has fewer statuses, the choices keep the rest.
     """
     found = {**old, "observed_at": new["observed_at"]}
     old_words = find_statuses(old).words
     new_words = find_statuses(new).words
     has_fewer = bool(new_words) and {*new_words} < {*old_words}
+    unseen = [word for word in old_words if word not in new_words] if has_fewer else []
     for kind in kinds.OPERATIONS:
-        before = old.get(kind, {})
-        stays = has_fewer and any(map(markers.is_choice, list_values(before.get("body"))))
-        if kind in new and not stays:
-            found[kind] = new[kind]
+        if kind in new:
+            body = join_bodies(old.get(kind, {}).get("body"), new[kind]["body"], unseen)
+            found[kind] = {**new[kind], "body": body}
     if "create" in old and "create" in new:
         names = ("request", "required", "optional", "unique")
         kept = {name: old["create"][name] for name in names if name in old["create"]}
@@ -39,11 +40,36 @@ def join_profiles(old: Part, new: Part) -> tuple[Part, list[str]]:
     if new_words and not has_fewer:
         others = [word for word in old_words if word not in new_words]
         found["statuses"] = new["statuses"] | ({"others": others} if others else {})
+    elif has_fewer:
+        found.setdefault("statuses", {"run": [*old_words]})
     return found, [*describe_changes(old, found)]
 
 
-def list_values(body: Any) -> list[Any]:
-    return [value for _, value in walk(body)]
+def join_bodies(old: Any, new: Any, unseen: Sequence[str]) -> Any:
+    """Return the new body, whose choices have the old values of the unseen statuses."""
+    if markers.is_choice(old):
+        words = new[markers.CHOICE] if markers.is_choice(new) else {"": new}
+        kept = keep_words(old, unseen)
+        usual = words.get("", NOTHING)
+        more = {word: value for word, value in kept.items() if not is_same(value, usual)}
+        return {markers.CHOICE: {**more, **words}} if more else new
+    if isinstance(old, dict) and isinstance(new, dict) and not markers.is_choice(new):
+        found = {name: join_bodies(old.get(name), value, unseen) for name, value in new.items()}
+        for name in old.keys() - new.keys():
+            kept = keep_words(old[name], unseen) if markers.is_choice(old[name]) else {}
+            if kept:
+                found[name] = {markers.CHOICE: kept}
+        return found
+    if isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
+        return [join_bodies(*pair, unseen) for pair in zip(old, new, strict=True)]
+    return new
+
+
+def keep_words(choice: Any, unseen: Sequence[str]) -> dict[str, Any]:
+    """Return the values that a choice has for the unseen statuses: `{"FAILED": true}`."""
+    words = choice[markers.CHOICE]
+    found = {word: words.get(word, words.get("", NOTHING)) for word in unseen}
+    return {word: value for word, value in found.items() if value is not NOTHING}
 
 
 def describe_changes(old: Part, new: Part) -> Iterator[str]:
@@ -99,7 +125,7 @@ def pack_content_type(profile: Part) -> Part:
 def pack_record(profile: Part) -> Part:
     """Replace the project of the list by `{record}` if a second part has the same."""
     items = profile.get("list", {}).get("body")
-    for record in filter(is_record, list_values(items)):
+    for record in [value for _, value in walk(items) if is_record(value)]:
         changed = copy.deepcopy(profile)
         count = 0
         for form in list_successes(changed):

@@ -707,6 +707,20 @@ def test_what_a_run_saw_is_added_to_a_profile_and_the_rest_stays() -> None:
     assert {"/list: changed", "/create: changed"} == {*notes}
 
 
+def test_a_status_that_only_the_hint_has_stays_in_the_choices() -> None:
+    words = {"0": 0, "1": 1, "3": 3}
+    hint = {
+        "observed_at": "2026-11-25",
+        "deployment": {"body": {"status": {"{deployment.status}": words}}},
+    }
+    log = Api(run=(0, 3)).log()
+    found = infer_log(log, Hints(profile=make_profile(hint))).document
+    body = found["deployment"]["body"]
+    assert body["id"] == "{deployment.id}"
+    assert body["status"]["{deployment.status}"].items() >= {"1": 1, "": 0}.items()
+    assert found["statuses"] == {"run": ["0", "1", "3"]}
+
+
 def test_a_second_id_is_another_one_in_each_project() -> None:
     def item(project: Project) -> Any:
         number = project.number
