@@ -22,7 +22,7 @@ class Candidate:
     is_named: bool
 
 
-def find_candidates_in(
+def find_in_bodies(
     bodies: Iterable[Any], location: str, own_id: Any, hinted: Iterable[Path | None] = ()
 ) -> list[Candidate]:
     """Find the candidates in bodies, and in the field Location of a creation.

@@ -13,11 +13,11 @@ from web.schemas import is_valid
 from web.strict_json import MalformedJSON, parse_json
 from web.validation import format_pointer
 
-from . import guesses, kinds
+from . import guesses, join, kinds
 from .errors import find_common_form
 from .exchange import NOTHING, Log
 from .ids import find_second_numbers, make_id_examples
-from .join import Part, join_profiles, pack_profile, unpack_profile
+from .join import Part
 from .observe import Observer, Template, remove_data
 from .order import find_order
 from .places import Places
@@ -84,10 +84,10 @@ class Inference:
             found = map_leaves(found, lambda _, leaf: TEXT if leaf == markers.CHOICE else leaf)
         self._remove_invalid(found)
         if self._like:
-            found, changes = join_profiles(unpack_profile(self._like.document), found)
+            found, changes = join.join_profiles(join.unpack_profile(self._like.document), found)
             self._notes += changes
             self._remove_invalid(found)
-        return pack_profile(found)
+        return join.pack_profile(found)
 
     def _remove_invalid(self, document: Part) -> None:
         """Remove the parts that a profile cannot have."""

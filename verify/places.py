@@ -18,11 +18,8 @@ from profiles.profile import Profile
 from traffic.json_values import Path, replace_value, walk
 from web.validation import format_pointer
 
-from . import kinds
-from .candidates import Candidate as Candidate
-from .candidates import find_candidates_in, has_deployment, is_plain_id
+from . import candidates, kinds, status
 from .exchange import NOTHING, Log, ServiceExchange
-from .status import find_status, format_word, read_words
 from .values import (
     find_texts,
     find_type,
@@ -135,7 +132,7 @@ class Places:
         """Return the status of a deployment as a word: `queued`, or ""."""
         if self.status_path is None:
             return ""
-        return read_words(self.status_path, [exchange.seen, self.followed[-1].seen])[0]
+        return status.read_words(self.status_path, [exchange.seen, self.followed[-1].seen])[0]
 
     @cached_property
     def words(self) -> list[str]:
@@ -201,7 +198,7 @@ def find_hinted_status(hints: Hints) -> Path | None:
     for path, value in walk(form.body):
         if markers.is_choice(value) and markers.CHOICE not in path:
             words = [item for item in value[markers.CHOICE].items() if item[0]]
-            if words and all(format_word(own) == word for word, own in words):
+            if words and all(status.format_word(own) == word for word, own in words):
                 return path
     return None
 
@@ -219,7 +216,7 @@ def choose_creation(
 
     def count_states(creation: ServiceExchange) -> int:
         location = creation.find_response_field("Location") or ""
-        found = find_candidates_in([creation.seen], location, None)
+        found = candidates.find_in_bodies([creation.seen], location, None)
         return max((len(bodies[each.id]) for each in found if each.id in bodies), default=0)
 
     return max(reversed(creations), key=count_states, default=None)
@@ -430,17 +427,15 @@ def find_ids(item: Any, others: Sequence[Any], created: Any, name: str) -> list[
 
 def list_ids(item: Any) -> list[Path]:
     """List the members of a project that may be its id: `[("id",), ("slug",)]`."""
-    return [
-        path
-        for path, value in list_leaves(item)
-        if is_plain_id(value) and is_through_objects(path) and not mentions_deployment(path)
-    ]
+    leaves = list_leaves(item)
+    paths = [path for path, value in leaves if candidates.is_plain_id(value)]
+    return [path for path in paths if is_through_objects(path) and not mentions_deployment(path)]
 
 
 # Deployments
 
 
-def find_candidates(places: Places, hints: Hints | None = None) -> list[Candidate]:
+def find_candidates(places: Places, hints: Hints | None = None) -> list[candidates.Candidate]:
     """Find the values that may be the id of the created deployment, the likeliest first.
 
     Without a created project, they are those of listed projects.
@@ -449,11 +444,11 @@ def find_candidates(places: Places, hints: Hints | None = None) -> list[Candidat
     in_items = find_hinted_in_items(places, hints, "deployment.id")
     if places.creation is None:
         items = places.last_items
-        return find_candidates_in(items, "", places.find_id(get_first(items)), [in_items])
+        return candidates.find_in_bodies(items, "", places.find_id(get_first(items)), [in_items])
     bodies = [places.created, places.latest_item]
     location = places.creation.find_response_field("Location") or ""
     paths = [find_hinted(hints, "create", "deployment.id"), in_items]
-    return find_candidates_in(bodies, location, places.created_id, paths)
+    return candidates.find_in_bodies(bodies, location, places.created_id, paths)
 
 
 def add_deployment(places: Places, reads: list[ServiceExchange], hints: Hints) -> Places:
@@ -514,7 +509,7 @@ def find_owner(places: Places, deployment_id: str, body: Any) -> tuple[Any, str]
     for item in places.last_items:
         item_id, name = places.find_id(item), places.find_name(item)
         own = {str(item_id), name} - {"None", ""}
-        if own & values or has_deployment(item, deployment_id):
+        if own & values or candidates.has_deployment(item, deployment_id):
             return item_id, name
     return None, ""
 
@@ -527,7 +522,7 @@ def add_status(places: Places, hints: Hints) -> Places:
     hinted = find_hinted_status(hints)
     if hinted is not None:
         return replace(places, status_path=hinted, is_sure=True)
-    found, is_sure = find_status(bodies)
+    found, is_sure = status.find_status(bodies)
     if len(found) == 1:
         return replace(places, status_path=found[0], is_sure=is_sure)
     line = '"deployment": {"body": {"MEMBER": "{deployment.status}"}}'

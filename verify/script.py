@@ -15,9 +15,10 @@ from profiles.markers import DEFAULT_REQUEST, NAME, find_name_paths
 from web.strict_json import MEDIA_TYPE
 
 from . import kinds
+from .candidates import Candidate
 from .exchange import DEPLOYMENTS, PROJECTS, Log, ServiceExchange
 from .parts import load_contract
-from .places import Candidate, Hints, Places, find_candidates, find_places
+from .places import Hints, Places, find_candidates, find_places
 
 STILL = 10.0  # seconds for an unknown status to change, and for a response to name a deployment
 

@@ -18,7 +18,7 @@ from tests.verify.apis import (
 )
 from tests.verify.conftest import Service, judged
 from tests.verify.differences import Edit, first, on_projects, put, without
-from verify.candidates import find_candidates_in
+from verify.candidates import find_in_bodies
 from verify.exchange import Log, ServiceExchange
 from verify.kinds import find_kinds
 from verify.order import find_order
@@ -84,7 +84,7 @@ CANDIDATES: list[tuple[Any, list[str]]] = [
 
 @pytest.mark.parametrize(("members", "ids"), CANDIDATES)
 def test_ids_of_deployments_are_sought_first_where_a_name_says_so(members: Any, ids: Any) -> None:
-    found = find_candidates_in([{"id": "p", **members}], "", "p")
+    found = find_in_bodies([{"id": "p", **members}], "", "p")
     assert [each.id for each in found] == ids
 
 
