@@ -453,6 +453,8 @@ FORMS = [
          Api(item=members(created_at=lambda each: each.time.replace("2026", "2031")),
              headers={"Date": "Tue, 25 Nov 2031 20:38:09 GMT"}),
          {"/record/created_at": CREATED_AT}),
+    Case("a time that lies ahead", Api(item=members(expires_at="2036-01-05T09:00:00Z")),
+         {"/record/created_at": CREATED_AT, "/record/expires_at": "2036-01-05T09:00:00Z"}),
 ]  # fmt: skip
 
 
