@@ -61,6 +61,8 @@ def check_rules(log: Log, places: Places) -> dict[str, Check]:
 
 
 def check_projects_path(evidence: Evidence) -> Check:
+    """Check that the path of the projects exists, without a redirect."""
+
     def contradict(exchange: ServiceExchange) -> str:
         if not exchange.is_list:
             return ""
@@ -73,6 +75,8 @@ def check_projects_path(evidence: Evidence) -> Check:
 
 
 def check_list(evidence: Evidence) -> Check:
+    """Check that the projects are listed: any rejection but 401, 403 and 429 contradicts."""
+
     def contradict(exchange: ServiceExchange) -> str:
         return "" if exchange.is_redirect else str(exchange.status)
 
@@ -80,6 +84,8 @@ def check_list(evidence: Evidence) -> Check:
 
 
 def check_creation(evidence: Evidence) -> Check:
+    """Check that a project can be created: 404 and 405 contradict."""
+
     def contradict(exchange: ServiceExchange) -> str:
         return str(exchange.status) if exchange.status in (404, 405) else ""
 
@@ -87,6 +93,8 @@ def check_creation(evidence: Evidence) -> Check:
 
 
 def check_deployments_path(evidence: Evidence) -> Check:
+    """Check that the path of a deployment exists, without a redirect."""
+
     def contradict(exchange: ServiceExchange) -> str:
         if exchange.is_redirect:
             return f"{exchange.status}, a redirect"
@@ -97,6 +105,8 @@ def check_deployments_path(evidence: Evidence) -> Check:
 
 
 def check_deployment(evidence: Evidence) -> Check:
+    """Check that a deployment can be read: 405 contradicts, and the 404 of unknown paths."""
+
     def contradict(exchange: ServiceExchange) -> str:
         if is_like_unknown_path(evidence, exchange):
             return NO_PATH
