@@ -193,6 +193,8 @@ def share_headers(responses: list[Response | None]) -> dict[str, Any]:
 
 def main(arguments: list[str]) -> None:
     """Record the responses, or print how they differ from the recorded ones."""
+    if arguments not in ([], ["--diff"]):
+        sys.exit(f"use: {COMMAND} [--diff]")
     scenarios = {name: read(name) for name in SCENARIOS}
     played = {name: play(scenario) for name, scenario in scenarios.items()}
     old = Texts.read()
@@ -204,7 +206,8 @@ def main(arguments: list[str]) -> None:
         if arguments != ["--diff"]:
             write(name, scenario, rows[name])
     if arguments == ["--diff"]:
-        print("\n".join(describe_changes(old, texts, scenarios, rows)))
+        lines = describe_changes(old, texts, scenarios, rows)
+        print("\n".join(lines or ["No response has changed."]))
     else:
         write_lines("messages", texts.messages)
         write_lines("records", texts.forms)
