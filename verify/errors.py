@@ -5,7 +5,7 @@ from typing import Any
 
 from werkzeug.http import HTTP_STATUS_CODES
 
-from profiles.markers import find_markers, split_markers
+from profiles import markers
 from traffic.json_values import Path, replace_value
 
 from .guesses import is_for_people
@@ -35,7 +35,7 @@ def mark_error(path: Path, value: Any, status: int, *, is_same: bool) -> Any:
 
 def list_literals(text: str) -> list[str]:
     """List the pieces of a text between its markers: `["a ", " b"]` for `a {error.code} b`."""
-    return [piece for piece in split_markers(text) if isinstance(piece, str)]
+    return [piece for piece in markers.split_markers(text) if isinstance(piece, str)]
 
 
 def find_common_form(forms: list[dict[str, Any]]) -> dict[str, Any] | None:
@@ -84,5 +84,5 @@ def is_code(value: Any, max_code: int = 10_000) -> bool:
     """Return whether a value may be an error code: `not_found`, `E-1042`, 17, but no id."""
     if isinstance(value, str):
         has_form = re.fullmatch("[A-Za-z_.:/-]{1,64}|[A-Z]{0,8}[-_]?[0-9]{1,6}", value)
-        return has_form is not None and not find_markers(value)
+        return has_form is not None and not markers.find_markers(value)
     return isinstance(value, bool) or (is_number(value) and abs(value) < max_code)

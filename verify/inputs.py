@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from profiles import markers
 from profiles.check import check_profile
-from profiles.markers import NAME, find_name_paths
 from profiles.profile import DEPTH, Profile, read_profile
 from web.documents import explain_errors
 from web.files import read_user_file
@@ -75,8 +75,8 @@ def read_request(path: Path) -> dict[str, Any]:
     except MalformedJSON as error:
         raise ValueError(f"{path}: {error}") from None
     text = json.dumps(document)
-    request: dict[str, Any] = json.loads(text.replace('"{name}"', f'"{NAME}"'))
-    places = find_name_paths(request)
+    request: dict[str, Any] = json.loads(text.replace('"{name}"', f'"{markers.NAME}"'))
+    places = markers.find_name_paths(request)
     is_once = text.count("{name}") == 1 and len(places) == 1
     if not is_once or places == [()]:
         raise ValueError(f'{path}: must have the text "{{name}}" once, in objects only')

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from profiles.markers import CHOICE, is_choice
+from profiles import markers
 from traffic.json_values import Path
 from traffic.secrets import Secrets, is_secret_name
 from web.validation import format_pointer
@@ -93,12 +93,12 @@ class Privacy:
         if isinstance(value, list):
             items = enumerate(value)
             return [self._clean(each, (*path, i), place, find_foreign) for i, each in items]
-        if is_choice(value):
+        if markers.is_choice(value):
             words = {}
-            for word, each in value[CHOICE].items():
+            for word, each in value[markers.CHOICE].items():
                 if self.is_safe_word(word):
                     words[word] = self._clean(each, path, place, find_foreign)
-            return {CHOICE: words}
+            return {markers.CHOICE: words}
         if isinstance(value, dict):
             return self._clean_object(value, path, place, find_foreign)
         if value is None or isinstance(value, bool) or value in ("", TEXT):

@@ -11,7 +11,7 @@ from string import ascii_lowercase, digits
 from typing import Any, Protocol
 from urllib.parse import quote
 
-from profiles.markers import DEFAULT_REQUEST, NAME, find_name_paths
+from profiles import markers
 from web.strict_json import MEDIA_TYPE
 
 from . import kinds
@@ -55,7 +55,7 @@ class Plan:
     @property
     def request(self) -> Any:
         """The body of the creation: `{"name": "{project.name}"}`."""
-        return self.hints.request or DEFAULT_REQUEST
+        return self.hints.request or markers.DEFAULT_REQUEST
 
 
 @dataclass
@@ -112,12 +112,12 @@ class Session:
         self, body: str, media_type: str = MEDIA_TYPE, purpose: str = kinds.CREATE
     ) -> ServiceExchange:
         """Send a creation with a new name instead of the marker."""
-        data = body.replace(NAME, make_name()).encode()
+        data = body.replace(markers.NAME, make_name()).encode()
         return self.send(purpose, "POST", PROJECTS, data, {"Content-Type": media_type})
 
     def create_without_name(self) -> None:
         """Send a creation without the name, to see the form of a rejection."""
-        path = find_name_paths(self.plan.request)[0]
+        path = markers.find_name_paths(self.plan.request)[0]
         request = json.loads(json.dumps(self.plan.request))
         holder = request
         for name in path[:-1]:
