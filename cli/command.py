@@ -12,7 +12,7 @@ from typing import IO
 
 import server
 
-from .stderr import say, say_error
+from . import stderr
 
 COULD_NOT_RUN = 126  # exit statuses of a shell
 NOT_FOUND = 127
@@ -72,7 +72,7 @@ class Command:
             try:
                 status = work()
                 if status == 0 and self.signal is not None:
-                    say(f"warning: {signal.Signals(self.signal).name} cut the run short\n")
+                    stderr.say(f"warning: {signal.Signals(self.signal).name} cut the run short\n")
                     status = 128 + self.signal
                 self.status = status
             finally:
@@ -103,7 +103,7 @@ class Command:
                 stderr=output and subprocess.STDOUT,
             )
         except OSError as error:
-            say_error(f"{self._words[0]}: {error.strerror}")
+            stderr.say_error(f"{self._words[0]}: {error.strerror}")
             return NOT_FOUND if isinstance(error, FileNotFoundError) else COULD_NOT_RUN
         with self._lock:
             self._process = process

@@ -8,7 +8,7 @@ from typing import Any
 import stub
 from stub import MAIN, write_seed
 
-from .files import has_text, replace_file
+from . import files
 from .stderr import say
 
 
@@ -29,7 +29,7 @@ class Keeper:
         self._thread = threading.Thread(target=self._run, daemon=True)
 
     def __enter__(self) -> None:
-        is_continued = has_text(self._path)
+        is_continued = files.has_text(self._path)
         self.save()
         if is_continued:
             say(f"starting with the records in {self._path}\n")
@@ -56,7 +56,7 @@ class Keeper:
         if text == self._text:
             self._at_rest = state
             return
-        replace_file(self._path, text)
+        files.replace_file(self._path, text)
         self._text = text
 
     def _run(self) -> None:

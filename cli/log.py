@@ -12,7 +12,7 @@ import stub
 from records import timestamp
 from store import utc_now
 from stub import format_line, is_control_path
-from traffic.masking import Redactor, make_printable
+from traffic import masking
 
 from .files import open_private
 from .options import Settings
@@ -31,7 +31,7 @@ class RunLog:
     """
 
     def __init__(self, settings: Settings, *, has_command: bool) -> None:
-        self.redactor = Redactor(settings.options.tokens)
+        self.redactor = masking.Redactor(settings.options.tokens)
         self.is_muted = False  # If true, new lines go only to the file.
         self.has_served_documents = False
         self._file = LogFile(settings.log) if settings.log else None
@@ -93,7 +93,7 @@ class RunLog:
 
     def _hint(self, hint: str) -> None:
         """Print a hint, such as an option to start with. Do not repeat the newest hints."""
-        text = make_printable(self.redactor.mask(hint)) + "\n"
+        text = masking.make_printable(self.redactor.mask(hint)) + "\n"
         if text in self._hints:
             return
         self._hints.append(text)

@@ -14,7 +14,7 @@ from flask import Flask
 import server
 from auth import DEFAULT_TOKEN
 
-from .options import OPTIONS, ROWS, Settings, Start, invalid, make_settings
+from . import options
 from .run import run
 from .stderr import background_stderr, say, say_error
 
@@ -28,7 +28,7 @@ class Program(click.Group):
     """The command `app.py`. Its `--help` lists the options under titles."""
 
     def format_options(self, context: click.Context, formatter: click.HelpFormatter) -> None:
-        titles = {name: title for title, rows in ROWS.items() for name in rows}
+        titles = {name: title for title, rows in options.ROWS.items() for name in rows}
         sections: dict[str, list[tuple[str, str]]] = {}
         for each in self.get_params(context):
             title = titles.get(str(each.name), "About")
@@ -60,7 +60,7 @@ class Program(click.Group):
 @click.group(
     "app.py",
     cls=Program,
-    params=[*OPTIONS.values()],
+    params=[*options.OPTIONS.values()],
     subcommand_metavar="[-- COMMAND [ARG]...]",
     invoke_without_command=True,
     context_settings={
@@ -79,15 +79,15 @@ def program(context: click.Context, /, **values: Any) -> int | None:
 
     Each option is an environment variable, too: --max-projects is STUB_MAX_PROJECTS.
     """
-    start: Start = context.obj
+    start: options.Start = context.obj
     if context.invoked_subcommand:
         check_subcommand(context)
         return None
     source = context.get_parameter_source
-    given = [name for name in OPTIONS if source(name) is not ParameterSource.DEFAULT]
+    given = [name for name in options.OPTIONS if source(name) is not ParameterSource.DEFAULT]
     if start.words and "port" not in given:
         values["port"] = 0
-    settings = make_settings(values)
+    settings = options.make_settings(values)
     check_host(settings.host)
     empty = [name for name in given if values[name] in ("", ())]
     for message in find_contradictions(settings, start.words, list_switches(empty)):
@@ -99,7 +99,7 @@ def program(context: click.Context, /, **values: Any) -> int | None:
 def check_subcommand(context: click.Context) -> None:
     """Raise `click.UsageError` for wrong words around a command: `--port 1 docs -- ls`."""
     source = context.get_parameter_source
-    given = [name for name in OPTIONS if source(name) is ParameterSource.COMMANDLINE]
+    given = [name for name in options.OPTIONS if source(name) is ParameterSource.COMMANDLINE]
     wrong = list_switches(given)
     if context.obj.words is not None and context.invoked_subcommand != "verify":
         wrong.append("--")
@@ -112,7 +112,7 @@ def check_subcommand(context: click.Context) -> None:
 
 def list_switches(names: Collection[str]) -> list[str]:
     """Return options as on a command line: `["fail_on"]` becomes `["--fail-on"]`."""
-    return [OPTIONS[name].opts[0] for name in names]
+    return [options.OPTIONS[name].opts[0] for name in names]
 
 
 def check_host(host: str) -> None:
@@ -120,11 +120,11 @@ def check_host(host: str) -> None:
     try:
         server.find_address(host)
     except server.ListenError as error:
-        raise invalid("host", f"{error}: give a host name or an IP address.") from None
+        raise options.invalid("host", f"{error}: give a host name or an IP address.") from None
 
 
 def find_contradictions(
-    settings: Settings, words: Sequence[str] | None, empty: Sequence[str]
+    settings: options.Settings, words: Sequence[str] | None, empty: Sequence[str]
 ) -> Iterator[str]:
     """Yield what is wrong with options that are valid by themselves.
 
@@ -159,7 +159,7 @@ def find_contradictions(
 
 
 def warn_of_unknown_variables(environ: Mapping[str, str]) -> None:
-    known = [str(option.envvar) for option in OPTIONS.values()]
+    known = [str(option.envvar) for option in options.OPTIONS.values()]
     unknown = {*environ} - {*known, *OTHER_VARIABLES}
     for name in sorted(unknown):
         if not name.startswith("STUB_"):
@@ -188,7 +188,7 @@ def main(
         end = args.index("--")
         words = args[end + 1 :]
         args = args[:end]
-    start = Start(create_stub, words, environ)
+    start = options.Start(create_stub, words, environ)
     if isinstance(stdout, TextIOWrapper):  # Some consoles lack characters, such as `…`.
         stdout.reconfigure(errors="backslashreplace")
     with redirect_stdout(stdout), background_stderr(stderr):

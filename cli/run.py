@@ -17,12 +17,10 @@ from profiles.openapi import read_statuses
 from traffic.masking import SHORT
 from web.files import read_file
 
-from .apps import NewApp, get_worlds, load_files, make_app
+from . import apps, files, stderr
 from .command import COULD_NOT_RUN, NOT_FOUND, Command
-from .files import try_to_write, write_file
 from .log import RunLog
 from .options import Settings, Start
-from .stderr import annotate, say
 
 if TYPE_CHECKING:
     from .keep import Keeper
@@ -44,11 +42,11 @@ def run(start: Start, given: Settings) -> int:
     Raises `click.ClickException` and `OSError` for a file that cannot be used, and the errors of
     `serve()`.
     """
-    settings = load_files(given)
+    settings = apps.load_files(given)
     if settings.report:
-        write_file(settings.report, "")  # A report of a previous run would be misleading.
+        files.write_file(settings.report, "")  # A report of a previous run would be misleading.
     with closing(RunLog(settings, has_command=bool(start.words))) as log:
-        new_app = partial(make_app, start.create_stub, log, settings)
+        new_app = partial(apps.make_app, start.create_stub, log, settings)
         command = Command(start.words, start.environ) if start.words else None
         probe = None
         if command and settings.probe:
@@ -65,7 +63,7 @@ def run(start: Start, given: Settings) -> int:
             parts = RunParts(settings, log, command, keeper)
             with keeper or nullcontext():
                 serve(parts, app, command.run if command else None)
-            worlds = get_worlds(app)
+            worlds = apps.get_worlds(app)
     return conclude(parts, worlds, probe, start.environ)
 
 
@@ -74,13 +72,13 @@ def make_keeper(settings: Settings, app: Flask) -> "Keeper | None":
         return None
     from .keep import Keeper  # Most starts do not need it.
 
-    return Keeper(settings.keep, get_worlds(app))
+    return Keeper(settings.keep, apps.get_worlds(app))
 
 
 def run_once(
     parts: RunParts,
     command: Command,
-    new_app: NewApp,
+    new_app: apps.NewApp,
     name: str,
     limit: float | None = None,
     **options: Any,
@@ -115,7 +113,7 @@ def run_once(
         command.status,
         command.seconds,
         parts.log.redactor.mask(written.decode(errors="replace")),
-        get_worlds(app),
+        apps.get_worlds(app),
         journal.attempts,
         command.signal,
     )
@@ -167,16 +165,16 @@ def announce(settings: Settings, port: int, *, has_command: bool) -> None:
     """Print the URL, such as `listening on http://127.0.0.1:8080`, and notes."""
     url = settings.reachable_url(port)
     if has_command:
-        say(f"listening on {url}\n")
+        stderr.say(f"listening on {url}\n")
     else:
         with suppress(OSError):  # stdout may be closed.
             print(f"listening on {url}", flush=True)
         is_published = [*settings.options.tokens] == [DEFAULT_TOKEN]
         token = DEFAULT_TOKEN if is_published else "TOKEN"  # A secret is never printed.
-        say(f'try: curl -H "Authorization: Bearer {token}" {url}/v1/projects\n')
-        say(f"open {url}/\n")
+        stderr.say(f'try: curl -H "Authorization: Bearer {token}" {url}/v1/projects\n')
+        stderr.say(f"open {url}/\n")
     for line in list_notes(settings):
-        say(f"{line}\n")
+        stderr.say(f"{line}\n")
 
 
 def list_notes(settings: Settings) -> Iterator[str]:
@@ -234,7 +232,7 @@ def conclude(
     for a file that cannot be written. If the run fails, the held lines of the log are printed.
     """
     settings = parts.settings
-    is_kept = not parts.keeper or try_to_write(parts.keeper.save)
+    is_kept = not parts.keeper or files.try_to_write(parts.keeper.save)
     depends: list[stub.Finding] = []
     probed = ""
     if probe:
@@ -246,10 +244,10 @@ def conclude(
     status = parts.command.status if parts.command else 0
     has_others = any(finding not in depends for finding in verdict.findings)
     if status or has_others:
-        say(parts.log.held())
+        stderr.say(parts.log.held())
     if parts.command and not verdict.is_called and not parts.log.has_served_documents:
         warn_of_no_request(parts.command, "STUB_URL, or --env NAME={url}")
-    say(probed)
+    stderr.say(probed)
     print_verdict(verdict, environ)
     status = status or int(bool(verdict.findings))
     if not is_kept or (probe and probe.not_run):
@@ -259,7 +257,7 @@ def conclude(
 
         command_status = parts.command.status if parts.command else None
         text = format_report(settings, verdict, probe, command_status, status)
-        if not try_to_write(partial(write_file, settings.report, text)):
+        if not files.try_to_write(partial(files.write_file, settings.report, text)):
             status = status or 2
     return status
 
@@ -269,7 +267,7 @@ def warn_of_no_request(command: Command, means: str) -> None:
     if command.status in (COULD_NOT_RUN, NOT_FOUND):
         return
     hint = find_proxy_hint(command.environ)
-    say(f"warning: no request to /v1: does the command use {means}?{hint}\n")
+    stderr.say(f"warning: no request to /v1: does the command use {means}?{hint}\n")
 
 
 def find_proxy_hint(environ: Mapping[str, str]) -> str:
@@ -288,6 +286,6 @@ def print_verdict(verdict: stub.Verdict, environ: Mapping[str, str]) -> None:
     text += "".join(f"finding: {finding.sentence}\n" for finding in verdict.findings)
     unused = [f"--allow {pattern!r} matches no finding" for pattern in verdict.unused_patterns]
     text += "".join(f"warning: {warning}\n" for warning in unused)
-    say(text)
-    annotate(environ, "error", [finding.sentence for finding in verdict.findings])
-    annotate(environ, "warning", unused)
+    stderr.say(text)
+    stderr.annotate(environ, "error", [finding.sentence for finding in verdict.findings])
+    stderr.annotate(environ, "warning", unused)

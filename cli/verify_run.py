@@ -17,14 +17,12 @@ import server
 from profiles.check import MAX_BYTES
 from traffic.addresses import is_loopback
 from traffic.secrets import Secrets
-from verify import record
+from verify import exchange, parts, record, script
 from verify.client import HTTPClient, check_token
-from verify.exchange import Log, ServiceExchange
 from verify.har import read_har
 from verify.inputs import Inputs, check_save, read_inputs
 from verify.judge import Result, VerifyFinding, judge
 from verify.options import KINDS, VerifyOptions
-from verify.parts import BROKEN, DIFFERS, give_reason
 from verify.report import (
     NOTHING_SHOWN,
     build_report,
@@ -34,13 +32,10 @@ from verify.report import (
     describe_saved,
     mask_line,
 )
-from verify.script import Plan, Session
 
+from . import files, reports, stderr
 from .command import Command
-from .files import check_writable, replace_file, try_to_write, write_file
-from .reports import Case, Failure, format_junit, is_xml
 from .run import warn_of_no_request
-from .stderr import annotate, say_error
 
 
 @dataclass(frozen=True)
@@ -66,9 +61,9 @@ def run_verify(options: VerifyOptions, environ: Mapping[str, str]) -> int:
         client = None if options.har else make_client(options, token)
         check_save(options)
         if options.save:
-            check_writable(options.save)
+            files.check_writable(options.save)
         if options.report:
-            write_file(options.report, "")  # A report of a previous run would be misleading.
+            files.write_file(options.report, "")  # A report of a previous run would be misleading.
         run = VerifyRun(options, inputs, environ, token, datetime.now(UTC))
         return get_and_judge(run, client, secrets)
     except ValueError as error:
@@ -83,7 +78,7 @@ def get_and_judge(run: VerifyRun, client: HTTPClient | None, secrets: Secrets) -
     At the end, the output lists the projects that the run has left in the service.
     """
     options = run.options
-    sent: list[ServiceExchange] = []
+    sent: list[exchange.ServiceExchange] = []
     handler = signal.signal(signal.SIGTERM, interrupt)
     try:
         lines = [f"verify {options.source} ({options.level})", *list_warnings(options)]
@@ -135,11 +130,11 @@ def print_lines(secrets: Secrets, lines: Iterable[str]) -> None:
 
 
 def ask_service(
-    run: VerifyRun, client: HTTPClient, secrets: Secrets, sent: list[ServiceExchange]
-) -> Log:
+    run: VerifyRun, client: HTTPClient, secrets: Secrets, sent: list[exchange.ServiceExchange]
+) -> exchange.Log:
     """Ask the service; append its exchanges to `sent`, so that they are known after Ctrl-C."""
     options = run.options
-    plan = Plan(
+    plan = script.Plan(
         token=run.token,
         writes=options.write,
         wait=options.wait,
@@ -154,12 +149,12 @@ def ask_service(
     def tell(line: str) -> None:
         print_lines(secrets, [line])
 
-    return Session(client, plan, tell=tell, exchanges=sent).ask_all()
+    return script.Session(client, plan, tell=tell, exchanges=sent).ask_all()
 
 
 def record_command(
     client: HTTPClient, token: str, words: Sequence[str], environ: Mapping[str, str]
-) -> tuple[Log, int]:
+) -> tuple[exchange.Log, int]:
     """Run a command with a proxy to the service; return the recording and the exit status.
 
     The command's environment has STUB_URL and STUB_TOKEN. Raises `server.ListenError`.
@@ -186,7 +181,7 @@ def record_command(
 # The end
 
 
-def judge_log(run: VerifyRun, log: Log, status: int) -> int:
+def judge_log(run: VerifyRun, log: exchange.Log, status: int) -> int:
     """Judge a log, and report; return the exit status: that of the command if it is not 0."""
     options = run.options
     try:
@@ -194,7 +189,7 @@ def judge_log(run: VerifyRun, log: Log, status: int) -> int:
     except ValueError as error:
         if not status:
             raise
-        say_error(f"{error}.")
+        stderr.say_error(f"{error}.")
         return status
     print_lines(result.secrets, describe_result(result))
     findings = result.select_findings(options.fail_on, run.inputs.known)
@@ -213,7 +208,7 @@ def write_files(run: VerifyRun, result: Result, findings: list[VerifyFinding]) -
     is_whole = True
     if report:
         text = format_report(run, result, findings)
-        is_whole = try_to_write(partial(write_file, report, text))
+        is_whole = files.try_to_write(partial(files.write_file, report, text))
     if save and result.inferred is None:
         line = f"{save} was not written: a profile needs a project that was created"
         print_lines(result.secrets, ["", line])
@@ -227,33 +222,35 @@ def write_files(run: VerifyRun, result: Result, findings: list[VerifyFinding]) -
 
 
 def format_report(run: VerifyRun, result: Result, findings: list[VerifyFinding]) -> str:
-    if is_xml(run.options.report):
-        return format_junit("verify", [*list_cases(result, findings)])
+    if reports.is_xml(run.options.report):
+        return reports.format_junit("verify", [*list_cases(result, findings)])
     return format_json(build_report(result, run.options, run.started, findings))
 
 
-def list_cases(result: Result, findings: list[VerifyFinding]) -> Iterator[Case]:
+def list_cases(result: Result, findings: list[VerifyFinding]) -> Iterator[reports.Case]:
     """Make test cases for the parts of the contract, and for the kinds of other findings."""
-    of_parts = (BROKEN, DIFFERS)
+    of_parts = (parts.BROKEN, parts.DIFFERS)
     by_part = {each.check.part: each for each in findings if each.kind in of_parts}
     for check in result.parts:
         found = by_part.get(check.part)
-        failures = [Failure(*describe_finding(result, found))] if found else []
-        skipped = "" if check.observed else give_reason(check) or NOTHING_SHOWN
-        yield Case(check.part, failures, mask_line(result.secrets, skipped))
+        failures = [reports.Failure(*describe_finding(result, found))] if found else []
+        skipped = "" if check.observed else parts.give_reason(check) or NOTHING_SHOWN
+        yield reports.Case(check.part, failures, mask_line(result.secrets, skipped))
     for kind in KINDS:
         if kind not in of_parts:
             of_kind = [finding for finding in findings if finding.kind == kind]
-            yield Case(kind, [Failure(*describe_finding(result, each)) for each in of_kind])
+            yield reports.Case(
+                kind, [reports.Failure(*describe_finding(result, each)) for each in of_kind]
+            )
 
 
 def save_profile(file: Path, document: dict[str, Any]) -> bool:
     """Write a profile, and return whether it was written. It must not be too large for --like."""
     text = format_json(document)
     if len(text.encode()) > MAX_BYTES:
-        say_error(f"{file} was not written: it would have over {MAX_BYTES} bytes.")
+        stderr.say_error(f"{file} was not written: it would have over {MAX_BYTES} bytes.")
         return False
-    return try_to_write(partial(replace_file, file, text))
+    return files.try_to_write(partial(files.replace_file, file, text))
 
 
 def format_json(document: dict[str, Any]) -> str:
@@ -273,5 +270,5 @@ def print_findings(run: VerifyRun, result: Result, findings: list[VerifyFinding]
     if not findings:
         lines.append(f"no finding of the kinds {', '.join(run.options.fail_on)}")
     print_lines(secrets, [*lines, *[f"warning: {line}" for line in warnings]])
-    annotate(run.environ, "error", [mask_line(secrets, line) for line in errors])
-    annotate(run.environ, "warning", [mask_line(secrets, line) for line in warnings])
+    stderr.annotate(run.environ, "error", [mask_line(secrets, line) for line in errors])
+    stderr.annotate(run.environ, "warning", [mask_line(secrets, line) for line in warnings])

@@ -10,30 +10,18 @@ from typing import Any
 from urllib.parse import quote
 
 from records import quoted
-from traffic.json_values import get_value, replace_value
+from traffic import json_values
 from web.schemas import is_valid
 
+from . import markers, times
 from .ids import parse_opaque_form
-from .markers import (
-    CHOICE,
-    NAME,
-    TIMES,
-    Marker,
-    find_marker_names,
-    find_markers,
-    find_objects,
-    find_project_arrays,
-    is_choice,
-    parse_whole_marker,
-    resolve_choices,
-    split_markers,
-)
 from .profile import Profile
 from .schema import build_schema
-from .times import TimeForm, count_milliseconds, parse_time_form
 
 ITEMS = object()  # It replaces the array of projects in the body of a list.
-ENCODER = json.JSONEncoder(default=lambda items: NAME)  # `json.dumps` would make it per call.
+ENCODER = json.JSONEncoder(
+    default=lambda items: markers.NAME
+)  # `json.dumps` would make it per call.
 BASE = "\0"
 """Replaces `{base}` in a filled text: JSON and header fields cannot have this character."""
 
@@ -102,7 +90,7 @@ class Body:
         return fill(subject)
 
     def _compile(self, word: str) -> Fill:
-        value = resolve_choices(self._value, word)
+        value = markers.resolve_choices(self._value, word)
         if value is None:
             return lambda subject: self._null
         compiler = Compiler(self._like, find_name_object(value))
@@ -131,7 +119,7 @@ class Compiler:
             yield from ("[", itemgetter("items"), "]")
             return
         text = ENCODER.encode(value)
-        if not find_markers(text):
+        if not markers.find_markers(text):
             yield text
         elif isinstance(value, str):
             yield from self._string(value)
@@ -154,7 +142,7 @@ class Compiler:
 
     def _string(self, text: str) -> Iterable[Piece]:
         """Compile a string: `"{error.status}"` becomes 404, and `"E{error.status}"` `"E404"`."""
-        marker = parse_whole_marker(text)
+        marker = markers.parse_whole_marker(text)
         if marker and marker.name != "base":
             read_value = self._value(marker)
             yield lambda subject: quoted(read_value(subject))
@@ -168,7 +156,7 @@ class Compiler:
 
         `spell` encodes the values of markers, and `spell_constant` the texts between them.
         """
-        for piece in split_markers(text):
+        for piece in markers.split_markers(text):
             if isinstance(piece, str):
                 yield spell_constant(piece)
             elif piece.name == "base":
@@ -189,11 +177,11 @@ class Compiler:
 
         return fill
 
-    def _value(self, marker: Marker) -> ReadValue:
+    def _value(self, marker: markers.Marker) -> ReadValue:
         """Return the function that reads the value of a marker."""
         name, form = marker
         read_value: ReadValue = methodcaller("get", name)
-        if name in TIMES:
+        if name in markers.TIMES:
             return convert_value(read_value, choose_time_format(form))
         if form == "text":
             return convert_value(read_value, str)
@@ -208,10 +196,10 @@ class Compiler:
 def choose_time_format(form: str) -> Callable[[Any], Any]:
     """Return the function that formats a time for `{project.created_at:FORM}`."""
     if form == "s":
-        return lambda moment: count_milliseconds(moment) // 1000
+        return lambda moment: times.count_milliseconds(moment) // 1000
     if form == "ms":
-        return count_milliseconds
-    found = parse_time_form(form) or TimeForm()
+        return times.count_milliseconds
+    found = times.parse_time_form(form) or times.TimeForm()
     return found.format_time
 
 
@@ -250,27 +238,27 @@ def encode_url_part(value: object) -> str:
 
 def is_constant(value: Any) -> bool:
     """Return whether a value has no marker and is not null: only then a client may replace it."""
-    return value is not None and not find_marker_names(value)
+    return value is not None and not markers.find_marker_names(value)
 
 
 def find_choice_words(value: Any) -> set[str]:
     """Return the statuses that the choices in a value name."""
     words: set[str] = set()
-    for each in find_objects(value):
-        if is_choice(each):
-            words.update(each[CHOICE])
+    for each in markers.find_objects(value):
+        if markers.is_choice(each):
+            words.update(each[markers.CHOICE])
     return words
 
 
 def find_name_object(value: Any) -> dict[str, Any] | None:
     """Return the first object of a body with a member that is `{project.name}`."""
-    for each in find_objects(value):
-        if NAME in each.values():
+    for each in markers.find_objects(value):
+        if markers.NAME in each.values():
             return each
     return None
 
 
 def extract_item(body: Any, array: Any) -> tuple[Any, Any]:
     """Return the body of a list with another array of projects, and the item of the old array."""
-    path = next(find_project_arrays(body))
-    return replace_value(body, path, array), get_value(body, (*path, 0))
+    path = next(markers.find_project_arrays(body))
+    return json_values.replace_value(body, path, array), json_values.get_value(body, (*path, 0))

@@ -8,15 +8,12 @@ from functools import cache, lru_cache
 from itertools import islice
 from typing import Any
 
-from traffic.json_values import Path, walk
+from traffic import json_values
+from web import problems, schemas, validation
 from web.documents import parse_pointer
 from web.files import read_file
-from web.problems import FieldError, shorten
-from web.schemas import UNKNOWN_MEMBER, Schema, find_errors, is_valid, resolve_refs
-from web.validation import format_pointer, make_error
 
-from . import markers
-from .ids import parse_id_form, parse_opaque_form
+from . import ids, markers
 from .markers import (
     Marker,
     find_markers,
@@ -40,38 +37,38 @@ GONE = {
 """The messages for removed members, by their pointers."""
 
 
-def read_schema() -> Schema:
+def read_schema() -> schemas.Schema:
     """Read the schema of a profile, and fill in the codes of the contract, like `name_taken`."""
-    schema: Schema = json.loads(read_file("profiles/profile.json"))
+    schema: schemas.Schema = json.loads(read_file("profiles/profile.json"))
     contract = json.loads(read_file("openapi.json"))
     # Examples of the contract have them: {"name_taken": {"value": {"code": "name_taken", …
-    codes = {value for path, value in walk(contract) if path[-2:] == ("value", "code")}
+    codes = {value for path, value in json_values.walk(contract) if path[-2:] == ("value", "code")}
     errors = schema["properties"]["errors"]["properties"]
     errors |= {code: {"$ref": "#/$defs/error"} for code in sorted(codes)}
     return schema
 
 
 @cache
-def load_schemas() -> dict[str, Schema]:
+def load_schemas() -> dict[str, schemas.Schema]:
     """Return the schema of a profile and its parts by name, all without `$ref`."""
     profile = read_schema()
-    named: dict[str, Schema] = {**profile["$defs"], "profile": profile}
-    return {name: resolve_refs(schema, named) for name, schema in named.items()}
+    named: dict[str, schemas.Schema] = {**profile["$defs"], "profile": profile}
+    return {name: schemas.resolve_refs(schema, named) for name, schema in named.items()}
 
 
-def check_profile(profile: Any, max_errors: int = 100) -> list[FieldError]:
+def check_profile(profile: Any, max_errors: int = 100) -> list[problems.FieldError]:
     """Return the first errors by the schema of a profile, or else the first further errors."""
-    found = list(islice(find_errors(profile, load_schemas()["profile"]), max_errors))
+    found = list(islice(schemas.find_errors(profile, load_schemas()["profile"]), max_errors))
     if found:
         return [explain_error(error) for error in found]
     return list(islice(check_parts(profile), max_errors))
 
 
-def explain_error(error: FieldError) -> FieldError:
+def explain_error(error: problems.FieldError) -> problems.FieldError:
     """Add to the error of a member what replaces it, or the members that its object may have."""
     if error.pointer in GONE:
         return error._replace(detail=GONE[error.pointer])
-    if error.detail != UNKNOWN_MEMBER:
+    if error.detail != schemas.UNKNOWN_MEMBER:
         return error
     *path, _ = parse_pointer(error.pointer)
     schema = load_schemas()["profile"]
@@ -81,7 +78,9 @@ def explain_error(error: FieldError) -> FieldError:
     return error._replace(detail=f"{error.detail}: there are {known}")
 
 
-def check_parts(profile: dict[str, Any], max_error: int = 64 * 1024) -> Iterator[FieldError]:
+def check_parts(
+    profile: dict[str, Any], max_error: int = 64 * 1024
+) -> Iterator[problems.FieldError]:
     """Yield the errors that a schema cannot express.
 
     The body of an error has at most `max_error` bytes, since the contract repeats it often.
@@ -106,36 +105,42 @@ def check_parts(profile: dict[str, Any], max_error: int = 64 * 1024) -> Iterator
     for code, form in errors.items():
         yield from bodies.check_form(form, ("errors", code), markers.OF_ERRORS)
         if len(json.dumps(form.get("body"))) > max_error:
-            yield make_error(f"must have at most {max_error} bytes", "errors", code, "body")
+            yield validation.make_error(
+                f"must have at most {max_error} bytes", "errors", code, "body"
+            )
         if "body" not in form and "default" not in errors:
-            yield make_error("is required, as there is no `default`", "errors", code, "body")
+            yield validation.make_error(
+                "is required, as there is no `default`", "errors", code, "body"
+            )
     for kind, example in parts["ids"].items():
         yield from check_id(kind, example)
 
 
-def check_id(kind: str, example: str | int) -> Iterator[FieldError]:
+def check_id(kind: str, example: str | int) -> Iterator[problems.FieldError]:
     try:
-        parse_id_form(example, kind)
+        ids.parse_id_form(example, kind)
     except ValueError as error:
-        yield make_error(str(error), "ids", kind)
+        yield validation.make_error(str(error), "ids", kind)
 
 
 def check_statuses(
     profile: dict[str, Any], statuses: Statuses, max_statuses: int = 100
-) -> Iterator[FieldError]:
+) -> Iterator[problems.FieldError]:
     """Yield the errors of the statuses of a profile, or of its first choice."""
-    place: Path = ("statuses",)
+    place: json_values.Path = ("statuses",)
     if "statuses" in profile:
         for index, word in enumerate(statuses.others):
             if word in statuses.run:
-                yield make_error("is in `run` already", *place, "others", index)
+                yield validation.make_error("is in `run` already", *place, "others", index)
     else:
         place, _ = find_first_choice(profile)
         for word in statuses.run:
-            for error in find_errors(word, load_schemas()["word"]):
-                yield make_error(f"{shorten(word)}, a status of a choice, {error.detail}", *place)
+            for error in schemas.find_errors(word, load_schemas()["word"]):
+                yield validation.make_error(
+                    f"{problems.shorten(word)}, a status of a choice, {error.detail}", *place
+                )
     if len(statuses.words) > max_statuses:
-        yield make_error(f"must have at most {max_statuses} statuses", *place)
+        yield validation.make_error(f"must have at most {max_statuses} statuses", *place)
 
 
 class Bodies:
@@ -145,33 +150,35 @@ class Bodies:
         self.statuses = statuses
         self.words = frozenset(statuses.words)
         self.has_record = has_record
-        self.projects: Path | None = None  # the path of the array of projects
-        self.skipped: set[Path] = set()  # the paths of further arrays of projects
+        self.projects: json_values.Path | None = None  # the path of the array of projects
+        self.skipped: set[json_values.Path] = set()  # the paths of further arrays of projects
 
     def check_form(
-        self, form: dict[str, Any], path: Path, allowed: set[str]
-    ) -> Iterator[FieldError]:
+        self, form: dict[str, Any], path: json_values.Path, allowed: set[str]
+    ) -> Iterator[problems.FieldError]:
         for name, value in form.get("headers", {}).items():
             yield from self.check_text(value, (*path, "headers", name), allowed - {"record"})
         if "body" in form:
             yield from self.check(form["body"], (*path, "body"), allowed)
 
-    def check_list(self, form: dict[str, Any]) -> Iterator[FieldError]:
+    def check_list(self, form: dict[str, Any]) -> Iterator[problems.FieldError]:
         path = ("list", "body")
         arrays = [(*path, *place) for place in find_project_arrays(form["body"])]
         if not arrays:
             detail = "must have an array with one item, in which markers of a project stand"
-            yield make_error(detail, *path)
+            yield validation.make_error(detail, *path)
             return
         for other in arrays[1:]:
-            yield make_error("is a second array of projects: there is one beside it", *other)
+            yield validation.make_error(
+                "is a second array of projects: there is one beside it", *other
+            )
         self.projects = arrays[0]
         self.skipped = set(arrays[1:])
         yield from self.check_form(form, ("list",), markers.OF_LISTS)
 
     def check(
-        self, value: Any, path: Path, allowed: set[str], *, is_member: bool = False
-    ) -> Iterator[FieldError]:
+        self, value: Any, path: json_values.Path, allowed: set[str], *, is_member: bool = False
+    ) -> Iterator[problems.FieldError]:
         """Yield the errors of a value in a body. A choice may leave a member out."""
         if isinstance(value, str):
             yield from self.check_text(value, path, allowed)
@@ -183,64 +190,71 @@ class Bodies:
             for name, item in value.items():
                 inner = (*path, name)
                 if find_markers(name):
-                    yield make_error("no marker can stand in a name", *inner)
+                    yield validation.make_error("no marker can stand in a name", *inner)
                 if isinstance(item, str | list | dict):
                     yield from self.check(item, inner, allowed, is_member=True)
 
-    def check_items(self, items: list[Any], path: Path, allowed: set[str]) -> Iterator[FieldError]:
+    def check_items(
+        self, items: list[Any], path: json_values.Path, allowed: set[str]
+    ) -> Iterator[problems.FieldError]:
         if path in self.skipped:
             return
         if path == self.projects:
             allowed = markers.OF_RECORDS | markers.OF_LISTS | {"record"}
             if len(items) != 1:
-                yield make_error("must have one item, the form of each project", *path)
+                yield validation.make_error("must have one item, the form of each project", *path)
         for index, item in enumerate(items):
             if isinstance(item, str | list | dict):
                 yield from self.check(item, (*path, index), allowed)
 
     def check_choice(
-        self, value: dict[str, Any], path: Path, allowed: set[str], *, is_member: bool
-    ) -> Iterator[FieldError]:
+        self, value: dict[str, Any], path: json_values.Path, allowed: set[str], *, is_member: bool
+    ) -> Iterator[problems.FieldError]:
         words = value[markers.CHOICE]
         place = (*path, markers.CHOICE)
         if "deployment.status" not in allowed:
-            yield make_error("no choice by the status can stand here", *place)
+            yield validation.make_error("no choice by the status can stand here", *place)
         elif len(value) > 1:
-            yield make_error("must be alone in its object, as it is a choice", *place)
+            yield validation.make_error("must be alone in its object, as it is a choice", *place)
         elif not isinstance(words, dict):
-            yield make_error('must be an object: a value for each word, and for ""', *place)
+            yield validation.make_error(
+                'must be an object: a value for each word, and for ""', *place
+            )
         else:
             if not is_member and "" not in words and not words.keys() >= self.words:
                 detail = 'needs a value for "", which is each other word: only a member can be'
-                yield make_error(f"{detail} left out", *place)
+                yield validation.make_error(f"{detail} left out", *place)
             for word, item in words.items():
                 if word and word not in self.words:
                     detail = f"is no status: there are {list_words(self.statuses.words)}"
-                    yield make_error(detail, *place, word)
+                    yield validation.make_error(detail, *place, word)
                 yield from self.check(item, (*place, word), allowed, is_member=is_member)
 
-    def check_text(self, text: str, path: Path, allowed: set[str]) -> Iterator[FieldError]:
+    def check_text(
+        self, text: str, path: json_values.Path, allowed: set[str]
+    ) -> Iterator[problems.FieldError]:
         for marker in find_markers(text):
             detail = self.describe_error(marker, text, allowed)
             if detail:
-                yield make_error(detail, *path)
+                yield validation.make_error(detail, *path)
         found = re.search(r"\{(?:project|deployment)\.[a-z_]{1,20}:\{", text)
         if found:
             detail = "no brace follows a colon: braces stand around the marker"
-            yield make_error(f"{shorten(found[0])}: {detail}", *path)
+            yield validation.make_error(f"{problems.shorten(found[0])}: {detail}", *path)
 
     def describe_error(self, marker: Marker, text: str, allowed: set[str]) -> str | None:
         """Return the error of a marker in a text, or None."""
         if marker.name not in markers.ALL:
-            return f"{shorten(marker)} is no marker: {list_markers(allowed)}"
+            return f"{problems.shorten(marker)} is no marker: {list_markers(allowed)}"
         if marker.name not in allowed:
-            return f"{shorten(marker)} cannot stand here: {list_markers(allowed)}"
+            return f"{problems.shorten(marker)} cannot stand here: {list_markers(allowed)}"
         if marker.name == "record" and text != markers.RECORD:
             return "{record} stands alone, for a value"
         if marker.name == "record" and not self.has_record:
             return "{record} needs the member `record` of the profile"
         if marker.name == "deployment.status" and self.statuses == Statuses():
-            return f"{shorten(marker)} needs `statuses`, or a choice: the profile has no status"
+            shown = problems.shorten(marker)
+            return f"{shown} needs `statuses`, or a choice: the profile has no status"
         return describe_form_error(marker)
 
 
@@ -252,17 +266,21 @@ def describe_form_error(marker: Marker) -> str | None:
         if form in ("", "s", "ms") or parse_time_form(form):
             return None
         example = "2026-01-05T09:00:00.000Z"
-        return f"{shorten(marker)}: write s, ms, or an example of a time, such as {example}"
+        return (
+            f"{problems.shorten(marker)}: write s, ms, or an example of a time, such as {example}"
+        )
     if form in ("", "text"):
         return None
     if name not in markers.IDS:
-        return f"{shorten(marker)}: only text can follow this colon"
-    if not is_valid(form, load_schemas()["id"]):
-        return f"{shorten(marker)}: an example of an id has 1 to 200 visible ASCII characters"
+        return f"{problems.shorten(marker)}: only text can follow this colon"
+    if not schemas.is_valid(form, load_schemas()["id"]):
+        return (
+            f"{problems.shorten(marker)}: an example of an id has 1 to 200 visible ASCII characters"
+        )
     try:
-        parse_opaque_form(form)
+        ids.parse_opaque_form(form)
     except ValueError as error:
-        return f"{shorten(marker)}: {shorten(form)} {error}"
+        return f"{problems.shorten(marker)}: {problems.shorten(form)} {error}"
     return None
 
 
@@ -271,21 +289,23 @@ def list_markers(names: Iterable[str]) -> str:
 
 
 def list_words(words: tuple[str, ...], max_words: int = 10) -> str:
-    shown = ", ".join(map(shorten, words[:max_words]))
+    shown = ", ".join(map(problems.shorten, words[:max_words]))
     return f"{shown}, …" if len(words) > max_words else shown
 
 
-def check_request(request: dict[str, Any]) -> Iterator[FieldError]:
+def check_request(request: dict[str, Any]) -> Iterator[problems.FieldError]:
     """Yield the errors of the example of a request, which must have `{project.name}` once."""
     path = ("create", "request")
     places = find_name_paths(request)
     if not places:
-        yield make_error(f"must have the text {markers.NAME} once, inside of objects alone", *path)
+        yield validation.make_error(
+            f"must have the text {markers.NAME} once, inside of objects alone", *path
+        )
     for place in places[1:]:
-        yield make_error(f"{markers.NAME} stands there already", *path, *place)
+        yield validation.make_error(f"{markers.NAME} stands there already", *path, *place)
     if len([*walk_markers(request)]) == len(places):
         return
-    for place, value in walk(request):
+    for place, value in json_values.walk(request):
         texts = value if isinstance(value, dict) else [value]
         for text in texts:
             if isinstance(text, str) and find_markers(text) and place not in places:
@@ -293,10 +313,12 @@ def check_request(request: dict[str, Any]) -> Iterator[FieldError]:
                 detail = (
                     f"must have no marker: only {markers.NAME} stands in a request, once and alone"
                 )
-                yield make_error(detail, *path, *at)
+                yield validation.make_error(detail, *path, *at)
 
 
-def check_pointers(creation: dict[str, Any], request: dict[str, Any]) -> Iterator[FieldError]:
+def check_pointers(
+    creation: dict[str, Any], request: dict[str, Any]
+) -> Iterator[problems.FieldError]:
     """Yield the errors of the pointers in `create.required` and `create.optional`."""
     members = [*find_members(request)]
     required = creation.get("required", ())
@@ -304,19 +326,23 @@ def check_pointers(creation: dict[str, Any], request: dict[str, Any]) -> Iterato
         for index, text in enumerate(creation.get(name, ())):
             if (
                 tuple(parse_pointer(text)) not in members
-                or format_pointer(*parse_pointer(text)) != text
+                or validation.format_pointer(*parse_pointer(text)) != text
             ):
-                detail = f"{shorten(text)} is no member of the example, through objects alone"
-                yield make_error(detail, "create", name, index)
+                detail = (
+                    f"{problems.shorten(text)} is no member of the example, through objects alone"
+                )
+                yield validation.make_error(detail, "create", name, index)
             elif name == "optional" and text in required:
-                yield make_error(f"{shorten(text)} is in `required`", "create", name, index)
+                yield validation.make_error(
+                    f"{problems.shorten(text)} is in `required`", "create", name, index
+                )
 
 
-def find_members(request: dict[str, Any]) -> Iterator[Path]:
+def find_members(request: dict[str, Any]) -> Iterator[json_values.Path]:
     """Yield the paths of the members of a request: `("data",)`, `("data", "name")`.
 
     Paths through arrays are left out.
     """
-    for path, _ in walk(request):
+    for path, _ in json_values.walk(request):
         if path and all(isinstance(name, str) for name in path):
             yield path

@@ -6,40 +6,38 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from traffic.json_values import Path, map_leaves, walk
-from web.documents import follow_ref, make_ref
+from traffic import json_values
+from web import documents
 from web.routing import CREATED
 from web.schemas import Schema
 from web.strict_json import MEDIA_TYPE
 from web.validation import format_pointer
 
-from .bodies import BASE, Body, extract_item
+from . import bodies, markers, profile
 from .forms import describe_error
-from .markers import CHOICE, NAME, find_project_arrays, parse_whole_marker, replace_text
 from .openapi import ELSEWHERE
-from .profile import LATEST, Form, Profile
 from .schema import build_schema, describe_statuses, make_origin
 
 Document = dict[str, Any]
 
 
-def build_contract(openapi: bytes, like: Profile) -> bytes:
+def build_contract(openapi: bytes, like: profile.Profile) -> bytes:
     """Return the contract with the responses of a profile, which have an `x-origin`."""
     document = json.loads(openapi)
     if not like.shows_latest:
-        document = map_leaves(document, lambda _, value: drop_latest(value))
+        document = json_values.map_leaves(document, lambda _, value: drop_latest(value))
     ObservedContract(document, like).change()
     return f"{json.dumps(document, ensure_ascii=False)}\n".encode()
 
 
 def drop_latest(value: Any) -> Any:
     """Drop the sentences about `latest_deployment_id`: the service does not have this member."""
-    if not isinstance(value, str) or f"`{LATEST}`" not in value:
+    if not isinstance(value, str) or f"`{profile.LATEST}`" not in value:
         return value
     kept = []
     for paragraph in value.split("\n\n"):
         sentences = re.split(r"(?<=[.]) |(?<=[.][*][*]) ", paragraph)
-        found = [each for each in sentences if LATEST not in each]
+        found = [each for each in sentences if profile.LATEST not in each]
         if found and not found[-1].endswith("**"):  # A title needs a text.
             kept.append(" ".join(found))
     return "\n\n".join(kept)
@@ -55,13 +53,13 @@ class Error(NamedTuple):
     status: int
     response: Document
     example: Document
-    form: Form | None
+    form: profile.Form | None
 
 
 class ObservedContract:
     """Changes a contract to that of a profile."""
 
-    def __init__(self, document: Document, like: Profile) -> None:
+    def __init__(self, document: Document, like: profile.Profile) -> None:
         self.document = document
         self.like = like
         self.seen = make_origin(like)
@@ -129,13 +127,13 @@ class ObservedContract:
             return
         # `Project` stays as it is if only the list has another form.
         name = "Project" if "create" in like.document else "ListedProject"
-        around, item = extract_item(form.body, [])
+        around, item = bodies.extract_item(form.body, [])
         self.components[name] = build_schema(item, like)
         schema = build_schema(around, like)
         listed: Any = schema
-        for member in next(find_project_arrays(form.body)):
+        for member in next(markers.find_project_arrays(form.body)):
             listed = listed.get("properties", {}).get(member, {})
-        listed["items"] = make_ref(name)
+        listed["items"] = documents.make_ref(name)
         listed["x-grease"] = ["list-order"]
         listed["description"] = "Newest first." if like.is_newest_first else "Oldest first."
         self.components["ProjectList"] = schema
@@ -164,9 +162,9 @@ class ObservedContract:
 
     def find_deployment_id(self, body: Any) -> str | None:
         """Return the JSON pointer of the deployment's id in the body of a creation, or None."""
-        for path, value in walk(body):
-            marker = parse_whole_marker(value)
-            if marker and self.like.is_deployment_id(marker) and CHOICE not in path:
+        for path, value in json_values.walk(body):
+            marker = markers.parse_whole_marker(value)
+            if marker and self.like.is_deployment_id(marker) and markers.CHOICE not in path:
                 return format_pointer(*path)
         return None
 
@@ -180,14 +178,14 @@ class ObservedContract:
             del parameter["examples"]
         self.change_response(operation["responses"]["200"], form, "Deployment")
 
-    def change_response(self, response: Document, form: Form, name: str) -> None:
+    def change_response(self, response: Document, form: profile.Form, name: str) -> None:
         response.update(self.seen)
         del response["content"]
         if form.body is not None:
-            response["content"] = {form.media_type: {"schema": make_ref(name)}}
+            response["content"] = {form.media_type: {"schema": documents.make_ref(name)}}
         response["headers"] = self.build_fields(response, form)
 
-    def build_fields(self, response: Document, form: Form | None) -> Document:
+    def build_fields(self, response: Document, form: profile.Form | None) -> Document:
         """Return the header fields of a response. Those of a form replace the contract's."""
         own: Document = response["headers"]
         if form is None:
@@ -215,18 +213,18 @@ class ObservedContract:
         elif like.has_optional_name:
             own.update(self.seen)
             own["required"] = []
-        value = replace_text(example, NAME, "shop")
+        value = markers.replace_text(example, markers.NAME, "shop")
         content = body["content"][MEDIA_TYPE]
         content["examples"] = {"observed": {"value": value}}
         body["content"] = {like.request_type: content}
 
     def build_request_schema(
-        self, example: dict[str, Any], name: Schema, path: Path = ()
+        self, example: dict[str, Any], name: Schema, path: json_values.Path = ()
     ) -> Schema:
         """Return the schema of a request, or of an object in it. `name` is the schema of a name."""
         own = {}
         for member, value in example.items():
-            if value == NAME:
+            if value == markers.NAME:
                 own[member] = name
             elif isinstance(value, dict):
                 own[member] = self.build_request_schema(value, name, (*path, member))
@@ -264,7 +262,7 @@ class ObservedContract:
             if text < "400":
                 found[text] = response
                 continue
-            own = follow_ref(response, self.own_responses)
+            own = documents.follow_ref(response, self.own_responses)
             for error in self.find_errors(int(text), own):
                 group = kept if error.status == int(text) else moved
                 group[error.status].append(error)
@@ -317,7 +315,7 @@ class ObservedContract:
         for code, status, _, example, form in errors:
             if form is None:
                 media_type = "application/problem+json"
-                schema, value = make_ref("Problem"), example["value"]
+                schema, value = documents.make_ref("Problem"), example["value"]
             elif form.body is None:
                 continue
             else:
@@ -340,11 +338,11 @@ class ObservedContract:
             headers |= each
         for name, header in headers.items():
             if any(name not in each for each in fields):
-                headers[name] = {**follow_ref(header, self.headers), "required": False}
+                headers[name] = {**documents.follow_ref(header, self.headers), "required": False}
         return headers
 
     def add_error_schema(
-        self, code: str, status: int, problem: Document, form: Form
+        self, code: str, status: int, problem: Document, form: profile.Form
     ) -> tuple[Schema, Any]:
         """Return the schema of an error and an example.
 
@@ -357,7 +355,7 @@ class ObservedContract:
             if self.components.setdefault(name, schema) != schema:
                 name = f"{words}Error"
                 self.components[name] = schema
-            text = Body(self.like, form.body).fill(describe_error(problem, status, "shop"))
-            example = json.loads(text.replace(BASE, "http://127.0.0.1:8080"))
-            self.errors[code, status] = make_ref(name), example
+            text = bodies.Body(self.like, form.body).fill(describe_error(problem, status, "shop"))
+            example = json.loads(text.replace(bodies.BASE, "http://127.0.0.1:8080"))
+            self.errors[code, status] = documents.make_ref(name), example
         return self.errors[code, status]

@@ -14,35 +14,22 @@ from flask import Request, Response, request
 from werkzeug.http import HTTP_STATUS_CODES
 from werkzeug.urls import iri_to_uri
 
-from records import Deployment, Project, ProjectList
+import records
 from traffic.addresses import is_loopback
 from traffic.json_values import get_value
-from web.problems import MAX_REASONS, list_reasons
+from web import problems
 from web.routing import CREATED
 from web.strict_json import JSON
 
-from .bodies import (
-    BASE,
-    ITEMS,
-    LOCATIONS,
-    Body,
-    Compiler,
-    Fill,
-    Subject,
-    escape_json,
-    extract_item,
-    percent_encode,
-)
-from .markers import IDS, is_choice, walk_markers
-from .profile import Form, Profile
+from . import bodies, markers, profile
 
 PLAIN_PROJECT = {
     "id": "{project.id}",
     "created_at": "{project.created_at}",
     "latest_deployment_id": "{deployment.id}",
 }
-PLAIN_LIST = Form({"projects": [PLAIN_PROJECT]})
-PLAIN_DEPLOYMENT = Form(
+PLAIN_LIST = profile.Form({"projects": [PLAIN_PROJECT]})
+PLAIN_DEPLOYMENT = profile.Form(
     {
         "id": "{deployment.id}",
         "project_id": "{project.id}",
@@ -68,16 +55,16 @@ def find_base(received: Request) -> str:
 class FillBody(Protocol):
     """A body that fills itself from a subject."""
 
-    def fill(self, subject: Subject) -> str: ...
+    def fill(self, subject: bodies.Subject) -> str: ...
 
 
 class PlainProject:
     """The plain form of a project: it has all members that the client sent."""
 
-    def __init__(self, like: Profile) -> None:
-        self._members = Body(like, PLAIN_PROJECT)
+    def __init__(self, like: profile.Profile) -> None:
+        self._members = bodies.Body(like, PLAIN_PROJECT)
 
-    def fill(self, subject: Subject) -> str:
+    def fill(self, subject: bodies.Subject) -> str:
         members = self._members.fill(subject).strip().removesuffix("}")
         text = subject["text"].strip().removeprefix("{").lstrip()
         return f"{members}, {text}\n"
@@ -87,33 +74,37 @@ class CompiledForm:
     """A compiled form. `status` is the status of the response if the form has no status."""
 
     def __init__(
-        self, like: Profile, form: Form, status: int = 200, body: FillBody | None = None
+        self,
+        like: profile.Profile,
+        form: profile.Form,
+        status: int = 200,
+        body: FillBody | None = None,
     ) -> None:
-        compiler = Compiler(like)
+        compiler = bodies.Compiler(like)
         self.own_status = form.status
         self._status = form.status or status
         self._content_type = form.content_type
-        self._headers: dict[str, Fill] = {}
+        self._headers: dict[str, bodies.Fill] = {}
         for name, value in form.headers.items():
             self._headers[name] = compiler.field(name, value)
-        self._body = body or Body(like, form.body)
-        self._may_be_empty = form.body is None or is_choice(form.body)
+        self._body = body or bodies.Body(like, form.body)
+        self._may_be_empty = form.body is None or markers.is_choice(form.body)
 
-    def fill_body(self, subject: Subject) -> bytes:
+    def fill_body(self, subject: bodies.Subject) -> bytes:
         """Fill the body; `BASE` in it is the address of the stub."""
         return self._body.fill(subject).encode()
 
-    def fill(self, subject: Subject) -> Response:
+    def fill(self, subject: bodies.Subject) -> Response:
         """Make the response to the current request."""
         return self.respond(self.fill_body(subject), subject)
 
-    def respond(self, body: bytes, subject: Subject) -> Response:
+    def respond(self, body: bytes, subject: bodies.Subject) -> Response:
         """Make the response to the current request from a filled body."""
         response = Response(insert_base(body), self._status, JSON)
         self.set_fields(response, subject)
         return response
 
-    def set_fields(self, response: Response, subject: Subject) -> None:
+    def set_fields(self, response: Response, subject: bodies.Subject) -> None:
         """Set the header fields of the form."""
         headers = response.headers
         headers["Content-Type"] = self._content_type
@@ -121,30 +112,30 @@ class CompiledForm:
             del headers["Content-Type"]
         for name, fill in self._headers.items():
             value = fill(subject)
-            if BASE in value:
-                value = value.replace(BASE, percent_encode(find_base(request)))
-            is_url = name.lower() in LOCATIONS  # Werkzeug encodes these, too.
+            if bodies.BASE in value:
+                value = value.replace(bodies.BASE, bodies.percent_encode(find_base(request)))
+            is_url = name.lower() in bodies.LOCATIONS  # Werkzeug encodes these, too.
             headers[name] = iri_to_uri(value) if is_url else value
 
 
 def insert_base(body: bytes) -> bytes:
     """Insert the address of the stub, as the client of this request calls it."""
-    mark = BASE.encode()
+    mark = bodies.BASE.encode()
     if mark not in body:
         return body
-    return body.replace(mark, escape_json(find_base(request)).encode())
+    return body.replace(mark, bodies.escape_json(find_base(request)).encode())
 
 
 class FilledList(NamedTuple):
     """The body of a list of projects. It is current from `since` until a status changes."""
 
     body: bytes
-    subject: Subject
-    projects: ProjectList
+    subject: bodies.Subject
+    projects: records.ProjectList
     since: datetime
     until: datetime | None = None  # None if no status will change
 
-    def holds(self, projects: ProjectList, now: datetime) -> bool:
+    def holds(self, projects: records.ProjectList, now: datetime) -> bool:
         """Return whether the body is still that of these projects."""
         is_current = self.until is None or self.since <= now < self.until
         return self.projects is projects and is_current
@@ -153,13 +144,13 @@ class FilledList(NamedTuple):
 class Forms:
     """The compiled forms of a profile, and the plain forms that it leaves out."""
 
-    def __init__(self, like: Profile) -> None:
+    def __init__(self, like: profile.Profile) -> None:
         self.like = like
         listed = like.form("list") or PLAIN_LIST
         created = like.form("create")
         deployment = like.form("deployment") or PLAIN_DEPLOYMENT
-        around, item = extract_item(listed.body, ITEMS)
-        self._item: FillBody = Body(like, item, null="null\n")
+        around, item = bodies.extract_item(listed.body, bodies.ITEMS)
+        self._item: FillBody = bodies.Body(like, item, null="null\n")
         if listed is PLAIN_LIST:
             self._item = PlainProject(like)
         self.list_needs_deployments = names_record("deployment", item)
@@ -167,15 +158,20 @@ class Forms:
             "project", [deployment.body, deployment.headers]
         )
         own_body = None if created else PlainProject(like)
-        self._list = CompiledForm(like, listed, body=Body(like, around))
-        self._creation = CompiledForm(like, created or Form(PLAIN_PROJECT), CREATED, own_body)
+        self._list = CompiledForm(like, listed, body=bodies.Body(like, around))
+        self._creation = CompiledForm(
+            like, created or profile.Form(PLAIN_PROJECT), CREATED, own_body
+        )
         self._deployment = CompiledForm(like, deployment)
         self._errors = {code: CompiledForm(like, form) for code, form in like.error_forms.items()}
         # A client polls a deployment: saves 15 % of the processor time of a GET.
         self._fill_deployment = lru_cache(maxsize=64)(self._fill_deployment_body)
 
     def fill_list(
-        self, projects: ProjectList, deployments: Mapping[str, Deployment], now: datetime
+        self,
+        projects: records.ProjectList,
+        deployments: Mapping[str, records.Deployment],
+        now: datetime,
     ) -> FilledList:
         """Fill the body of the list; the projects are given oldest first."""
         ordered = [*projects]
@@ -199,14 +195,16 @@ class Forms:
         """Make the response of a list."""
         return self._list.respond(filled.body, filled.subject)
 
-    def respond_creation(self, project: Project, deployment: Deployment, now: datetime) -> Response:
+    def respond_creation(
+        self, project: records.Project, deployment: records.Deployment, now: datetime
+    ) -> Response:
         """Make the response of a creation."""
         subject = self._describe_project(project)
         subject |= describe_deployment(deployment, deployment.status(now))
         return self._creation.fill(subject)
 
     def respond_deployment(
-        self, deployment: Deployment, project: Project | None, now: datetime
+        self, deployment: records.Deployment, project: records.Project | None, now: datetime
     ) -> Response:
         """Make the response of a deployment. The project is needed only by some forms."""
         body, subject = self._fill_deployment(deployment, project, deployment.status(now))
@@ -237,7 +235,7 @@ class Forms:
         name = get_value(sent, self.like.path_of_name)
         return name if isinstance(name, str) else request.path
 
-    def _describe_project(self, project: Project) -> dict[str, Any]:
+    def _describe_project(self, project: records.Project) -> dict[str, Any]:
         """Return the markers' values of a project and of the id of its latest deployment."""
         subject = {
             "project.id": project.id,
@@ -251,8 +249,8 @@ class Forms:
         return subject
 
     def _fill_deployment_body(
-        self, deployment: Deployment, project: Project | None, status: str
-    ) -> tuple[bytes, Subject]:
+        self, deployment: records.Deployment, project: records.Project | None, status: str
+    ) -> tuple[bytes, bodies.Subject]:
         """Return the body of a deployment, and the subject that filled it."""
         subject: dict[str, Any] = {"project.id": deployment.project_id}
         if project:
@@ -261,7 +259,7 @@ class Forms:
         return self._deployment.fill_body(subject), subject
 
 
-def describe_deployment(deployment: Deployment, status: str) -> dict[str, Any]:
+def describe_deployment(deployment: records.Deployment, status: str) -> dict[str, Any]:
     """Return the markers' values of a deployment."""
     return {
         "deployment.id": deployment.id,
@@ -270,7 +268,7 @@ def describe_deployment(deployment: Deployment, status: str) -> dict[str, Any]:
     }
 
 
-def describe_error(problem: Mapping[str, Any], status: int, about: str) -> Subject:
+def describe_error(problem: Mapping[str, Any], status: int, about: str) -> bodies.Subject:
     """Return the markers' values of an error, with the status that the service has for it.
 
     `about` is the id, the name or the path of the request.
@@ -278,11 +276,11 @@ def describe_error(problem: Mapping[str, Any], status: int, about: str) -> Subje
     title = problem["title"]
     if status != problem["status"]:
         title = HTTP_STATUS_CODES.get(status, "Unknown Error")
-    details = list_reasons(problem)
+    details = problems.list_reasons(problem)
     return {
         "error.code": problem["code"],
         "error.title": title,
-        "error.detail": "; ".join(details[:MAX_REASONS]),
+        "error.detail": "; ".join(details[: problems.MAX_REASONS]),
         "error.status": status,
         "error.subject": about,
     }
@@ -290,11 +288,11 @@ def describe_error(problem: Mapping[str, Any], status: int, about: str) -> Subje
 
 def names_record(record: str, body: Any) -> bool:
     """Return whether a body has more of a record (`project` or `deployment`) than its id."""
-    names = {marker.name for marker in walk_markers(body)} - IDS
+    names = {marker.name for marker in markers.walk_markers(body)} - markers.IDS
     return any(name.startswith(f"{record}.") for name in names)
 
 
-def find_next_change(deployments: Iterable[Deployment], now: datetime) -> datetime | None:
+def find_next_change(deployments: Iterable[records.Deployment], now: datetime) -> datetime | None:
     """Return when a deployment changes its status next, or None if no status will change."""
     seconds = []
     for deployment in deployments:

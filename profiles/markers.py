@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from traffic.json_values import Path, map_leaves, walk
+from traffic import json_values
 
 CHOICE = "{deployment.status}"
 """The only member of a choice by the status: `{"{deployment.status}": {"failed": 1, "": 0}}`."""
@@ -102,14 +102,14 @@ def resolve_choices(value: Any, word: str) -> Any:
 
 def find_objects(value: Any) -> Iterator[dict[str, Any]]:
     """Yield the objects in a JSON value, in the order of the document."""
-    for _, each in walk(value):
+    for _, each in json_values.walk(value):
         if isinstance(each, dict):
             yield each
 
 
 def walk_markers(value: Any) -> Iterator[Marker]:
     """Yield the markers in a JSON value, with `{deployment.status}` for a choice."""
-    for _, each in walk(value):
+    for _, each in json_values.walk(value):
         texts = each if isinstance(each, dict) else [each]
         for text in texts:
             if isinstance(text, str):
@@ -123,12 +123,12 @@ def find_marker_names(value: Any) -> set[str]:
 
 def replace_text(value: Any, text: str, new: Any) -> Any:
     """Return a copy of a JSON value in which `new` replaces the strings equal to `text`."""
-    return map_leaves(value, lambda _, each: new if each == text else each)
+    return json_values.map_leaves(value, lambda _, each: new if each == text else each)
 
 
-def find_project_arrays(value: Any) -> Iterator[Path]:
+def find_project_arrays(value: Any) -> Iterator[json_values.Path]:
     """Yield the paths of the outermost arrays with a marker of a project: `("data", "items")`."""
-    for path, each in walk(value):
+    for path, each in json_values.walk(value):
         if isinstance(each, list) and is_through_objects(path) and has_project(each):
             yield path
 
@@ -138,13 +138,17 @@ def has_project(value: Any) -> bool:
     return any(each.name == "record" or each.name.startswith("project.") for each in names)
 
 
-def find_name_paths(request: Any) -> list[Path]:
+def find_name_paths(request: Any) -> list[json_values.Path]:
     """Return the paths of `{project.name}` in a request: `[("data", "name")]`.
 
     Paths through arrays are left out.
     """
-    return [path for path, each in walk(request) if each == NAME and is_through_objects(path)]
+    return [
+        path
+        for path, each in json_values.walk(request)
+        if each == NAME and is_through_objects(path)
+    ]
 
 
-def is_through_objects(path: Path) -> bool:
+def is_through_objects(path: json_values.Path) -> bool:
     return all(isinstance(name, str) for name in path)

@@ -8,7 +8,7 @@ from typing import Any
 
 from flask import Request
 
-from traffic.json_values import Names, Path
+from traffic import json_values
 from web.documents import parse_pointer
 
 ELSEWHERE = {"401": "Unauthorized", "404": "NotFound", "405": "MethodNotAllowed"}
@@ -25,8 +25,8 @@ class Operation:
 
     id: str
     responses: dict[str, dict[str, Any]]  # key: status
-    names: Names
-    expected: Sequence[Path] = ()
+    names: json_values.Names
+    expected: Sequence[json_values.Path] = ()
 
 
 class Contract:
@@ -38,8 +38,8 @@ class Contract:
     def __init__(
         self,
         document: dict[str, Any],
-        names: Names | None = None,
-        expected: Sequence[Path] = (),
+        names: json_values.Names | None = None,
+        expected: Sequence[json_values.Path] = (),
     ) -> None:
         self.document = document
         self._names = names
@@ -78,7 +78,7 @@ class Contract:
         responses = {}
         for status, response in operation["responses"].items():
             responses[status] = self.resolve(response)
-        names: Names = {}
+        names: json_values.Names = {}
         body = operation.get("requestBody", {"content": {}})
         for content in body["content"].values():
             schema = self.resolve(content["schema"])

@@ -11,29 +11,14 @@ from itertools import islice
 from pathlib import Path as FilePath
 from typing import Any, NamedTuple
 
-from traffic.json_values import Names, Path, get_value, walk
-from web.documents import explain_errors, parse_pointer
+from traffic import json_values
+from web import documents, problems, strict_json, validation
 from web.files import read_user_file
-from web.problems import FieldError, InvalidBody, shorten
-from web.strict_json import MAX_DEPTH, MEDIA_TYPE, parse_json
-from web.validation import format_pointer, require_valid
 
-from .check import MAX_BYTES, check_profile, find_members, load_schemas
-from .ids import Derived, IdForm, Numbers, Opaque, parse_id_form
-from .markers import (
-    CHOICE,
-    DEFAULT_REQUEST,
-    RECORD,
-    Marker,
-    find_marker_names,
-    find_markers,
-    find_name_paths,
-    is_choice,
-    replace_text,
-)
+from . import check, ids, markers
 from .statuses import find_statuses
 
-DEPTH = MAX_DEPTH + 4
+DEPTH = strict_json.MAX_DEPTH + 4
 """The maximum levels of a profile: a body is as deep as in a request, and has a form around it."""
 
 LATEST = "latest_deployment_id"
@@ -46,7 +31,7 @@ class Form(NamedTuple):
     """
 
     body: Any
-    content_type: str = MEDIA_TYPE
+    content_type: str = strict_json.MEDIA_TYPE
     headers: Mapping[str, str] = {}
     status: int | None = None
 
@@ -65,9 +50,9 @@ class Profile:
         self.observed_at: str = document["observed_at"]
         self.warnings: list[str] = []
         parts: dict[str, Any] = defaultdict(dict, document)
-        self.ids: dict[str, IdForm] = {}  # key: kind of record
+        self.ids: dict[str, ids.IdForm] = {}  # key: kind of record
         for kind, example in parts["ids"].items():
-            self.ids[kind] = parse_id_form(example, kind)
+            self.ids[kind] = ids.parse_id_form(example, kind)
         self.is_newest_first: bool = parts["list"].get("order") == "newest first"
         statuses = find_statuses(document)
         self.run = statuses.run
@@ -92,7 +77,7 @@ class Profile:
     def _read_form(self, part: dict[str, Any], place: str) -> Form:
         body = part["body"]
         if "record" in self.document and not place.startswith("errors/"):
-            body = replace_text(body, RECORD, self.document["record"])
+            body = markers.replace_text(body, markers.RECORD, self.document["record"])
         # Clients store these fields. Behind HTTPS, some of them would lock `localhost`.
         dropped = {
             "strict-transport-security", "alt-svc", "expect-ct", "nel", "report-to", "set-cookie",
@@ -100,43 +85,49 @@ class Profile:
         headers = {}
         for name, value in part.get("headers", {}).items():
             if name.lower() in dropped:
-                at = f"/{place}{format_pointer('headers', name)}"
+                at = f"/{place}{validation.format_pointer('headers', name)}"
                 self.warnings.append(f"{at} is left out: clients would keep it for this host")
             else:
                 headers[name] = value
-        content_type = part.get("content_type", self.document.get("content_type", MEDIA_TYPE))
+        content_type = part.get(
+            "content_type", self.document.get("content_type", strict_json.MEDIA_TYPE)
+        )
         status = part.get("status")
         return Form(body, content_type, headers, None if status is None else int(status))
 
     def _read_request(self, part: dict[str, Any]) -> None:
         """Read the example of the request that creates a project, and find the name in it."""
         creation: dict[str, Any] = {
-            "request": DEFAULT_REQUEST, "unique": True, "required": [], "optional": [],
+            "request": markers.DEFAULT_REQUEST, "unique": True, "required": [], "optional": [],
         }  # fmt: skip
         creation |= part
         self.has_own_request = "request" in part
         self.request: dict[str, Any] = creation["request"]
         self.has_unique_names: bool = creation["unique"]
-        (place,) = find_name_paths(self.request)
+        (place,) = markers.find_name_paths(self.request)
         self.path_of_name = [str(name) for name in place]
-        optional = [tuple(parse_pointer(each)) for each in creation["optional"]]
+        optional = [tuple(documents.parse_pointer(each)) for each in creation["optional"]]
         self.has_optional_name = place in optional
         # These members are required, besides the name.
-        self.required: list[Path] = [tuple(parse_pointer(each)) for each in creation["required"]]
+        self.required: list[json_values.Path] = [
+            tuple(documents.parse_pointer(each)) for each in creation["required"]
+        ]
         needed = self.required if self.has_optional_name else [*self.required, place]
         # These are the required members, and the objects around them.
         self.needed = {path[:end] for path in needed for end in range(1, len(path) + 1)}
         # The profile does not say whether these members are required.
         known = {*optional, *self.needed, place}
-        self.expected = [path for path in find_members(self.request) if path not in known]
+        self.expected = [path for path in check.find_members(self.request) if path not in known]
         *path, last = self.path_of_name
         # These are the known members of the objects around the name.
-        self.names_of_request: Names = {}
+        self.names_of_request: json_values.Names = {}
         for end in range(len(place)):
-            self.names_of_request[place[:end]] = get_value(self.request, place[:end]).keys()
+            self.names_of_request[place[:end]] = json_values.get_value(
+                self.request, place[:end]
+            ).keys()
         # A client may set these members in the bodies.
-        self.replaceable = {*get_value(self.request, path)} - {last, "name"}
-        self.request_type = MEDIA_TYPE
+        self.replaceable = {*json_values.get_value(self.request, path)} - {last, "name"}
+        self.request_type = strict_json.MEDIA_TYPE
         form = self.form("create")
         if form:
             self.request_type = form.media_type
@@ -145,7 +136,7 @@ class Profile:
     def _find_missing(self) -> Iterator[str]:
         """Yield warnings for parts that clients need, and that no body has."""
         deployment = self.form("deployment")
-        if deployment and "deployment.status" not in find_marker_names(deployment.body):
+        if deployment and "deployment.status" not in markers.find_marker_names(deployment.body):
             yield "/deployment/body has no {deployment.status}"
         form = self.form("create")
         if form and not self._shows_deployment([form.body, form.headers]):
@@ -154,32 +145,32 @@ class Profile:
     def _shows_deployment(self, value: Any) -> bool:
         """Return whether a value has the id of the deployment with all statuses."""
         if isinstance(value, str):
-            return any(map(self.is_deployment_id, find_markers(value)))
+            return any(map(self.is_deployment_id, markers.find_markers(value)))
         if isinstance(value, list):
             return any(map(self._shows_deployment, value))
-        if is_choice(value):
-            words = value[CHOICE]
+        if markers.is_choice(value):
+            words = value[markers.CHOICE]
             has_all = "" in words or words.keys() >= {*self.words}
             return has_all and all(map(self._shows_deployment, words.values()))
         if isinstance(value, dict):
             return any(map(self._shows_deployment, value.values()))
         return False
 
-    def is_deployment_id(self, marker: Marker) -> bool:
+    def is_deployment_id(self, marker: markers.Marker) -> bool:
         """Return whether a marker is the id by which a client reads a deployment."""
         own = self.ids.get("deployments")
-        is_same = isinstance(own, Derived) and own.is_same
+        is_same = isinstance(own, ids.Derived) and own.is_same
         names = {"deployment.id", "project.id"} if is_same else {"deployment.id"}
         return marker.name in names and marker.form in ("", "text")
 
     def _find_typos(self) -> Iterator[str]:
         """Yield warnings for texts that look like markers: `{project.title}`."""
-        for path, value in walk(self.document):
+        for path, value in json_values.walk(self.document):
             if isinstance(value, str) and "{" in value:
                 for text in re.findall(r"\{[A-Za-z]+\.[A-Za-z_]+(?::[^{}]*)?\}", value):
-                    if not find_markers(text):
-                        place = format_pointer(*path)
-                        yield f"{place}: {shorten(text)} is no marker, and stays as it is"
+                    if not markers.find_markers(text):
+                        place = validation.format_pointer(*path)
+                        yield f"{place}: {problems.shorten(text)} is no marker, and stays as it is"
 
     def form(self, name: str) -> Form | None:
         """Return the form of `list`, `create` or `deployment`, or None for the plain form."""
@@ -198,17 +189,17 @@ class Profile:
     def has_integers(self, kind: str) -> bool:
         """Return whether the ids of `projects` or `deployments` are numbers."""
         form = self.ids.get(kind)
-        if isinstance(form, Derived) and form.is_same:
+        if isinstance(form, ids.Derived) and form.is_same:
             return self.has_integers("projects")
-        return isinstance(form, Numbers)
+        return isinstance(form, ids.Numbers)
 
     def has_opaque_ids(self, kind: str) -> bool:
         """Return whether the ids of this kind are like an example, or plain."""
-        return isinstance(self.ids.get(kind), Opaque | None)
+        return isinstance(self.ids.get(kind), ids.Opaque | None)
 
 
 def has_member(body: Any, name: str) -> bool:
-    return any(isinstance(value, dict) and name in value for _, value in walk(body))
+    return any(isinstance(value, dict) and name in value for _, value in json_values.walk(body))
 
 
 def list_missing_parts(like: Profile) -> list[str]:
@@ -230,21 +221,23 @@ def find_unobserved_errors(like: Profile) -> list[str]:
         known.add("name_taken")
     if like.has_any_type:  # Without this error, a profile accepts all types.
         known.add("unsupported_media_type")
-    codes = load_schemas()["profile"]["properties"]["errors"]["properties"]
+    codes = check.load_schemas()["profile"]["properties"]["errors"]["properties"]
     return [code for code in codes if code not in known]
 
 
 def make_profile(document: Any, file: str = "") -> Profile:
     """Make the profile of a JSON value. Raises `InvalidBody` with its first errors."""
-    require_valid(check_profile(document))
+    validation.require_valid(check.check_profile(document))
     return Profile(document, file)
 
 
 def read_profile(path: FilePath) -> Profile:
     """Read the profile in a file. Raises `ValueError` with the errors and their pointers."""
-    with explain_errors(path):
+    with documents.explain_errors(path):
         data = read_user_file(path)
-        if len(data) > MAX_BYTES:
-            raise InvalidBody([FieldError("", f"must have at most {MAX_BYTES} bytes")])
-        _, document = parse_json(data, DEPTH)
+        if len(data) > check.MAX_BYTES:
+            raise problems.InvalidBody(
+                [problems.FieldError("", f"must have at most {check.MAX_BYTES} bytes")]
+            )
+        _, document = strict_json.parse_json(data, DEPTH)
         return make_profile(document, path.name)

@@ -7,10 +7,9 @@ from typing import Any
 
 from web.schemas import Schema
 
+from . import markers, times
 from .ids import Opaque
-from .markers import CHOICE, IDS, TIMES, Marker, is_choice, parse_whole_marker
 from .profile import Profile
-from .times import TimeForm, parse_time_form
 
 NULL = {"type": "null"}
 INTEGER = {"type": "integer"}
@@ -99,9 +98,9 @@ class Schemas:
 
     def build_text(self, text: str) -> list[Schema]:
         """Build the schemas of a text, with a second schema for null if it may be null."""
-        marker = parse_whole_marker(text)
+        marker = markers.parse_whole_marker(text)
         if marker is None:
-            form = parse_time_form(text)
+            form = times.parse_time_form(text)
             return [STRING | describe_times(form) if form else STRING]
         record, _, _ = marker.name.partition(".")
         is_of_deployment = record == "project" and self.is_deployment
@@ -144,23 +143,23 @@ class Schemas:
 
     def may_be_missing(self, value: Any) -> bool:
         """Return whether a choice leaves a member out for some statuses."""
-        if not is_choice(value):
+        if not markers.is_choice(value):
             return False
-        words = value[CHOICE]
+        words = value[markers.CHOICE]
         has_all = "" in words or words.keys() >= set(self.like.words)
         return not has_all or any(map(self.may_be_missing, words.values()))
 
-    def build_marker(self, marker: Marker) -> Schema:
+    def build_marker(self, marker: markers.Marker) -> Schema:
         """Build the schema of the values of a marker."""
         name, form = marker
-        if name in TIMES:
+        if name in markers.TIMES:
             return build_time_schema(form)
         if form and name == "error.status":
             return STRING
         if name == "deployment.status":
             return self.build_status()
         kind = "deployments" if name.startswith("deployment.") else "projects"
-        if name in ("first.id", "last.id") or name in IDS:
+        if name in ("first.id", "last.id") or name in markers.IDS:
             return self.build_id(kind, form)
         return STRING if form and name == "count" else OF_MARKERS.get(name, STRING)
 
@@ -185,25 +184,29 @@ class Schemas:
 
 def expand_choices(values: list[Any]) -> list[Any]:
     """Replace the choices among the values by their own values."""
-    if not any(isinstance(value, dict) and CHOICE in value for value in values):
+    if not any(isinstance(value, dict) and markers.CHOICE in value for value in values):
         return values
     found = []
     for value in values:
-        found += expand_choices([*value[CHOICE].values()]) if is_choice(value) else [value]
+        found += (
+            expand_choices([*value[markers.CHOICE].values()])
+            if markers.is_choice(value)
+            else [value]
+        )
     return found
 
 
 def build_time_schema(form: str) -> Schema:
     if form in SECONDS:
         return INTEGER | SECONDS[form]
-    found = parse_time_form(form) or TimeForm()
+    found = times.parse_time_form(form) or times.TimeForm()
     own: Schema = STRING
     if found.is_of_rfc3339:
         own = {"type": "string", "format": "date-time", "x-grease": ["times"]}
     return own | describe_times(found)
 
 
-def describe_times(form: TimeForm) -> Schema:
+def describe_times(form: times.TimeForm) -> Schema:
     example = datetime(2026, 1, 5, 9, tzinfo=UTC)
     return {"x-form": form.pattern, "examples": [form.format_time(example)]}
 

@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 from traffic.json_values import Path
 
-from .markers import CHOICE, find_marker_names, find_objects
+from . import markers
 
 
 class Statuses(NamedTuple):
@@ -37,7 +37,7 @@ def find_first_choice(profile: dict[str, Any]) -> tuple[Path, tuple[str, ...]]:
         found = find_words(body)
         if found:
             return (name, "body"), found
-        if "record" in find_marker_names(body):
+        if "record" in markers.find_marker_names(body):
             found = find_words(profile.get("record"))
             if found:
                 return ("record",), found
@@ -46,8 +46,8 @@ def find_first_choice(profile: dict[str, Any]) -> tuple[Path, tuple[str, ...]]:
 
 def find_words(value: Any) -> tuple[str, ...]:
     """Return the statuses that the first choice in a value names."""
-    for each in find_objects(value):
-        words = each.get(CHOICE)
+    for each in markers.find_objects(value):
+        words = each.get(markers.CHOICE)
         if isinstance(words, dict) and any(words):
             return tuple(word for word in words if word)
     return ()

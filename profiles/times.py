@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import NamedTuple
 
-from web.times import format_time, parse_time
+from web import times
 
 
 class TimeForm(NamedTuple):
@@ -21,8 +21,8 @@ class TimeForm(NamedTuple):
     @lru_cache(maxsize=1024)  # noqa: B019  # The few forms are never freed.
     def format_time(self, moment: datetime) -> str:
         if self.offset:
-            return format_time(moment, self.digits, self.offset, self.separator)
-        return format_time(moment, self.digits, "Z", self.separator).removesuffix("Z")
+            return times.format_time(moment, self.digits, self.offset, self.separator)
+        return times.format_time(moment, self.digits, "Z", self.separator).removesuffix("Z")
 
     @property
     def is_of_rfc3339(self) -> bool:
@@ -48,7 +48,7 @@ def parse_time_form(example: str) -> TimeForm | None:
     zone = offset or "Z"
     if len(zone) == 5:
         zone = f"{zone[:3]}:{zone[3:]}"
-    if parse_time(f"{date}T{time}{zone}") is None:
+    if times.parse_time(f"{date}T{time}{zone}") is None:
         return None
     return TimeForm(separator, len(fraction), offset)
 

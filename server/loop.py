@@ -13,8 +13,8 @@ from waitress.channel import HTTPChannel
 from waitress.server import BaseWSGIServer, create_server
 from waitress.task import WSGITask
 
+from . import parser
 from .hosts import App
-from .parser import MAX_BODY, MAX_HEAD, Parser
 from .problems import RejectionTask
 
 TICK = 1.0  # seconds between two searches for idle connections
@@ -40,7 +40,7 @@ class AppTask(WSGITask):
     """A request whose app can end the connection."""
 
     channel: "Connection"
-    request: Parser  # type: ignore[assignment]
+    request: parser.Parser  # type: ignore[assignment]
 
     def get_environment(self) -> dict[str, Any]:
         """Return the WSGI environment with functions for the connection: `server.close`."""
@@ -70,10 +70,10 @@ class Connection(HTTPChannel):
 
     task_class = AppTask
     error_task_class = RejectionTask
-    parser_class = Parser
+    parser_class = parser.Parser
 
-    requests: list[Parser]
-    request: Parser | None  # The request whose head or body has not arrived completely.
+    requests: list[parser.Parser]
+    request: parser.Parser | None  # The request whose head or body has not arrived completely.
     requests_lock: Any
     was_looked_at = False  # It is true after the first call of `is_open()` for a request.
     has_half_closed = False
@@ -130,11 +130,11 @@ class Server:
             "sockets": sockets,
             "threads": options.threads,
             "connection_limit": 1000,  # waitress counts its listeners, too; the default is 100.
-            "max_request_header_size": MAX_HEAD + 1,
-            "max_request_body_size": MAX_BODY + 1,
+            "max_request_header_size": parser.MAX_HEAD + 1,
+            "max_request_body_size": parser.MAX_BODY + 1,
             # No request or response is written to the disk.
-            "inbuf_overflow": 2 * MAX_BODY,
-            "outbuf_overflow": 2 * MAX_BODY,
+            "inbuf_overflow": 2 * parser.MAX_BODY,
+            "outbuf_overflow": 2 * parser.MAX_BODY,
             "clear_untrusted_proxy_headers": False,  # The app gets the fields unchanged.
         }
         made = create_server(app, self.map, **settings)

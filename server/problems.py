@@ -5,7 +5,7 @@ import json
 from waitress.task import ErrorTask
 from waitress.utilities import Error
 
-from .parser import MAX_FIELDS, MAX_HEAD, Parser
+from . import parser
 
 # The codes and details by status. They do not repeat parts of the request.
 PROBLEMS = {
@@ -13,7 +13,8 @@ PROBLEMS = {
     413: ("body_too_large", "Send a much smaller body."),
     431: (
         "headers_too_large",
-        f"Send at most {MAX_HEAD // 1024} KiB and {MAX_FIELDS} header fields before the body.",
+        f"Send at most {parser.MAX_HEAD // 1024} KiB and {parser.MAX_FIELDS} header fields before "
+        "the body.",
     ),
     500: ("internal_error", "The stub failed: see its log on stderr."),
 }
@@ -37,7 +38,7 @@ def make_problem(
 class RejectionTask(ErrorTask):
     """A response to a request that waitress rejects. It ends the connection."""
 
-    request: Parser  # type: ignore[assignment]
+    request: parser.Parser  # type: ignore[assignment]
 
     def execute(self) -> None:
         """Respond in JSON. waitress would send `text/plain`."""

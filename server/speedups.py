@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from waitress.buffers import OverflowableBuffer
 from waitress.receiver import FixedStreamReceiver
 
-from .loop import AppTask, Connection, Server
+from . import loop
 from .parser import Parser
 
 MAX_BYTES = 4096  # size of a cached head
@@ -37,7 +37,7 @@ class ResponseHead(NamedTuple):
     chunked_response: bool
 
 
-def speed_up(server: Server) -> None:
+def speed_up(server: loop.Server) -> None:
     """Let the connections of a server cache heads, and send at once."""
     make_parser = partial(FastParser, {})
     server.make_connection = partial(FastConnection, make_parser, {})
@@ -78,7 +78,7 @@ class FastParser(Parser):
         self.known = None
 
 
-class FastTask(AppTask):
+class FastTask(loop.AppTask):
     """A request that caches its environment and the head of its response.
 
     It sends the head and the body together.
@@ -149,7 +149,7 @@ class FastTask(AppTask):
             super().write(data)
 
 
-class FastConnection(Connection):
+class FastConnection(loop.Connection):
     """A connection that sends at once, without the loop."""
 
     task_class = FastTask

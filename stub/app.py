@@ -10,15 +10,15 @@ from typing import Any
 from flask import Flask, Response, g, request
 from flask.typing import ResponseReturnValue
 
+import store
 from app import create_app
 from auth import Unauthorized
-from store import Clock, NewId, random_id, utc_now
 from web.files import read_file
 from web.problems import respond
 from web.strict_json import JSON
 
 from . import console
-from .control.routes import VIEWS, explain_unknown_path, explain_unknown_project
+from .control import routes
 from .cors import Cors, explain_preflight
 from .steps import Steps, time_requests
 from .world.options import Options
@@ -36,8 +36,8 @@ logger = logging.getLogger(__name__)
 def create_stub(
     options: Options = DEFAULTS,
     *,
-    clock: Clock = utc_now,
-    new_id: NewId = random_id,
+    clock: store.Clock = store.utc_now,
+    new_id: store.NewId = store.random_id,
     sleep: Callable[[float], None] = time.sleep,
 ) -> Flask:
     """Create the WSGI app of the stub. Two apps share nothing.
@@ -58,9 +58,9 @@ def create_stub(
         worlds.authenticate, is_open=steps.is_open, strict=options.strict, contract=contract
     )
     app.extensions["worlds"] = worlds
-    add_routes(app, {**VIEWS, **console.VIEWS, "getGuide": show_guide})
-    app.register_error_handler(404, explain_unknown_path)
-    app.register_error_handler(UnknownProject, explain_unknown_project)
+    add_routes(app, {**routes.VIEWS, **console.VIEWS, "getGuide": show_guide})
+    app.register_error_handler(404, routes.explain_unknown_path)
+    app.register_error_handler(UnknownProject, routes.explain_unknown_project)
     if common.forms:
         from .like import replace_views
 

@@ -14,9 +14,9 @@ from flask import Response, g, request
 
 from traffic.exchange import find_field
 
+from .request import findings
 from .request.entry import Recorded
 from .request.faults import Fault
-from .request.findings import Finding, FirstRequest, make_finding
 from .request.outcome import identify
 
 WRONG_BODY, STALLED = "wrong-body", "stalled"
@@ -48,7 +48,7 @@ class Attempt(NamedTuple):
     ended: float
     is_success: bool
     fault: str | None = None
-    first: FirstRequest | None = None
+    first: findings.FirstRequest | None = None
 
 
 def read_attempt(recorded: Recorded, sent: int, ended: float) -> Attempt | None:
@@ -200,7 +200,9 @@ def find_longest_rows(attempts: Sequence[Attempt]) -> Counter[int]:
     return longest
 
 
-def find_wrong_reactions(name: str, reactions: Mapping[str, Reaction]) -> Iterator[Finding]:
+def find_wrong_reactions(
+    name: str, reactions: Mapping[str, Reaction]
+) -> Iterator[findings.Finding]:
     """Find the wrong reactions to a failure, as `repeats: createProject after lost-response`."""
     is_performed = FAULTS[name].status is None
     for operation, reaction in reactions.items():
@@ -210,6 +212,6 @@ def find_wrong_reactions(name: str, reactions: Mapping[str, Reaction]) -> Iterat
         is_duplicate = attempt.method == "POST" and not reaction.same_key
         if is_performed and reaction.again_after and is_duplicate:
             seconds = reaction.again_after[0]
-            yield make_finding("repeats", what, 1, attempt.first, seconds=seconds)
+            yield findings.make_finding("repeats", what, 1, attempt.first, seconds=seconds)
         if reaction.accepted:
-            yield make_finding("accepts", what, 1, attempt.first)
+            yield findings.make_finding("accepts", what, 1, attempt.first)

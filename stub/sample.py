@@ -4,21 +4,21 @@ from collections.abc import Container
 from itertools import cycle
 from random import Random
 
+import records
 from profiles.ids import choose_base
 from profiles.profile import Profile
-from records import Deployment, Stage
 
+from .world import seed
 from .world.ids import make_unused_id
-from .world.seed import Seed, read_sample
 from .world.store import AT_START
 
 
-def make_sample(like: Profile | None) -> Seed:
+def make_sample(like: Profile | None) -> seed.Seed:
     """Make the sample. With a profile it has ids and statuses of the service.
 
     They are the same in every run, and there is a deployment in every status.
     """
-    sample = read_sample()
+    sample = seed.read_sample()
     if like is None:
         return sample
     source = Random(0)
@@ -29,16 +29,16 @@ def make_sample(like: Profile | None) -> Seed:
         ids[own] = make_sample_id(like, source, "projects", own, project.name, "", ids.values())
         projects.append(project._replace(id=ids[own]))
     names = {str(project.id): project.name for project in projects}
-    deployments: dict[str, Deployment] = {}
+    deployments: dict[str, records.Deployment] = {}
     for each in pin_deployments(like, sample):
         owner = ids[each.project_id]
         name = names[owner]
         made = make_sample_id(like, source, "deployments", each.id, name, owner, deployments)
         deployments[made] = each._replace(id=made, project_id=owner)
-    return Seed(tuple(projects), tuple(deployments.values()))
+    return seed.Seed(tuple(projects), tuple(deployments.values()))
 
 
-def pin_deployments(like: Profile, sample: Seed) -> list[Deployment]:
+def pin_deployments(like: Profile, sample: seed.Seed) -> list[records.Deployment]:
     """Make a deployment in every status of a profile, and at least a deployment for every project.
 
     If the profile has no statuses, these are the deployments of the plain sample.
@@ -50,9 +50,9 @@ def pin_deployments(like: Profile, sample: Seed) -> list[Deployment]:
     statuses = list(reversed(like.run))
     while len(statuses) < len(owners):
         statuses.append(statuses[0])
-    pinned: list[Deployment] = []
+    pinned: list[records.Deployment] = []
     for status, owner in zip(statuses, cycle(owners), strict=False):
-        pinned.insert(0, Deployment("", owner, AT_START, (Stage(status),)))
+        pinned.insert(0, records.Deployment("", owner, AT_START, (records.Stage(status),)))
     return pinned
 
 

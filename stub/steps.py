@@ -12,12 +12,12 @@ from werkzeug.exceptions import ClientDisconnected
 from profiles.openapi import Operation
 from store import StoreUnavailable
 from traffic.exchange import Exchange, read_fields
-from web.problems import find_problem, list_reasons
-from web.routing import PREFIX, read_target
+from web import problems, routing
 from web.strict_json import JSONRequest
 
 from .console import CONSOLE_PATHS
 from .cors import Cors
+from .request import faults, paths, promises
 from .request.entry import (
     MAX_KEPT,
     REJECTED,
@@ -27,9 +27,6 @@ from .request.entry import (
     mask_sentences,
     shorten_body,
 )
-from .request.faults import Fault, Outcome, wait
-from .request.paths import CONTROLS, is_preflight
-from .request.promises import find_unpromised, find_violations
 from .world.world import Common, WorldState
 from .world.worlds import Visit
 
@@ -45,7 +42,7 @@ OPEN_PATHS = {
 
 # The paths of the stub, and the paths that browsers request by themselves (RFC 8615).
 UNRECORDED_PATHS = {"/", "/_stub", "/openapi.json", "/llms.txt", "/favicon.ico"}
-UNRECORDED_PREFIXES = (CONTROLS, "/.well-known/", "/apple-touch-icon")
+UNRECORDED_PREFIXES = (paths.CONTROLS, "/.well-known/", "/apple-touch-icon")
 
 
 def time_requests(wsgi_app: Callable[..., Iterable[bytes]]) -> Callable[..., Iterable[bytes]]:
@@ -67,7 +64,7 @@ def is_recorded(request: Request) -> bool:
     path = environ["PATH_INFO"]
     if path in UNRECORDED_PATHS or path.startswith(UNRECORDED_PREFIXES):
         return False
-    return environ["REQUEST_METHOD"] != "OPTIONS" or not is_preflight(request)
+    return environ["REQUEST_METHOD"] != "OPTIONS" or not paths.is_preflight(request)
 
 
 def unwrap(proxy: Any) -> Any:
@@ -105,7 +102,7 @@ class Steps:
             return None
         visit: Visit = unwrap(g).store
         world = visit.world
-        if not environ["PATH_INFO"].startswith(PREFIX):
+        if not environ["PATH_INFO"].startswith(routing.PREFIX):
             return None
         operation = self.common.contract.operation(received)
         failures = self.options.failures
@@ -115,7 +112,7 @@ class Steps:
             contract = self.common.contract
             outcome = decide(received, operation, world.faults, world.name, contract, failures)
         else:
-            outcome = Outcome(operation)
+            outcome = faults.Outcome(operation)
         visit.outcome = outcome
         return outcome.response
 
@@ -129,9 +126,9 @@ class Steps:
         if outcome is None:  # The request was rejected, or its path is not below /v1.
             if not is_recorded(received):
                 return response
-            outcome = Outcome(self.common.contract.operation(received))
+            outcome = faults.Outcome(self.common.contract.operation(received))
         world = visit.world
-        problem = find_problem(response) if response.status_code >= 400 else None
+        problem = problems.find_problem(response) if response.status_code >= 400 else None
         applied = self._apply(response, received, world, outcome, problem)
         entry = self._describe(received, response, visit, outcome, applied, problem)
         visit.recorded = world.record(entry)
@@ -140,7 +137,7 @@ class Steps:
             with suppress(StoreUnavailable):  # The next read advances the clock.
                 world.clock.change(tick)
         if applied.delay:
-            wait(applied.delay, received.environ, self.sleep)
+            faults.wait(applied.delay, received.environ, self.sleep)
         return response
 
     def _apply(
@@ -148,7 +145,7 @@ class Steps:
         response: Response,
         received: Request,
         world: WorldState,
-        outcome: Outcome,
+        outcome: faults.Outcome,
         problem: dict[str, Any] | None,
     ) -> Applied:
         """Give an error the form of a profile, vary the response, and apply the fault."""
@@ -160,7 +157,7 @@ class Steps:
         failures = self.options.failures
         if failures and outcome.operation and not fault and 200 <= status < 300:
             fault = failures.spoil(outcome.operation.id)
-        if not received.environ["PATH_INFO"].startswith(PREFIX):
+        if not received.environ["PATH_INFO"].startswith(routing.PREFIX):
             return Applied(status)
         delay = self.options.delay
         axes = self._vary(response, received, world, outcome, fault)
@@ -174,8 +171,8 @@ class Steps:
         response: Response,
         received: Request,
         world: WorldState,
-        outcome: Outcome,
-        fault: Fault | None,
+        outcome: faults.Outcome,
+        fault: faults.Fault | None,
     ) -> tuple[str, ...]:
         """Vary the response by the grease of its world, unless a fault has its own body.
 
@@ -199,7 +196,7 @@ class Steps:
         received: Request,
         response: Response,
         visit: Visit,
-        outcome: Outcome,
+        outcome: faults.Outcome,
         applied: Applied,
         problem: dict[str, Any] | None,
     ) -> Entry:
@@ -212,7 +209,7 @@ class Steps:
         if operation is None or not visit.is_accepted:
             header = None if visit.is_accepted else environ.get("HTTP_AUTHORIZATION", "")
             target = f"{exchange.method} {exchange.path}"
-            violations = find_violations(operation, header, target)
+            violations = promises.find_violations(operation, header, target)
         elif exchange.request_body or environ["QUERY_STRING"]:
             unpromised = self._find_unpromised(received, operation)
         redactor = self.common.redactor
@@ -225,7 +222,7 @@ class Steps:
             started=environ[STARTED],
             is_requested=outcome.response is not None,
             code=problem["code"] if problem else None,
-            reason=list_reasons(problem)[0] if problem and is_rejected else "",
+            reason=problems.list_reasons(problem)[0] if problem and is_rejected else "",
             status_read=visit.status_read if exchange.method == "GET" else None,
             unpromised=mask_sentences(unpromised, redactor) if unpromised else (),
             violations=mask_sentences(violations, redactor) if violations else (),
@@ -244,7 +241,7 @@ class Steps:
         sent = b"".join(pieces) if is_sent else b""
         return Exchange(
             method=environ["REQUEST_METHOD"],
-            target=read_target(environ),
+            target=routing.read_target(environ),
             request_fields=read_fields(environ),
             request_body=self._keep(read_body(received)),
             status=response.status_code,
@@ -264,7 +261,7 @@ class Steps:
             query = self.common.redactor.mask(query)  # It is masked before it is decoded.
         document = cast(JSONRequest, received).document
         body = b"" if document else read_body(received)
-        return find_unpromised(operation, query, document, body)
+        return promises.find_unpromised(operation, query, document, body)
 
 
 def read_body(received: Request) -> bytes:

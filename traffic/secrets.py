@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from html import unescape
 from urllib.parse import unquote
 
-from .masking import MASK, SECRET_FIELD, Redactor
+from . import masking
 
 SECRET_MEMBER = re.compile(
     "passw|passphrase|pwd|(^|_)pass(_|$)|credential|signature|(^|_)sig$|connection_?string"
@@ -54,8 +54,8 @@ class Secrets:
         self.tokens = tuple(dict.fromkeys(filter(None, tokens)))
         known = {*self.tokens, *(token.rstrip("=") for token in self.tokens)}
         encoded = [each for token in self.tokens for each in encode_token(token)]
-        self._tokens = Redactor(known, encoded)
-        self._all = Redactor(known, [*encoded, *others])
+        self._tokens = masking.Redactor(known, encoded)
+        self._all = masking.Redactor(known, [*encoded, *others])
 
     def has_token(self, text: str) -> bool:
         """Return whether a text has a bearer token."""
@@ -73,16 +73,16 @@ class Secrets:
         if self._all.finds(plain):
             masked = self._all.mask(plain)
         for pattern in (JWT, KNOWN, USER):
-            masked = pattern.sub(MASK, masked)
+            masked = pattern.sub(masking.MASK, masked)
         for pattern in (MEMBER, ASSIGNED):
             masked = pattern.sub(mask_value, masked)
-        return HOOK.sub(rf"\1{MASK}", masked)
+        return HOOK.sub(rf"\1{masking.MASK}", masked)
 
 
 def mask_value(named: re.Match[str]) -> str:
     """Mask the value in a match of `ASSIGNED` or `MEMBER`, if its name is that of a secret."""
     before, name = named.groups()
-    return f"{before}{MASK}" if is_secret_name(name) else named[0]
+    return f"{before}{masking.MASK}" if is_secret_name(name) else named[0]
 
 
 def encode_token(token: str, min_length: int = 8) -> Iterator[str]:
@@ -120,7 +120,7 @@ def is_secret_name(name: str) -> bool:
     words = separated.lower()
     if NO_SECRET.search(words):
         return False
-    return bool(SECRET_FIELD.search(words) or SECRET_MEMBER.search(words))
+    return bool(masking.SECRET_FIELD.search(words) or SECRET_MEMBER.search(words))
 
 
 def has_credentials(text: str) -> bool:

@@ -5,11 +5,11 @@ from typing import Any
 
 from web.strict_json import parse_json
 
+from . import masking
 from .exchange import Exchange, Fields
-from .masking import Redactor, cut_text
 
 
-def show_request(exchange: Exchange, redactor: Redactor) -> dict[str, Any]:
+def show_request(exchange: Exchange, redactor: masking.Redactor) -> dict[str, Any]:
     """Return the members of a request: `{"method": "GET", "path": "/v1/projects", ...}`."""
     return {
         **redactor.mask_request_line(exchange.method, exchange.path, exchange.query),
@@ -18,7 +18,7 @@ def show_request(exchange: Exchange, redactor: Redactor) -> dict[str, Any]:
     }
 
 
-def show_response(exchange: Exchange, redactor: Redactor) -> dict[str, Any]:
+def show_response(exchange: Exchange, redactor: masking.Redactor) -> dict[str, Any]:
     """Return the members of a response: `{"status": 200, "headers": {...}, "body": "1", ...}`."""
     return {
         "status": exchange.status,
@@ -27,7 +27,7 @@ def show_response(exchange: Exchange, redactor: Redactor) -> dict[str, Any]:
     }
 
 
-def mask_fields(fields: Fields, redactor: Redactor) -> dict[str, str]:
+def mask_fields(fields: Fields, redactor: masking.Redactor) -> dict[str, str]:
     """Mask header fields, and join the values of a repeated name: `{"Accept": "a/b, c/d"}`."""
     found: dict[str, str] = {}
     for name, value in fields:
@@ -37,7 +37,7 @@ def mask_fields(fields: Fields, redactor: Redactor) -> dict[str, str]:
     return found
 
 
-def show_body(body: bytes, redactor: Redactor) -> dict[str, Any]:
+def show_body(body: bytes, redactor: masking.Redactor) -> dict[str, Any]:
     """Return the text of a body and its JSON, or None: `{"body": "1", "json": 1}`."""
     text = mask_body(body, redactor)
     try:
@@ -48,7 +48,7 @@ def show_body(body: bytes, redactor: Redactor) -> dict[str, Any]:
         return {"body": text, "json": None}
 
 
-def mask_body(body: bytes, redactor: Redactor, max_bytes: int = 4096) -> str:
+def mask_body(body: bytes, redactor: masking.Redactor, max_bytes: int = 4096) -> str:
     """Mask the text of a body, and cut it. Without zeros, tokens in UTF-16 are found, too."""
     text = body.decode(errors="replace").replace("\0", "")
-    return cut_text(redactor.mask(text), max_bytes)
+    return masking.cut_text(redactor.mask(text), max_bytes)

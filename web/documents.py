@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from .problems import InvalidBody, shorten
+from . import problems
 from .strict_json import MalformedJSON
 
 
@@ -41,7 +41,7 @@ def explain_errors(path: Path) -> Iterator[None]:
         raise ValueError(f"{path}: {error.strerror}") from None
     except MalformedJSON as error:
         raise ValueError(f"{path}: {error}") from None
-    except InvalidBody as error:
+    except problems.InvalidBody as error:
         reasons = [f"{path}: {format_place(at)}: {why}" for at, why in error.errors]
         raise ValueError("\n".join(reasons)) from None
 
@@ -49,4 +49,4 @@ def explain_errors(path: Path) -> Iterator[None]:
 def format_place(pointer: str) -> str:
     """Shorten the long names in a JSON Pointer; the empty pointer becomes `the document`."""
     names = json.dumps(pointer)[1:-1].split("/")
-    return "/".join(map(shorten, names)) or "the document"
+    return "/".join(map(problems.shorten, names)) or "the document"

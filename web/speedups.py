@@ -14,10 +14,10 @@ from flask.typing import ResponseReturnValue
 from werkzeug.datastructures import Headers
 from werkzeug.routing import MapAdapter
 
-from .strict_json import JSON, JSONRequest
+from . import strict_json
 
 
-class FastRequest(JSONRequest):
+class FastRequest(strict_json.JSONRequest):
     """A request that reads its body at once. The server limits its size."""
 
     max_content_length = None
@@ -133,7 +133,7 @@ def remember_responses(app: Flask) -> Callable[[Any], Response]:
     found: dict[int, tuple[dict[str, Any], list[tuple[str, str]]]] = {}  # key: status
 
     def make_response(value: Any) -> Response:
-        if not isinstance(value, tuple) or value[-1] is not JSON:
+        if not isinstance(value, tuple) or value[-1] is not strict_json.JSON:
             return make(value)
         content, status, _ = value
         if status not in found:

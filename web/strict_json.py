@@ -8,7 +8,7 @@ from typing import Any
 from flask import Request, Response, request
 from werkzeug.http import parse_options_header
 
-from .problems import FieldError, InvalidBody, Problem
+from . import problems
 from .validation import format_pointer
 
 MEDIA_TYPE = "application/json"
@@ -53,17 +53,17 @@ def read_json(
     encoding = environ.get("HTTP_CONTENT_ENCODING") or "identity"
     if not is_json or encoding.lower() != "identity":
         detail = "Send `Content-Type: application/json`, in UTF-8, without a Content-Encoding."
-        raise Problem(415, "unsupported_media_type", detail)
+        raise problems.Problem(415, "unsupported_media_type", detail)
     data = received.get_data()  # The server limits its size.
     if len(data) > max_bytes:
-        raise Problem(413, "body_too_large", f"Send a body of at most {max_bytes} bytes.")
+        raise problems.Problem(413, "body_too_large", f"Send a body of at most {max_bytes} bytes.")
     try:
         text, document = parse_json(data, max_depth)
     except MalformedJSON as error:
         rule = "Send JSON that every parser reads the same way (RFC 8259, RFC 7493)."
-        raise Problem(400, "malformed_json", f"{rule} At {error}.") from None
+        raise problems.Problem(400, "malformed_json", f"{rule} At {error}.") from None
     if not isinstance(document, dict):
-        raise InvalidBody([FieldError("", "must be a JSON object")])
+        raise problems.InvalidBody([problems.FieldError("", "must be a JSON object")])
     received.document = document
     return text, document
 

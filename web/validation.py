@@ -5,18 +5,18 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any
 
-from .problems import FieldError, InvalidBody
+from . import problems
 
 SERVER_MEMBERS = ("id", "created_at", "latest_deployment_id")
 
 
-def require_valid(errors: Iterable[FieldError], max_errors: int = 1000) -> None:
+def require_valid(errors: Iterable[problems.FieldError], max_errors: int = 1000) -> None:
     """Raise `InvalidBody` if there are errors. It has the first `max_errors` of them."""
     if found := list(islice(errors, max_errors)):
-        raise InvalidBody(found)
+        raise problems.InvalidBody(found)
 
 
-def check_project(document: dict[str, Any], *, strict: bool) -> Iterator[FieldError]:
+def check_project(document: dict[str, Any], *, strict: bool) -> Iterator[problems.FieldError]:
     """Yield the errors of the project that a client sent: `{"name": "shop"}`.
 
     With `strict`, members that are not in the contract are errors.
@@ -31,21 +31,21 @@ def check_project(document: dict[str, Any], *, strict: bool) -> Iterator[FieldEr
                 yield make_error("is not in the contract (--strict)", member)
 
 
-def check_name(document: dict[str, Any], max_length: int = 100) -> Iterator[FieldError]:
+def check_name(document: dict[str, Any], max_length: int = 100) -> Iterator[problems.FieldError]:
     """Yield the errors of the member `name`, which has at most `max_length` code points."""
     name = document.get("name")
     if "name" not in document:
-        yield FieldError("/name", "is required")
+        yield problems.FieldError("/name", "is required")
     elif not isinstance(name, str):
-        yield FieldError("/name", "must be a string")
+        yield problems.FieldError("/name", "must be a string")
     else:
         # Patterns in a JSON Schema have the white space of ECMA-262: that of Python, and U+FEFF.
         if not name.replace("\ufeff", "").strip():
-            yield FieldError("/name", "must not be blank")
+            yield problems.FieldError("/name", "must not be blank")
         if len(name) > max_length:
-            yield FieldError("/name", f"must have at most {max_length} characters")
+            yield problems.FieldError("/name", f"must have at most {max_length} characters")
         if not name.isprintable() and re.search(r"[\x00-\x1f\x7f-\x9f]", name):
-            yield FieldError("/name", "must not have control characters")
+            yield problems.FieldError("/name", "must not have control characters")
 
 
 def format_pointer(*path: str | int) -> str:
@@ -53,12 +53,14 @@ def format_pointer(*path: str | int) -> str:
     return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in path)
 
 
-def make_error(detail: str, *path: str | int) -> FieldError:
+def make_error(detail: str, *path: str | int) -> problems.FieldError:
     """Return an error at a path: `make_error("is required", "projects", 0, "name")`."""
-    return FieldError(format_pointer(*path), detail)
+    return problems.FieldError(format_pointer(*path), detail)
 
 
-def prefix_errors(path: Iterable[str | int], errors: Iterable[FieldError]) -> Iterator[FieldError]:
+def prefix_errors(
+    path: Iterable[str | int], errors: Iterable[problems.FieldError]
+) -> Iterator[problems.FieldError]:
     """Yield the errors of a part of a document, with the path of the part in their pointers."""
     for error in errors:
-        yield FieldError(format_pointer(*path) + error.pointer, error.detail)
+        yield problems.FieldError(format_pointer(*path) + error.pointer, error.detail)

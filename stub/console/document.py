@@ -3,12 +3,12 @@
 from datetime import datetime
 from typing import Any
 
+import records
 from profiles.markers import DEFAULT_REQUEST
 from profiles.profile import Profile
-from records import Deployment, Project, timestamp
 from web.strict_json import MEDIA_TYPE
 
-from ..grease.axes import TIER_1, Grease
+from ..grease import axes
 from ..world.world import Common, WorldState
 
 
@@ -38,12 +38,12 @@ def describe_world(
     faults = [shorten_body(fault) for fault in world.faults.documents()]
     grease = world.grease.initial
     if not grease.parts:
-        grease = Grease(dict.fromkeys(TIER_1, ()), grease.seed)
+        grease = axes.Grease(dict.fromkeys(axes.TIER_1, ()), grease.seed)
     return {
         "world": world.name,
         "instance": world.instance,
         "clock": {
-            "now": timestamp(now),
+            "now": records.timestamp(now),
             "ahead": world.clock.setting.advanced,
             "frozen": is_frozen,
             "tick": world.clock.setting.tick,
@@ -81,16 +81,18 @@ def describe_profile(like: Profile) -> dict[str, Any]:
     }
 
 
-def describe_project(project: Project, deployment: Deployment, now: datetime) -> dict[str, Any]:
+def describe_project(
+    project: records.Project, deployment: records.Deployment, now: datetime
+) -> dict[str, Any]:
     """Describe a project and the status of its latest deployment."""
     assert deployment.created_at  # A store gives every deployment a time.
     return {
         "id": project.id,
         "name": project.name,
-        "created_at": timestamp(project.created_at),
+        "created_at": records.timestamp(project.created_at),
         "deployment": deployment.id,
         "status": deployment.status(now),
-        "since": timestamp(deployment.created_at),
+        "since": records.timestamp(deployment.created_at),
         "timeline": [stage._asdict() for stage in deployment.timeline],
     }
 

@@ -6,10 +6,9 @@ from typing import Any
 
 from flask import request
 
-from records import Deployment, Project, Stage
-from web.problems import FieldError, Problem
+import records
+from web import problems, validation
 from web.strict_json import read_json
-from web.validation import make_error, prefix_errors, require_valid
 
 from ..world import rules
 from ..world.seed import Seed, build_project, check_seed, convert_id
@@ -18,7 +17,7 @@ from ..world.world import Common, WorldState
 Values = dict[str, str]
 Params = dict[str, Any]
 SetUp = Callable[[WorldState], Values]
-CheckParams = Callable[[Common, Params], Iterable[FieldError]]
+CheckParams = Callable[[Common, Params], Iterable[problems.FieldError]]
 
 
 def read_change() -> tuple[str, Params, bool]:
@@ -34,7 +33,7 @@ def read_change() -> tuple[str, Params, bool]:
         params = request.args.to_dict()
         document = {name: params.pop(name) for name in ("state", "action") if name in params}
         document["params"] = params
-    require_valid(rules.check_request(document))
+    validation.require_valid(rules.check_request(document))
     params = document.get("params") or {}
     given = {name: value for name, value in params.items() if value is not None}
     return document["state"], given, document.get("action") == "teardown"
@@ -51,10 +50,12 @@ def find_state(common: Common, name: str, params: Params) -> SetUp:
     if name in BUILT_IN:
         check, set_up = BUILT_IN[name]
         checked = dict(params)
-        require_valid(prefix_errors(["params"], check(common, checked)))
+        validation.require_valid(validation.prefix_errors(["params"], check(common, checked)))
         return partial(set_up, checked)
     known = ", ".join(f'"{each}"' for each in [*BUILT_IN, *own])
-    raise Problem(404, "not_found", f"No provider state has this name. The states are {known}.")
+    raise problems.Problem(
+        404, "not_found", f"No provider state has this name. The states are {known}."
+    )
 
 
 def add_seed(seed: Seed, world: WorldState) -> Values:
@@ -99,26 +100,26 @@ def put_deployment(params: Params, world: WorldState) -> Values:
     names: dict[Any, str] = {project.id: project.name for project in store.list_projects()}
     *_, last = world.timeline_for(names.get(project_id, ""))
     status = params.get("status", last.status)
-    deployment, _ = store.put_deployment(params.get("id"), (Stage(status),), project_id)
+    deployment, _ = store.put_deployment(params.get("id"), (records.Stage(status),), project_id)
     return show_deployment(deployment, world)
 
 
 # These check params. All params are optional, and the ids of a profile may be numbers.
 
 
-def check_no_params(common: Common, params: Params) -> Iterator[FieldError]:
+def check_no_params(common: Common, params: Params) -> Iterator[problems.FieldError]:
     for name in params:
-        yield make_error("is not a param of this state", name)
+        yield validation.make_error("is not a param of this state", name)
 
 
-def check_project(common: Common, params: Params) -> Iterator[FieldError]:
+def check_project(common: Common, params: Params) -> Iterator[problems.FieldError]:
     convert_id(params, "id", "projects", common.options.like)
     document = {"projects": [{"name": "any", **params}]}
     for error in check_seed(document, common.options.like):
-        yield FieldError(error.pointer.removeprefix("/projects/0"), error.detail)
+        yield problems.FieldError(error.pointer.removeprefix("/projects/0"), error.detail)
 
 
-def check_deployment(common: Common, params: Params) -> Iterator[FieldError]:
+def check_deployment(common: Common, params: Params) -> Iterator[problems.FieldError]:
     convert_id(params, "id", "deployments", common.options.like)
     convert_id(params, "project_id", "projects", common.options.like)
     yield from rules.check(params, "DeploymentParams", common.options.words)
@@ -131,7 +132,7 @@ BUILT_IN: dict[str, tuple[CheckParams, Callable[[Params, WorldState], Values]]] 
 }
 
 
-def show_project(project: Project) -> Values:
+def show_project(project: records.Project) -> Values:
     return {
         "id": project.id,
         "project_id": project.id,
@@ -140,7 +141,7 @@ def show_project(project: Project) -> Values:
     }
 
 
-def show_deployment(deployment: Deployment, world: WorldState) -> Values:
+def show_deployment(deployment: records.Deployment, world: WorldState) -> Values:
     values = {
         "id": deployment.id,
         "deployment_id": deployment.id,

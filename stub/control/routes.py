@@ -9,26 +9,24 @@ from werkzeug.exceptions import HTTPException
 
 from records import timestamp
 from store import StoreFull
-from web.problems import FieldError, InvalidBody, Problem, respond
+from web import problems, strict_json
 from web.routing import read_path
-from web.strict_json import JSON, no_content, read_json
 from web.times import parse_time
 from web.validation import require_valid
 
-from ..request.findings import CHOICES, parse_kinds
+from ..request import findings
 from ..request.journal import read_filters
 from ..request.paths import is_control_path
-from ..world import rules, seed
+from ..world import rules, seed, worlds
 from ..world.clock import MAX_ADVANCE
 from ..world.store import UnknownProject
 from ..world.tokens import MAIN
 from ..world.world import Common, WorldState
-from ..world.worlds import Visit, Worlds
 from .verdict import judge_world
 
 
-def get_worlds() -> Worlds:
-    return cast("Worlds", current_app.extensions["worlds"])
+def get_worlds() -> worlds.Worlds:
+    return cast("worlds.Worlds", current_app.extensions["worlds"])
 
 
 def get_common() -> Common:
@@ -37,13 +35,13 @@ def get_common() -> Common:
 
 def open_world() -> WorldState:
     """Open the world of the request. Call it last, so that an invalid request does not open it."""
-    visit: Visit = g.store
+    visit: worlds.Visit = g.store
     return visit.world
 
 
 def read_input() -> dict[str, Any]:
     """Read the body, and check the request by the contract. A profile may have numbers as ids."""
-    _, document = read_json()
+    _, document = strict_json.read_json()
     options = get_common().options
     seed.convert_id(document, "project_id", "projects", options.like)
     require_valid(rules.check_request(document, options.words))
@@ -51,7 +49,7 @@ def read_input() -> dict[str, Any]:
 
 
 def respond_json(document: Any, status: int = 200) -> ResponseReturnValue:
-    return json.dumps(document) + "\n", status, JSON
+    return json.dumps(document) + "\n", status, strict_json.JSON
 
 
 # Errors
@@ -62,15 +60,15 @@ def explain_unknown_path(error: HTTPException) -> ResponseReturnValue:
     path = read_path(request.environ).lstrip("/")
     if is_control_path(f"/{path}"):
         detail = "There is nothing at this path. /_stub/openapi.json lists the paths that exist."
-        return respond(Problem(404, "not_found", detail))
-    return respond(error)
+        return problems.respond(problems.Problem(404, "not_found", detail))
+    return problems.respond(error)
 
 
 def explain_unknown_project(error: UnknownProject) -> ResponseReturnValue:
     """Respond to a `project_id` that no project has."""
     pointer = "/params/project_id" if request.endpoint == "changeState" else "/project_id"
     reason = rules.read_schemas()["ProjectOrNull"]["x-error"]
-    return respond(InvalidBody([FieldError(pointer, reason)]))
+    return problems.respond(problems.InvalidBody([problems.FieldError(pointer, reason)]))
 
 
 # State and time
@@ -80,15 +78,15 @@ def reset() -> Response:
     start = None
     if request.get_data():
         options = get_common().options
-        _, document = read_json(options.max_seed_bytes, seed.SEED_DEPTH)
+        _, document = strict_json.read_json(options.max_seed_bytes, seed.SEED_DEPTH)
         start = seed.make_seed(document, options.like)
     get_worlds().reset(g.store.name, start)
-    return no_content()
+    return strict_json.no_content()
 
 
 def show_state() -> ResponseReturnValue:
     store = open_world().store
-    return seed.write_seed(store.records(), store.now()), 200, JSON
+    return seed.write_seed(store.records(), store.now()), 200, strict_json.JSON
 
 
 def put_deployment(deployment_id: str) -> ResponseReturnValue:
@@ -98,7 +96,7 @@ def put_deployment(deployment_id: str) -> ResponseReturnValue:
     project_id = document.get("project_id")
     deployment, is_new = store.put_deployment(deployment_id, timeline, project_id)
     status = deployment.status(store.now())
-    return deployment.representation(status), 201 if is_new else 200, JSON
+    return deployment.representation(status), 201 if is_new else 200, strict_json.JSON
 
 
 def change_state() -> ResponseReturnValue:
@@ -112,7 +110,7 @@ def change_state() -> ResponseReturnValue:
         return respond_json(set_up(open_world()))
     except StoreFull:  # The verifier would repeat a request with a 5xx for two minutes.
         reason = "needs more projects or deployments than the world may have"
-        raise InvalidBody([FieldError("", reason)]) from None
+        raise problems.InvalidBody([problems.FieldError("", reason)]) from None
 
 
 def show_clock() -> ResponseReturnValue:
@@ -134,7 +132,7 @@ def change_clock() -> ResponseReturnValue:
     )
     if not is_changed:
         reason = f"would advance the clock by more than {MAX_ADVANCE.days} days in total"
-        raise InvalidBody([FieldError("/advance", reason)])
+        raise problems.InvalidBody([problems.FieldError("/advance", reason)])
     return show_clock()
 
 
@@ -156,7 +154,7 @@ def add_fault() -> ResponseReturnValue:
 
 def remove_faults(fault_id: str | None = None) -> Response:
     open_world().faults.remove(fault_id)
-    return no_content()
+    return strict_json.no_content()
 
 
 def show_grease() -> ResponseReturnValue:
@@ -184,7 +182,7 @@ def list_requests() -> ResponseReturnValue:
 
 def clear_requests() -> Response:
     open_world().journal.clear()
-    return no_content()
+    return strict_json.no_content()
 
 
 def show_coverage() -> ResponseReturnValue:
@@ -194,11 +192,13 @@ def show_coverage() -> ResponseReturnValue:
 def show_verdict() -> ResponseReturnValue:
     query = request.args
     if query.keys() - {"fail_on", "allow"}:
-        raise Problem(400, "unknown_query", "Send only the query parameters fail_on and allow.")
+        raise problems.Problem(
+            400, "unknown_query", "Send only the query parameters fail_on and allow."
+        )
     try:
-        kinds = parse_kinds(query.getlist("fail_on")) or CHOICES
+        kinds = findings.parse_kinds(query.getlist("fail_on")) or findings.CHOICES
     except ValueError as error:
-        raise Problem(400, "unknown_query", f"{error}.") from None
+        raise problems.Problem(400, "unknown_query", f"{error}.") from None
     verdict = judge_world(open_world(), get_common(), kinds, query.getlist("allow"))
     return respond_json(verdict)
 

@@ -7,12 +7,11 @@ from urllib.parse import unquote
 
 from flask import Request, Response
 
-from profiles.openapi import Contract, Operation
+from profiles import openapi
+from web import schemas
 from web.routing import CREATED
-from web.schemas import Schema, has_type
 
-from . import json_text, variants
-from .axes import AXES, AxisAndPart, Grease
+from . import axes, json_text, variants
 from .parts import Parts
 
 
@@ -28,10 +27,10 @@ class VariedIds(Protocol):
 
 def vary(
     response: Response,
-    grease: Grease,
+    grease: axes.Grease,
     ids: VariedIds,
     parts: Parts,
-    operation: Operation | None,
+    operation: openapi.Operation | None,
     request: Request,
 ) -> tuple[str, ...]:
     """Vary a response, and return the axes that varied it: `("members", "times")`.
@@ -52,7 +51,7 @@ def vary(
     variation.vary_response(response, content["schema"] if content else None, part)
     parts.varied.update(variation.applied)
     applied = {axis for axis, _ in variation.applied}
-    return tuple(axis for axis in AXES if axis in applied)
+    return tuple(axis for axis in axes.AXES if axis in applied)
 
 
 def find_request_key(ids: VariedIds, request: Request) -> str:
@@ -72,11 +71,11 @@ class Variation:
     the key of the request.
     """
 
-    grease: Grease
+    grease: axes.Grease
     ids: VariedIds
-    contract: Contract
+    contract: openapi.Contract
     request_key: str
-    applied: set[AxisAndPart] = field(default_factory=set)
+    applied: set[axes.AxisAndPart] = field(default_factory=set)
 
     def make_source(self, axis: str, part: str, key: str) -> Random | None:
         """Make the source of draws for a part. Return None if the part does not vary."""
@@ -85,7 +84,7 @@ class Variation:
         self.applied.add((axis, part))
         return variants.make_source(self.grease.seed, axis, part, key)
 
-    def vary_response(self, response: Response, schema: Schema | None, part: str) -> None:
+    def vary_response(self, response: Response, schema: schemas.Schema | None, part: str) -> None:
         """Vary the body, if a schema declares it, the header fields and the status."""
         key = self.request_key
         headers = response.headers
@@ -100,7 +99,7 @@ class Variation:
         if self.make_source("success-code", part, key):
             response.status_code = CREATED if response.status_code == 200 else 200
 
-    def vary_body(self, response: Response, schema: Schema, part: str, key: str) -> None:
+    def vary_body(self, response: Response, schema: schemas.Schema, part: str, key: str) -> None:
         """Vary the body. If only ids vary, it stays: the records have the varied ids."""
         body = json_text.read(response.get_data(as_text=True))
         varied = self.vary_value(body, schema, part, key)
@@ -108,13 +107,13 @@ class Variation:
         if any(axis != "ids" for axis, _ in self.applied):
             response.set_data(json_text.write(varied, source))
 
-    def vary_value(self, value: Any, schema: Schema, place: str, key: str) -> Any:
+    def vary_value(self, value: Any, schema: schemas.Schema, place: str, key: str) -> Any:
         """Vary a value. Its part is the name of its schema, or else its place: `Project.name`."""
         part = self.contract.name(schema, place)
         schema = self.contract.resolve(schema)
         for each in schema.get("anyOf", ()):
             found = self.contract.resolve(each)
-            if has_type(value, found.get("type", "null")):
+            if schemas.has_type(value, found.get("type", "null")):
                 part = self.contract.name(each, part)
                 schema = {**schema, **found}
                 break
@@ -126,7 +125,7 @@ class Variation:
             return self.vary_text(value, schema, part, key)
         return value
 
-    def vary_text(self, value: str, schema: Schema, part: str, key: str) -> str:
+    def vary_text(self, value: str, schema: schemas.Schema, part: str, key: str) -> str:
         varied_part = self.ids.find_varied_part(value)
         if varied_part:
             self.applied.add(("ids", varied_part))
@@ -138,7 +137,9 @@ class Variation:
             return " ".join(words).capitalize()
         return value
 
-    def vary_array(self, value: list[Any], schema: Schema, part: str, key: str) -> list[Any]:
+    def vary_array(
+        self, value: list[Any], schema: schemas.Schema, part: str, key: str
+    ) -> list[Any]:
         items = schema.get("items", {})
         varied = [self.vary_value(each, items, f"{part}[]", key) for each in value]
         if len(varied) < 2:
@@ -158,7 +159,7 @@ class Variation:
         return self.ids.key(record_id.removeprefix(json_text.MARK))  # An id may be a number.
 
     def vary_object(
-        self, value: dict[str, Any], schema: Schema, part: str, key: str
+        self, value: dict[str, Any], schema: schemas.Schema, part: str, key: str
     ) -> dict[str, Any]:
         known = schema.get("properties", {})
         key = self.find_key(value, key)
@@ -174,7 +175,9 @@ class Variation:
             return varied
         return dict(variants.reorder(source, varied.items()))
 
-    def vary_member(self, name: str, value: Any, schema: Schema | None, part: str, key: str) -> Any:
+    def vary_member(
+        self, name: str, value: Any, schema: schemas.Schema | None, part: str, key: str
+    ) -> Any:
         """Vary a member. Without a schema it stays."""
         if schema is None:
             return value

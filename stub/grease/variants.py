@@ -7,7 +7,7 @@ from string import ascii_letters, ascii_lowercase, digits
 from typing import Any, TypeVar
 from zlib import crc32
 
-from web.times import TIME, format_time, parse_time
+from web import times
 
 Value = TypeVar("Value", int, str)
 
@@ -45,8 +45,8 @@ def draw_time(text: str, source: Random) -> str:
     Every parser takes these offsets. RFC 3339 §5.6 allows more, but Go, Java, Python 3.11 or zod
     reject some of them. Any other text stays.
     """
-    match = re.fullmatch(TIME, text)
-    moment = parse_time(text)
+    match = re.fullmatch(times.TIME, text)
+    moment = times.parse_time(text)
     if match is None or moment is None:
         return text
     _, fraction, own_offset = match.groups(default="")
@@ -54,7 +54,7 @@ def draw_time(text: str, source: Random) -> str:
     count = draw_different(source, possible, len(fraction))
     offsets = ("+00:00", "+01:00", "-05:00", "+05:30", "-03:30", "+12:45", "+14:00", "-14:00")
     offset = draw_different(source, offsets, own_offset)
-    return format_time(moment, count, offset, separator=text[10])
+    return times.format_time(moment, count, offset, separator=text[10])
 
 
 def draw_different(source: Random, values: Sequence[Value], current: Value) -> Value:

@@ -8,8 +8,8 @@ from profiles.openapi import Contract
 from web.routing import PREFIX
 
 from ..grease.axes import AXES
+from . import findings
 from .entry import REJECTED, Entry, Recorded
-from .findings import Finding, FirstRequest, make_finding
 
 FOUND = ("violations", "unpromised", "rejected")
 """The kinds of findings that requests show."""
@@ -41,7 +41,7 @@ class Coverage:
             statuses = [*operation.responses, "other"]
             self._counts[operation.id] = dict.fromkeys(statuses, 0)
         # The first request of every finding, and of every axis of grease.
-        self._first: dict[tuple[str, str], FirstRequest] = {}
+        self._first: dict[tuple[str, str], findings.FirstRequest] = {}
         self._most = most
         # The worlds in which an axis varied a response, in order.
         self._varied: defaultdict[str, dict[str, bool]] = defaultdict(dict)
@@ -55,7 +55,7 @@ class Coverage:
 
     def _count(self, recorded: Recorded, counted: list[tuple[str, str]]) -> None:
         entry = recorded.entry
-        first: FirstRequest | None = None
+        first: findings.FirstRequest | None = None
         with self._lock:
             if not self.is_called:
                 self.is_called = entry.exchange.path.startswith(PREFIX)
@@ -96,29 +96,31 @@ class Coverage:
             "grease": counts["grease"],
         }
 
-    def list_findings(self) -> list[Finding]:
+    def list_findings(self) -> list[findings.Finding]:
         """List the findings of requests."""
         with self._lock:
             return [finding for kind in FOUND for finding in self._list(kind)]
 
-    def _list(self, kind: str) -> list[Finding]:
+    def _list(self, kind: str) -> list[findings.Finding]:
         """List the findings of a kind, oldest first. The caller holds the lock."""
         found = []
         for what, count in self._counts[kind].items():
-            found.append(make_finding(kind, what, count, self._first[kind, what]))
+            found.append(findings.make_finding(kind, what, count, self._first[kind, what]))
         return found
 
-    def find_idle(self) -> list[Finding]:
+    def find_idle(self) -> list[findings.Finding]:
         """Return a finding for every operation that no request called."""
         called = self.list_called()
-        return [make_finding("idle", name) for name in self._operations if name not in called]
+        return [
+            findings.make_finding("idle", name) for name in self._operations if name not in called
+        ]
 
     def list_called(self) -> list[str]:
         """List the called operations: `["listProjects"]`."""
         with self._lock:
             return [name for name in self._operations if any(self._counts[name].values())]
 
-    def describe_axis(self, axis: str) -> tuple[int, FirstRequest | None, list[str]]:
+    def describe_axis(self, axis: str) -> tuple[int, findings.FirstRequest | None, list[str]]:
         """Return the number of responses that an axis varied, the first request, and the worlds."""
         with self._lock:
             worlds = [*self._varied[axis]]
@@ -142,7 +144,7 @@ def list_counted(entry: Entry) -> list[tuple[str, str]]:
     return found
 
 
-def export_finding(finding: Finding, *, worlds: bool) -> dict[str, Any]:
+def export_finding(finding: findings.Finding, *, worlds: bool) -> dict[str, Any]:
     """Return the JSON of a finding: `{"what": "…", "count": 2, "example": 27}`."""
     first = finding.first or {}
     row = {"what": finding.what, "count": finding.count, "example": first["number"]}

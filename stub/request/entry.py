@@ -6,12 +6,12 @@ from zlib import crc32
 
 from profiles.openapi import Operation
 from records import timestamp
+from traffic import masking
 from traffic.exchange import Exchange
-from traffic.masking import Redactor, cut_between_words, cut_text, make_printable
 from traffic.shown import mask_body, show_request, show_response
 
+from . import findings
 from .faults import Fault
-from .findings import FirstRequest, name_request
 
 STARTED = "stub.started"
 """The key in the WSGI environment of the time at which a request began (`time.perf_counter()`)."""
@@ -58,7 +58,7 @@ class Entry(NamedTuple):
     exchange: Exchange
     applied: Applied
     operation: Operation | None
-    redactor: Redactor
+    redactor: masking.Redactor
     started: float
     is_requested: bool = False
     code: str | None = None
@@ -83,7 +83,10 @@ class Entry(NamedTuple):
             **show_request(exchange, redactor),
             "status": exchange.status,
             "code": self.code,
-            "reason": cut_text(make_printable(redactor.mask(self.reason)), MAX_REASON) or None,
+            "reason": masking.cut_text(
+                masking.make_printable(redactor.mask(self.reason)), MAX_REASON
+            )
+            or None,
             "operation": self.operation_id,
             "fault": fault.id if fault else None,
             "unpromised": [*self.unpromised],
@@ -102,25 +105,25 @@ class Recorded(NamedTuple):
 
     @property
     def name(self) -> str:
-        return name_request(self.world, self.number)
+        return findings.name_request(self.world, self.number)
 
     def document(self) -> dict[str, Any]:
         return self.entry.document(self.number)
 
-    def place(self) -> FirstRequest:
+    def place(self) -> findings.FirstRequest:
         """Return the world and the number: `{"world": "job-42", "number": 3}`."""
         return {"world": self.world, "number": self.number}
 
-    def first(self) -> FirstRequest:
+    def first(self) -> findings.FirstRequest:
         """Return the request as a finding shows it: `{"world": "job-42", "number": 3, …}`."""
         shown = self.document()
         names = ("number", "method", "path", "query", "headers", "body", "status", "code", "reason")
         return {"world": self.world, **{name: shown[name] for name in names}}
 
 
-def mask_sentences(sentences: Iterable[str], redactor: Redactor) -> tuple[str, ...]:
+def mask_sentences(sentences: Iterable[str], redactor: masking.Redactor) -> tuple[str, ...]:
     """Mask and shorten sentences."""
-    return tuple(shorten(make_printable(redactor.mask(each))) for each in sentences)
+    return tuple(shorten(masking.make_printable(redactor.mask(each))) for each in sentences)
 
 
 def shorten(sentence: str, max_bytes: int = 160) -> str:
@@ -128,13 +131,13 @@ def shorten(sentence: str, max_bytes: int = 160) -> str:
     data = sentence.encode()
     if len(data) <= max_bytes:
         return sentence
-    return f"{cut_text(sentence, max_bytes)}…{crc32(data):08x}"
+    return f"{masking.cut_text(sentence, max_bytes)}…{crc32(data):08x}"
 
 
-def shorten_body(body: bytes, redactor: Redactor) -> bytes:
+def shorten_body(body: bytes, redactor: masking.Redactor) -> bytes:
     """Shorten a body of more than `MAX_KEPT` bytes. It must not end in a part of a token.
 
     A body without a place to cut, for example a file in base64, is masked at once.
     """
-    start = cut_between_words(body, 4096)
+    start = masking.cut_between_words(body, 4096)
     return start if len(start) <= MAX_KEPT else mask_body(start, redactor).encode()

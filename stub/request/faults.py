@@ -13,8 +13,8 @@ from flask import Request, Response
 from flask.typing import ResponseReturnValue
 
 from profiles.openapi import Operation
+from web import problems
 from web.patterns import matches
-from web.problems import FieldError, InvalidBody
 
 WITHOUT_BODY = (204, 304)  # statuses (RFC 9110 §6.4.1)
 
@@ -175,7 +175,9 @@ class Faults:
                 members[name] = int(value)
         with self._lock:
             if len(self.waiting) >= self._most:
-                raise InvalidBody([FieldError("", f"exceeds the maximum of {self._most:,} faults")])
+                raise problems.InvalidBody(
+                    [problems.FieldError("", f"exceeds the maximum of {self._most:,} faults")]
+                )
             fault = Fault(f"flt_{next(self._numbers)}", **members)
             self.waiting[fault] = 0
         return fault.document(0)

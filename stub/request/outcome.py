@@ -9,9 +9,9 @@ from flask import Request, current_app
 from flask.typing import ResponseReturnValue
 from werkzeug.http import unquote_header_value
 
-from profiles.openapi import Contract, Operation
+from profiles import openapi
+from web import problems
 from web.documents import make_ref
-from web.problems import FieldError, Problem, respond
 from web.routing import read_target
 from web.strict_json import JSON
 
@@ -30,10 +30,10 @@ class Example(NamedTuple):
 
 def decide(
     request: Request,
-    operation: Operation | None,
+    operation: openapi.Operation | None,
     faults: Faults,
     world: str,
-    contract: Contract,
+    contract: openapi.Contract,
     failures: PlannedFaults | None,
 ) -> Outcome:
     """Decide the outcome of a request to `/v1`. A fault that matches it is used up.
@@ -90,10 +90,10 @@ def find_status(preferences: Mapping[str, str]) -> int | None:
 
 def make_requested(
     request: Request,
-    operation: Operation | None,
+    operation: openapi.Operation | None,
     status: int,
     fault: Fault | None,
-    contract: Contract,
+    contract: openapi.Contract,
 ) -> ResponseReturnValue:
     """Make the response with the status of a fault or, without a fault, of `Prefer`."""
     code, example = find_error(contract, operation, status)
@@ -103,11 +103,15 @@ def make_requested(
         response = fault.make_response()
         response.headers.update(headers)
         return response
-    errors = [FieldError(**error) for error in example]
-    return respond(Problem(status, code, REQUESTED, headers=headers, errors=errors))
+    errors = [problems.FieldError(**error) for error in example]
+    return problems.respond(
+        problems.Problem(status, code, REQUESTED, headers=headers, errors=errors)
+    )
 
 
-def make_example(request: Request, example: Example, contract: Contract) -> ResponseReturnValue:
+def make_example(
+    request: Request, example: Example, contract: openapi.Contract
+) -> ResponseReturnValue:
     """Make the response that is an example in the contract.
 
     An error is a problem, so that a profile can give it another form.
@@ -121,8 +125,10 @@ def make_example(request: Request, example: Example, contract: Contract) -> Resp
     if name == "token_missing":  # It has no `error` (RFC 6750 §3.1).
         headers["WWW-Authenticate"], *_ = contract.challenge.split(",")
     problem = value or {"detail": REQUESTED}
-    errors = [FieldError(**error) for error in problem.get("errors", ())]
-    return respond(Problem(status, name, problem["detail"], headers=headers, errors=errors))
+    errors = [problems.FieldError(**error) for error in problem.get("errors", ())]
+    return problems.respond(
+        problems.Problem(status, name, problem["detail"], headers=headers, errors=errors)
+    )
 
 
 def make_preference_headers(status: int, applied: str) -> dict[str, str]:
@@ -134,7 +140,7 @@ def make_preference_headers(status: int, applied: str) -> dict[str, str]:
 
 
 def make_error_headers(
-    request: Request, status: int, code: str, contract: Contract
+    request: Request, status: int, code: str, contract: openapi.Contract
 ) -> dict[str, str]:
     """Make the fields of an error with this status or code: `{"Allow": "GET, HEAD"}`."""
     headers: dict[str, str] = {}
@@ -151,7 +157,7 @@ def make_error_headers(
 
 
 def find_error(
-    contract: Contract, operation: Operation | None, status: int
+    contract: openapi.Contract, operation: openapi.Operation | None, status: int
 ) -> tuple[str, list[dict[str, str]]]:
     """Return the code of the problem for a status, and the errors of its example.
 
@@ -171,7 +177,7 @@ def find_error(
 
 
 def find_example(
-    contract: Contract, operation: Operation | None, name: str, status: int | None
+    contract: openapi.Contract, operation: openapi.Operation | None, name: str, status: int | None
 ) -> Example | None:
     """Find an example by its name in the responses of an operation, or of no operation.
 
@@ -193,7 +199,7 @@ def find_example(
 
 
 def find_response(
-    contract: Contract, operation: Operation | None, status: str
+    contract: openapi.Contract, operation: openapi.Operation | None, status: str
 ) -> dict[str, Any] | None:
     """Return the response with this status, or None."""
     response = contract.elsewhere.get(status)

@@ -7,7 +7,7 @@ from urllib.parse import parse_qsl
 
 from auth import B64TOKEN
 from profiles.openapi import Operation
-from traffic.json_values import find_missing, find_unknown
+from traffic import json_values
 from web.validation import format_pointer
 
 
@@ -26,10 +26,10 @@ def find_unpromised(
         found += [f"{operation.id}: query parameter {name}" for name in names]
     if operation.names:
         sent = parse_object(body) if document is None else document
-        unknown = find_unknown(sent, operation.names)
+        unknown = json_values.find_unknown(sent, operation.names)
         found += [f"{operation.id}: body member {'/'.join(map(str, path))}" for path in unknown]
         if operation.expected and (sent or document is not None):  # The body is an object.
-            for path in find_missing(sent, operation.expected):
+            for path in json_values.find_missing(sent, operation.expected):
                 place = format_pointer(*path)
                 found.append(f"{operation.id}: sent without {place}, which the example has")
     return found

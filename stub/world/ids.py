@@ -6,7 +6,7 @@ from random import Random
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from store import MAX_TRIES, NewId, StoreFull
+import store
 
 from ..grease.axes import Switch
 
@@ -23,11 +23,11 @@ project; and the number of attempts that gave an id in use.
 
 def make_unused_id(make: MakeId, prefix: str, base: str, taken: Container[str]) -> str:
     """Make an id that is not `taken`. Raises `StoreFull` if hardly any id is left."""
-    for attempt in range(MAX_TRIES):
+    for attempt in range(store.MAX_TRIES):
         made = make(prefix, base, attempt)
         if made not in taken:
             return made
-    raise StoreFull
+    raise store.StoreFull
 
 
 class Ids:
@@ -41,7 +41,7 @@ class Ids:
 
     def __init__(
         self,
-        new_id: NewId,
+        new_id: store.NewId,
         seed: int | None,
         forms: "Mapping[str, IdForm]",
         grease: Switch,

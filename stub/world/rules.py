@@ -8,11 +8,11 @@ from typing import Any
 from flask import Flask, request
 from flask.typing import ResponseReturnValue
 
+import records
 from profiles.openapi import Contract
-from records import Stage, Timeline, round_to_microseconds
+from web import schemas
 from web.files import read_file
 from web.problems import FieldError
-from web.schemas import Schema, find_errors, resolve_refs
 from web.validation import prefix_errors
 
 View = Callable[..., ResponseReturnValue]
@@ -35,10 +35,10 @@ def read_contract(statuses: tuple[str, ...] = ()) -> dict[str, Any]:
 
 
 @cache
-def read_schemas(statuses: tuple[str, ...] = ()) -> dict[str, Schema]:
+def read_schemas(statuses: tuple[str, ...] = ()) -> dict[str, schemas.Schema]:
     """Return the schemas of the contract by name, with every `$ref` resolved."""
     named = read_contract(statuses)["components"]["schemas"]
-    return {name: resolve_refs(schema, named) for name, schema in named.items()}
+    return {name: schemas.resolve_refs(schema, named) for name, schema in named.items()}
 
 
 @cache
@@ -72,23 +72,23 @@ def check_request(document: Any, statuses: tuple[str, ...] = ()) -> Iterator[Fie
         if parameter["in"] == "path":
             name = parameter["name"]
             value = (request.view_args or {})[name]
-            schema = resolve_refs(parameter["schema"], named)
-            yield from prefix_errors([name], find_errors(value, schema))
+            schema = schemas.resolve_refs(parameter["schema"], named)
+            yield from prefix_errors([name], schemas.find_errors(value, schema))
     for content in operation["requestBody"]["content"].values():
-        yield from find_errors(document, resolve_refs(content["schema"], named))
+        yield from schemas.find_errors(document, schemas.resolve_refs(content["schema"], named))
 
 
 def check(value: Any, name: str, statuses: tuple[str, ...] = ()) -> Iterator[FieldError]:
     """Yield the errors of a value by the schema with this name: `check("live", "Status")`."""
-    return find_errors(value, read_schemas(statuses)[name])
+    return schemas.find_errors(value, read_schemas(statuses)[name])
 
 
-def parse_timeline(document: dict[str, Any]) -> Timeline:
+def parse_timeline(document: dict[str, Any]) -> records.Timeline:
     """Parse the `timeline` of a valid document. Without it, the `status` is pinned."""
     *running, last = document.get("timeline", [document])
     timeline = []
     for each in running:
-        seconds = round_to_microseconds(each["seconds"])
-        timeline.append(Stage(each["status"], seconds))
-    end = Stage(last["status"])
+        seconds = records.round_to_microseconds(each["seconds"])
+        timeline.append(records.Stage(each["status"], seconds))
+    end = records.Stage(last["status"])
     return (*timeline, end)

@@ -10,24 +10,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from records import Deployment, Project, Stage, timestamp, truncate_to_milliseconds, with_members
+from web import files, strict_json, validation
 from web.documents import explain_errors
-from web.files import read_file, read_user_file
 from web.problems import FieldError
 from web.schemas import find_errors
-from web.strict_json import MAX_DEPTH, parse_json
 from web.times import parse_time
-from web.validation import make_error, prefix_errors, require_valid
 
-from . import rules
-from .ids import MakeId, make_unused_id
-from .store import AT_START, Records
+from . import ids, rules, store
 from .timelines import TimelineFor
 
 if TYPE_CHECKING:
     from profiles.profile import Profile
 
 # A project may be as deep as in `/v1`. In a seed it is inside an object and an array.
-SEED_DEPTH = MAX_DEPTH + 2
+SEED_DEPTH = strict_json.MAX_DEPTH + 2
 
 
 class SeedProject(NamedTuple):
@@ -45,7 +41,9 @@ class Seed(NamedTuple):
     projects: tuple[SeedProject, ...] = ()
     deployments: tuple[Deployment, ...] = ()
 
-    def make_records(self, now: datetime, new_id: MakeId, timeline_for: TimelineFor) -> Records:
+    def make_records(
+        self, now: datetime, new_id: ids.MakeId, timeline_for: TimelineFor
+    ) -> store.Records:
         """Make records, with the ids and times that the document lacks.
 
         The latest deployment of a project is the last that names the project. If the document has
@@ -58,17 +56,17 @@ class Seed(NamedTuple):
         projects = []
         taken = {each.id for each in self.projects if each.id}
         for given_id, name, created_at, sent in self.projects:
-            project_id = given_id or make_unused_id(new_id, "prj", name, taken)
+            project_id = given_id or ids.make_unused_id(new_id, "prj", name, taken)
             taken.add(project_id)
             deployment_id = latest.get(project_id)
             if deployment_id is None:
-                deployment_id = make_unused_id(new_id, "dpl", project_id, deployments)
+                deployment_id = ids.make_unused_id(new_id, "dpl", project_id, deployments)
                 timeline = timeline_for(name)
                 deployments[deployment_id] = Deployment(
-                    deployment_id, project_id, AT_START, timeline
+                    deployment_id, project_id, store.AT_START, timeline
                 )
             projects.append(Project(project_id, name, created_at or now, deployment_id, sent))
-        return Records(tuple(projects), tuple(deployments.values()))
+        return store.Records(tuple(projects), tuple(deployments.values()))
 
 
 # Read
@@ -80,13 +78,13 @@ def make_seed(document: Any, like: "Profile | None" = None) -> Seed:
     With a profile the document has the statuses and the ids of the service.
     """
     convert_ids(document, like)
-    require_valid(check_seed(document, like))
+    validation.require_valid(check_seed(document, like))
     return build_seed(document)
 
 
 def read_sample() -> Seed:
     """Read the sample. It has a deployment in every status, with a fixed id: `dpl_building`."""
-    _, document = parse_json(read_file("stub/sample.json"), SEED_DEPTH)
+    _, document = strict_json.parse_json(files.read_file("stub/sample.json"), SEED_DEPTH)
     return build_seed(document)
 
 
@@ -96,7 +94,7 @@ def read_seed(path: Path, like: "Profile | None" = None) -> Seed:
     A line is `seed.json: /projects/0/name: is required`.
     """
     with explain_errors(path):
-        _, document = parse_json(read_user_file(path), SEED_DEPTH)
+        _, document = strict_json.parse_json(files.read_user_file(path), SEED_DEPTH)
         return make_seed(document, like)
 
 
@@ -106,13 +104,13 @@ def read_states(path: Path, like: "Profile | None" = None) -> dict[str, Seed]:
     Raises `ValueError` like `read_seed`.
     """
     with explain_errors(path):
-        _, documents = parse_json(read_user_file(path), SEED_DEPTH + 1)
-        require_valid(find_errors(documents, {"type": "object"}))
+        _, documents = strict_json.parse_json(files.read_user_file(path), SEED_DEPTH + 1)
+        validation.require_valid(find_errors(documents, {"type": "object"}))
         errors: list[FieldError] = []
         for name, document in documents.items():
             convert_ids(document, like)
-            errors += prefix_errors([name], check_seed(document, like))
-        require_valid(errors)
+            errors += validation.prefix_errors([name], check_seed(document, like))
+        validation.require_valid(errors)
         return {name: build_seed(document) for name, document in documents.items()}
 
 
@@ -121,7 +119,7 @@ def build_seed(document: dict[str, Any]) -> Seed:
     projects = [build_project(each) for each in document.get("projects", ())]
     deployments = []
     for each in document.get("deployments", ()):
-        created_at = parse_time(each.get("created_at")) or AT_START
+        created_at = parse_time(each.get("created_at")) or store.AT_START
         timeline = rules.parse_timeline(each)
         deployments.append(Deployment(each["id"], each.get("project_id"), created_at, timeline))
     return Seed(tuple(projects), tuple(deployments))
@@ -145,7 +143,7 @@ def check_seed(document: Any, like: "Profile | None" = None) -> Iterator[FieldEr
     for index, project_id in list_texts(document, "deployments", "project_id"):
         if project_id not in known:
             detail = "must be the id of a project of this document"
-            yield make_error(detail, "deployments", index, "project_id")
+            yield validation.make_error(detail, "deployments", index, "project_id")
     yield from check_unique(document, "projects", "id")
     if like is None or like.has_unique_names:
         yield from check_unique(document, "projects", "name")
@@ -156,7 +154,7 @@ def check_unique(document: Any, array: str, member: str) -> Iterator[FieldError]
     seen = set()
     for index, value in list_texts(document, array, member):
         if value in seen:
-            yield make_error("is used twice in this document", array, index, member)
+            yield validation.make_error("is used twice in this document", array, index, member)
         seen.add(value)
 
 
@@ -197,7 +195,7 @@ def list_objects(document: Any, array: str) -> list[dict[str, Any]]:
 # Write
 
 
-def write_seed(records: Records, now: datetime) -> str:
+def write_seed(records: store.Records, now: datetime) -> str:
     """Write the seed document of a state.
 
     A world that starts from it continues the deployments: a running deployment has the rest of its

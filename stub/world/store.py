@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import Protocol
 
+import store
 from records import (
     OLDEST_FIRST,
     Deployment,
@@ -16,7 +17,6 @@ from records import (
     Timeline,
     truncate_to_milliseconds,
 )
-from store import Clock, MemoryStore, NameTaken, Store, StoreFull
 
 from .clock import WorldClock
 from .ids import MakeId, make_unused_id
@@ -65,7 +65,7 @@ def set_start(deployment: Deployment, at: datetime) -> Deployment:
     return deployment._replace(created_at=at) if deployment.created_at is AT_START else deployment
 
 
-class StubStore(Store, Protocol):
+class StubStore(store.Store, Protocol):
     """The methods of a store that the stub calls, besides those that the views call."""
 
     def records(self) -> Records:
@@ -99,7 +99,7 @@ class StubStore(Store, Protocol):
 class NewStore(Protocol):
     """Makes the store of a world in memory, with the options of the stub."""
 
-    def __call__(self, clock: Clock, ids: MakeId, *, records: Records) -> "WorldStore": ...
+    def __call__(self, clock: store.Clock, ids: MakeId, *, records: Records) -> "WorldStore": ...
 
 
 class SharedStores(Protocol):
@@ -119,7 +119,7 @@ class SharedStores(Protocol):
         """Return the number of projects in the worlds that have records: `{"job-42": 5}`."""
 
 
-class WorldStore(MemoryStore):
+class WorldStore(store.MemoryStore):
     """The store of a world in memory.
 
     `timeline_for` chooses the timeline of a deployment by the name of its project.
@@ -127,7 +127,7 @@ class WorldStore(MemoryStore):
 
     def __init__(
         self,
-        clock: Clock,
+        clock: store.Clock,
         ids: MakeId,
         *,
         timeline_for: TimelineFor,
@@ -145,9 +145,9 @@ class WorldStore(MemoryStore):
     def create_project(self, name: str, sent: str) -> Project:
         with self._lock:
             if self._unique_names and name in self._names:
-                raise NameTaken
+                raise store.NameTaken
             if len(self._projects) >= self._max_projects:
-                raise StoreFull
+                raise store.StoreFull
             now = truncate_to_milliseconds(self.now())
             project_id = make_unused_id(self._ids, "prj", name, self._projects)
             deployment = self._queue(project_id, name, now)
@@ -180,7 +180,7 @@ class WorldStore(MemoryStore):
                 if project.id not in self._projects and project.name not in self._names
             ]
             if new and len(self._projects) + len(new) > self._max_projects:
-                raise StoreFull
+                raise store.StoreFull
             for project in new:
                 if project.latest_deployment_id in self._deployments:  # Another project has it.
                     deployment = self._queue(project.id, project.name, now)
@@ -207,7 +207,7 @@ class WorldStore(MemoryStore):
             owner = old.project_id if old and project_id is None else project_id
             room = self._max_projects + len(self._projects) - len(self._deployments)
             if old is None and room <= 0:
-                raise StoreFull
+                raise store.StoreFull
             now = truncate_to_milliseconds(self.now())
             if deployment_id is None:
                 deployment_id = make_unused_id(self._ids, "dpl", owner or "", self._deployments)

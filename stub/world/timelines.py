@@ -2,16 +2,16 @@
 
 from collections.abc import Callable, Sequence
 
-from records import STATUSES, Stage, Timeline, make_timeline
+import records
 from web.patterns import matches
 
-TimelineFor = Callable[[str], Timeline]
+TimelineFor = Callable[[str], records.Timeline]
 """Returns the timeline of a queued deployment for the name of its project: `"demo-1"`."""
 
 
 def plan_timelines(
     pace: float,
-    statuses: Sequence[str] = STATUSES,
+    statuses: Sequence[str] = records.STATUSES,
     outcomes: Sequence[tuple[str, str]] = (),
 ) -> TimelineFor:
     """Return the function that chooses a timeline.
@@ -19,10 +19,10 @@ def plan_timelines(
     An outcome is a shell pattern of names, and a last status: `("fail-*", "failed")`. The first
     matching pattern decides. By default a deployment ends in the last of the statuses.
     """
-    usual = make_timeline(pace, statuses)
-    chosen = [(pattern, (*usual[:-1], Stage(status))) for pattern, status in outcomes]
+    usual = records.make_timeline(pace, statuses)
+    chosen = [(pattern, (*usual[:-1], records.Stage(status))) for pattern, status in outcomes]
 
-    def timeline_for(name: str) -> Timeline:
+    def timeline_for(name: str) -> records.Timeline:
         for pattern, timeline in chosen:
             if matches(pattern, name):
                 return timeline

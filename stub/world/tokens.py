@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection
 from hmac import compare_digest
 
-from auth import B64TOKEN, TOKEN_RULE
+import auth
 
 MAIN = ""
 """The name of the main world. A token without the name of a world opens it."""
@@ -21,8 +21,8 @@ class Tokens:
 
     def __init__(self, tokens: Collection[str]) -> None:
         for token in tokens:
-            if not B64TOKEN.fullmatch(token):
-                raise ValueError(TOKEN_RULE)
+            if not auth.B64TOKEN.fullmatch(token):
+                raise ValueError(auth.TOKEN_RULE)
             shorter, _, world = token.rpartition(".")
             if shorter in tokens and WORLD.fullmatch(world):
                 raise ValueError(
@@ -49,7 +49,7 @@ class Tokens:
         Of the header `bearer dev-token.job-42` it is `job-42`.
         """
         # A token may end with a "=", and a world may follow.
-        tokens = re.findall(rf"{B64TOKEN.pattern}(?:\.{WORLD.pattern})?", header)
+        tokens = re.findall(rf"{auth.B64TOKEN.pattern}(?:\.{WORLD.pattern})?", header)
         for token in tokens:
             world = self.find_world(token)
             if world:

@@ -7,16 +7,16 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
+import store
 from profiles.openapi import Contract
 from records import STATUSES
-from store import MAX_PROJECTS, Clock, NewId
 from traffic.masking import Redactor
 
-from ..grease.axes import Grease, Switch
+from ..grease import axes
+from ..request import findings
 from ..request.coverage import Coverage
 from ..request.entry import Entry, Recorded
 from ..request.faults import Faults
-from ..request.findings import Finding, make_finding
 from ..request.journal import Journal
 from .clock import Setting, WorldClock
 from .ids import Ids
@@ -39,7 +39,9 @@ class Common:
     an unknown part of the contract.
     """
 
-    def __init__(self, options: Options, contract: bytes, clock: Clock, new_id: NewId) -> None:
+    def __init__(
+        self, options: Options, contract: bytes, clock: store.Clock, new_id: store.NewId
+    ) -> None:
         like = options.like
         self.options = options
         names = like.names_of_request if like else None
@@ -52,12 +54,12 @@ class Common:
         self.redactor = Redactor(options.tokens)
         self.clock = clock
         self.coverage = Coverage(self.contract, options.max_firsts)
-        self.grease = Grease({}, options.grease_seed)
+        self.grease = axes.Grease({}, options.grease_seed)
         if options.grease:
             from ..grease.parts import read_grease
 
             self.grease = read_grease(options.grease, options.grease_seed, self.parts.by_axis)
-        self.ids = Ids(new_id, options.ids_seed, like.ids if like else {}, Switch(self.grease))
+        self.ids = Ids(new_id, options.ids_seed, like.ids if like else {}, axes.Switch(self.grease))
         statuses = (like.run if like else ()) or STATUSES
         self.timeline_for = plan_timelines(options.pace, statuses, options.outcomes)
         now = options.freeze or clock()
@@ -77,7 +79,7 @@ class Common:
         new_store: NewStore = partial(
             WorldStore,
             timeline_for=self.timeline_for,
-            max_projects=options.max_projects or MAX_PROJECTS,
+            max_projects=options.max_projects or store.MAX_PROJECTS,
             unique_names=like is None or like.has_unique_names,
         )
         clock = WorldClock(self.clock, Setting(options.freeze, tick=options.tick))
@@ -101,7 +103,7 @@ class WorldState:
         self.journal = Journal(options.max_entries)
         self._lock = Lock()  # A view shows the journal and the coverage after the same request.
         self.faults = Faults(options.max_faults)
-        self.grease = Switch(common.grease)
+        self.grease = axes.Switch(common.grease)
         self.ids = common.ids.copy_for_world(name, self.grease)
         self.store, self.clock = common.open_store(name, self.ids)
         self.timeline_for = common.timeline_for
@@ -111,13 +113,15 @@ class WorldState:
         """Make the records of a seed, with ids of this world."""
         return seed.make_records(self.clock(), self.ids, self.timeline_for)
 
-    def list_unused_faults(self) -> list[Finding]:
+    def list_unused_faults(self) -> list[findings.Finding]:
         """List the findings of faults that no request met."""
         counts = Counter[str]()
         for what, count in self.faults.count_unused().items():
             counts[self._redactor.mask(what)] += count
         first = {"world": self.name, "number": None}
-        return [make_finding("unused-faults", what, n, first) for what, n in counts.items()]
+        return [
+            findings.make_finding("unused-faults", what, n, first) for what, n in counts.items()
+        ]
 
     def record(self, entry: Entry) -> Recorded:
         """Add a request to the journal, and to the coverages of this world and of the run."""

@@ -6,13 +6,13 @@ from functools import cached_property
 from threading import Lock
 from typing import Any
 
-from records import Deployment, Project, ProjectList
+import records
 
+from ..request import findings
 from ..request.entry import Recorded
 from ..request.faults import Outcome
-from ..request.findings import Finding, merge_findings
+from . import tokens
 from .seed import Seed
-from .tokens import MAIN, Tokens
 from .world import Common, WorldState
 
 
@@ -25,12 +25,12 @@ class Worlds:
 
     def __init__(self, common: Common) -> None:
         self.common = common
-        self.tokens = Tokens(common.options.tokens)
+        self.tokens = tokens.Tokens(common.options.tokens)
         self._stores = common.options.stores
         self._lock = Lock()
         self._worlds: OrderedDict[str, WorldState] = OrderedDict()  # least recently used first
         self._most = common.options.max_worlds
-        self._unused_faults: list[Finding] = []  # findings of ended worlds
+        self._unused_faults: list[findings.Finding] = []  # findings of ended worlds
 
     def authenticate(self, token: str) -> "Visit | None":
         """Return a visit to the world of a token such as `"dev-token.job-42"`, or None."""
@@ -57,23 +57,23 @@ class Worlds:
         world.store.reset(world.make_records(seed) if seed is not None else None)
         with self._lock:
             self._remove(name)
-            if seed is not None or name == MAIN:
+            if seed is not None or name == tokens.MAIN:
                 self._add(name, world)
 
-    def list_unused_faults(self) -> list[Finding]:
+    def list_unused_faults(self) -> list[findings.Finding]:
         """List the findings of faults that no request met, in all worlds of the run."""
         with self._lock:
             found = list(self._unused_faults)
             for world in self._worlds.values():
                 found += world.list_unused_faults()
-            return merge_findings(found)
+            return findings.merge_findings(found)
 
     def document(self) -> dict[str, Any]:
         """Return the JSON of the worlds, the main world first: `{"worlds": […], "room": 999}`.
 
         With a shared store, it has the worlds of other programs, without their requests.
         """
-        self.open(MAIN)
+        self.open(tokens.MAIN)
         with self._lock:
             worlds = dict(self._worlds)
         projects = self._count_projects(worlds)
@@ -101,7 +101,7 @@ class Worlds:
 
     def _add(self, name: str, world: WorldState) -> None:
         self._worlds[name] = world
-        named = [each for each in self._worlds if each != MAIN]
+        named = [each for each in self._worlds if each != tokens.MAIN]
         if len(named) > self._most:
             self._remove(named[0])
 
@@ -109,7 +109,9 @@ class Worlds:
         """Remove a world. Its unused faults stay in the verdict of the run."""
         world = self._worlds.pop(name, None)
         if world:
-            self._unused_faults = merge_findings(self._unused_faults + world.list_unused_faults())
+            self._unused_faults = findings.merge_findings(
+                self._unused_faults + world.list_unused_faults()
+            )
 
 
 class Visit:
@@ -121,7 +123,7 @@ class Visit:
     """
 
     outcome: Outcome | None = None
-    deployment: Deployment | None = None
+    deployment: records.Deployment | None = None
     time: datetime | None = None
     recorded: Recorded | None = None
     hint = ""
@@ -143,10 +145,10 @@ class Visit:
             return None
         return self.deployment.status(self.time)
 
-    def list_projects(self) -> ProjectList:
+    def list_projects(self) -> records.ProjectList:
         return self.world.store.list_projects()
 
-    def create_project(self, name: str, sent: str) -> Project:
+    def create_project(self, name: str, sent: str) -> records.Project:
         return self.world.store.create_project(name, sent)
 
     def now(self) -> datetime:
@@ -154,6 +156,6 @@ class Visit:
         self.time = now
         return now
 
-    def get_deployment(self, deployment_id: str) -> Deployment | None:
+    def get_deployment(self, deployment_id: str) -> records.Deployment | None:
         self.deployment = self.world.store.get_deployment(deployment_id)
         return self.deployment
