@@ -18,7 +18,7 @@ DETAIL = "{error.detail}"
 def mark_error(path: Path, value: Any, status: int, *, is_same: bool) -> Any:
     """Return the value or the marker for a place in an error: `{error.detail}` for varying prose.
 
-    Prose stays if it is the same for two requests, or if it has no number.
+    Prose stays if it is the same for two requests, or if it has no number but the status.
     """
     if not isinstance(value, str) or not value:
         return value
@@ -29,7 +29,8 @@ def mark_error(path: Path, value: Any, status: int, *, is_same: bool) -> Any:
     has_spaces = re.search(r"\s", value) is not None
     is_identifier = re.fullmatch("[A-Za-z0-9]+([_.:/-][A-Za-z0-9]+)*", value) is not None
     is_prose = has_spaces or (is_for_people(get_key(path)) and not is_identifier)
-    has_number = re.search("[0-9]", "".join(list_literals(value))) is not None
+    literals = "".join(list_literals(value)).replace(str(status), "")
+    has_number = re.search("[0-9]", literals) is not None
     return DETAIL if is_prose and has_number and not is_same else value
 
 

@@ -110,7 +110,9 @@ def find_recorded_kind(exchange: ServiceExchange, tokens: set[str], *, is_known:
     `tokens` are valid. `is_known` says that the deployment exists.
     """
     status = exchange.status
-    if status in NO_TOKEN and exchange.token not in tokens:
+    # Some services reject a list without a valid token with another status, such as 400.
+    is_rejected_list = exchange.is_list and tokens and 400 <= status < 429
+    if (status in NO_TOKEN or is_rejected_list) and exchange.token not in tokens:
         return TOKEN_INVALID if exchange.token else TOKEN_MISSING
     if exchange.is_creation:
         is_malformed = exchange.request_body and exchange.request_json is NOTHING

@@ -233,7 +233,8 @@ def add_name(places: Places, hints: Hints) -> Places:
     sent = creation.request_json
     sent_texts = find_texts(sent) if isinstance(sent, dict) else {}
     texts = {path: text for path, text in sent_texts.items() if is_through_objects(path)}
-    path = find_sent_name(texts, hints, creation)
+    later = [each for each in places.lists if each.sent_at >= creation.sent_at]
+    path = find_sent_name(texts, hints, [each.seen for each in (creation, *later[-1:])])
     if path is not None:
         request = replace_value(sent, path, markers.NAME)
         return replace(places, created_name=texts[path], request=request)
@@ -244,11 +245,11 @@ def add_name(places: Places, hints: Hints) -> Places:
     return replace(places, created_name=returned.get(find_called(returned, "name") or ("",), ""))
 
 
-def find_sent_name(texts: dict[Path, str], hints: Hints, creation: ServiceExchange) -> Path | None:
+def find_sent_name(texts: dict[Path, str], hints: Hints, bodies: Sequence[Any]) -> Path | None:
     """Find the name in the texts of a request: `("name",)`.
 
-    A hint tells it, the prefix of the script, the name `name`, or the response if it repeats only
-    this text.
+    A hint tells it, the prefix of the script, the name `name`, or the response or a later list
+    (`bodies`) if it repeats only this text, or this one as a `name`.
     """
     hinted = markers.find_name_paths(hints.request) if hints.request is not None else []
     own = [path for path, text in texts.items() if text.startswith(kinds.NAME_PREFIX)]
@@ -256,9 +257,14 @@ def find_sent_name(texts: dict[Path, str], hints: Hints, creation: ServiceExchan
     for path in (*hinted[:1], *own, called):
         if path in texts:
             return path
-    returned = find_texts(creation.seen).values()
-    shared = [path for path, text in texts.items() if text in returned]
-    return shared[0] if len(shared) == 1 else None
+    returned = [item for body in bodies for item in find_texts(body).items()]
+    names = {text for path, text in returned if get_key(path) == "name"}
+    everything = {text for _, text in returned}
+    for possible in (names, everything):
+        shared = [path for path, text in texts.items() if text in possible]
+        if len(shared) == 1:
+            return shared[0]
+    return None
 
 
 def find_called(paths: Iterable[Path], name: str) -> Path | None:

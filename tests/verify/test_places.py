@@ -14,6 +14,7 @@ from tests.verify.apis import (
     Project,
     infer_document,
     plain_deployment,
+    plain_project,
     respond,
 )
 from tests.verify.conftest import Service, judged
@@ -213,6 +214,16 @@ def test_in_a_recording_the_name_is_the_one_text_that_the_response_has_too() -> 
     assert places.request == request
 
 
+def test_in_a_recording_the_name_is_the_text_that_is_a_name_in_the_response() -> None:
+    request = {"title": "my shop", "team": "t_1"}
+
+    def named(project: Project) -> Any:
+        return {**plain_project(project), "name": "my shop", "team": "t_1"}
+
+    places = find_places(recorded(Api(item=named, request=request).log()))
+    assert places.request == {"title": "{project.name}", "team": "t_1"}
+
+
 SKELETON = {"observed_at": "2026-11-25", "list": {"body": {"b": [{"name": "{project.name}"}]}}}
 
 
@@ -255,6 +266,8 @@ KINDS: list[tuple[str, str, int, str, str]] = [
     ("GET", "/v1/projects", 401, "", "errors/token_missing"),
     ("GET", "/v1/projects", 401, "another", "errors/token_invalid"),
     ("GET", "/v1/projects", 403, "another", "errors/token_invalid"),
+    ("GET", "/v1/projects", 400, "another", "errors/token_invalid"),
+    ("GET", "/v1/projects", 400, "token", "list"),
     ("GET", "/v1/projects", 401, "token", "list"),  # it is accepted elsewhere
     ("GET", "/v1/projects", 403, "token", "list"),
     ("POST", "/v1/projects", 201, "token", "create"),

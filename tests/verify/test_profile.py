@@ -37,6 +37,7 @@ from tests.verify.apis import (
 from tests.verify.replay import find_differences
 from tests.verify.served import ask_stub
 from traffic.exchange import UNKNOWN_TIME
+from verify.errors import mark_error
 from verify.exchange import Log, ServiceExchange
 from verify.inputs import Inputs
 from verify.judge import judge
@@ -707,6 +708,30 @@ def test_what_a_run_saw_is_added_to_a_profile_and_the_rest_stays() -> None:
     changed = Api(item=members(region="iad"), headers={"X-Plan": "free"}).log()
     notes = infer_log(changed, Hints(profile=make_profile(whole))).notes
     assert {"/list: changed", "/create: changed"} == {*notes}
+
+
+def test_a_recording_tells_which_members_a_creation_needs() -> None:
+    log = Api(request={"name": NAME, "team": "t_1", "plan": "free", "size": "s"}).log()
+    (creation,) = [each for each in log.exchanges if each.purpose == "create"]
+
+    def create(status: int, **sent: str) -> ServiceExchange:
+        body = json.dumps({"name": "another", **sent}).encode()
+        return replace(creation, request_body=body, status=status)
+
+    more = [
+        create(201, team="t_1", size="s"),  # an accepted one lacks the plan
+        create(422, plan="free", size="s"),
+        create(422, plan="free"),  # which of two members it needs is unknown
+    ]
+    exchanges = [replace(each, purpose="") for each in (*log.exchanges[:5], *more, *log.exchanges)]
+    made = infer_log(Log(BASE, tuple(exchanges))).document["create"]
+    assert (made["required"], made["optional"]) == (["/team"], ["/plan"])
+
+
+def test_the_status_in_the_words_of_an_error_is_no_number_that_varies() -> None:
+    for words, kept in (("404 Not found", True), ("no deployment 7417", False)):
+        marked = mark_error(("message",), words, 404, is_same=False)
+        assert (marked == words) == kept
 
 
 def test_a_status_that_only_the_hint_has_stays_in_the_choices() -> None:
