@@ -264,7 +264,7 @@ def test_a_copy_has_the_fixtures_and_the_options_also_beside_the_plugin(
 
 GATE = [
     # A worker judges its requests.
-    (["-p", "xdist", "-n", "2"], "unpromised", ["finding: unpromised: listProjects: query "]),
+    (["-p", "xdist", "-n", "1"], "unpromised", ["finding: unpromised: listProjects: query "]),
     # A program of a mark does, too. What needs all requests judges that of the run.
     (
         ["-k", "marked"],
