@@ -1,7 +1,7 @@
 """Finds the second ids of projects, and makes examples of ids."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from random import Random
 from typing import Any
 
@@ -10,6 +10,7 @@ from profiles.markers import is_through_objects
 from traffic.json_values import Path
 
 from . import guesses
+from .exchange import Log
 from .known import is_timestamp, strip_markers
 from .places import Places
 from .values import find_texts, find_value, is_id, list_leaves, parse_seconds
@@ -18,16 +19,25 @@ SECOND_ID = re.compile(r"(?=[^0-9]*[0-9])(?!v?[0-9]+(\.[0-9x]+)+$)[\w.~:-]*\w[\w
 """A text with a digit that may be an id, such as `c-49f`, and is no version, such as `20.4`."""
 
 
-def find_second_ids(places: Places) -> Iterator[tuple[str, str]]:
-    """Find the texts of the listed project that differ in all projects: they are ids, too.
+def find_second_ids(places: Places, log: Log) -> Iterator[tuple[str, str]]:
+    """Find the texts of the created project that differ in all projects: they are ids, too.
 
     Yields the marker and the text: `("project.id:415104041262", "415104041264")`.
     """
+    yield from find_unique_ids(places, places.latest_item, places.other_items)
+    others = [each.seen for each in log.creations if each is not places.creation]
+    yield from find_unique_ids(places, places.created, others)
+
+
+def find_unique_ids(
+    places: Places, record: Any, others: Sequence[Any]
+) -> Iterator[tuple[str, str]]:
+    """Find the texts of a record that are no first id and no name, and differ in all others."""
     known = {str(places.created_id), places.created_name, str(places.deployment_id)}
-    for path, text in find_texts(places.latest_item).items():
+    for path, text in find_texts(record).items():
         if text in known or parse_seconds(text) is not None or not is_through_objects(path):
             continue
-        values = [find_value(item, path) for item in places.other_items]
+        values = [find_value(item, path) for item in others]
         is_unique = len({text, *map(str, values)}) > len(values) > 0
         if is_unique and all(has_form(value, text) for value in (text, *values)):
             yield f"project.id:{parse_opaque_form(text).make(Random(0))}", text

@@ -72,7 +72,7 @@ class Observer:
         self._log = log
         self._places = places
         self._base = make_base_pattern(log.base)
-        self._second_ids = [*find_second_ids(places)]
+        self._second_ids = [*find_second_ids(places, log)]
 
     @cached_property
     def templates(self) -> dict[str, Template]:

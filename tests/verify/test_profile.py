@@ -710,6 +710,18 @@ def test_what_a_run_saw_is_added_to_a_profile_and_the_rest_stays() -> None:
     assert {"/list: changed", "/create: changed"} == {*notes}
 
 
+def test_a_second_id_differs_in_two_created_projects() -> None:
+    def create(project: Project) -> Any:
+        return 201, {}, {**plain_project(project), "uid": f"41510404126{project.number}"}
+
+    log = Api(created=create).log()
+    (creation,) = [each for each in log.exchanges if each.purpose == "create"]
+    body = json.dumps(create(Project(5, "another"))[2]).encode()
+    another = replace(creation, request_body=b'{"name": "another"}', response_body=body)
+    made = infer_log(Log(BASE, (*log.exchanges, another))).document["create"]["body"]
+    assert re.fullmatch(r"\{project\.id:[0-9]{12}\}", made["uid"])
+
+
 def test_a_recording_tells_which_members_a_creation_needs() -> None:
     log = Api(request={"name": NAME, "team": "t_1", "plan": "free", "size": "s"}).log()
     (creation,) = [each for each in log.exchanges if each.purpose == "create"]
