@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from profiles.ids import HEXADECIMAL, ULID
+from profiles.ids import HEXADECIMAL, LOWER_CASE, ULID
 from profiles.openapi import find_part
 from profiles.times import parse_time_form
 from web.documents import parse_pointer
@@ -186,7 +186,9 @@ def describe_form(value: Any) -> str:
         return f"{prefix[1]}…"
     if ULID.fullmatch(value):
         return "a ULID"
-    return "a hexadecimal number" if HEXADECIMAL.fullmatch(value) else "another form"
+    if HEXADECIMAL.fullmatch(value):
+        return "a hexadecimal number"
+    return "small letters and digits" if LOWER_CASE.fullmatch(value) else "another form"
 
 
 def check_fields(

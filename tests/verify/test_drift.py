@@ -272,6 +272,8 @@ IDS = [
     ("dep-98", "dep-1042", True),
     ("5f2c9a4be1d07c36", "0a1b2c3d4e5f60718293", True),
     ("5f2c9a4be1d07c36", "site_5f2c9a4be1d07c36", False),
+    ("kemubcrdlsb9gbcnnchc", "lnxohnglqc2gyuxaubva", True),
+    ("kemubcrdlsb9gbcnnchc", "srv-lnxohnglqc2gyuxaubva", False),
     ("5f2c9a", "k7-q2x", True),  # too short to be one for sure
     ("01KB4X9V3T5N8Q2ZC7RD6MHJWE", "01KC0000000000000000000000", True),
     ("01KB4X9V3T5N8Q2ZC7RD6MHJWE", "dep_01KB4X9V3T5N8Q2ZC7RD6MHJWE", False),
