@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
 
 from flask import Request, Response, request
+from flask.typing import ResponseReturnValue
 from werkzeug.http import HTTP_STATUS_CODES
 from werkzeug.urls import iri_to_uri
 
@@ -19,7 +20,7 @@ from traffic.addresses import is_loopback
 from traffic.json_values import get_value
 from web import problems
 from web.routing import CREATED
-from web.strict_json import JSON
+from web.strict_json import JSON, MEDIA_TYPE
 
 from . import bodies, markers, profile
 
@@ -89,18 +90,22 @@ class CompiledForm:
             self._headers[name] = compiler.field(name, value)
         self._body = body or bodies.Body(like, form.body)
         self._may_be_empty = form.body is None or markers.is_choice(form.body)
+        self._has_plain_fields = form.content_type == MEDIA_TYPE and not form.headers
 
     def fill_body(self, subject: bodies.Subject) -> bytes:
         """Fill the body; `BASE` in it is the address of the stub."""
         return self._body.fill(subject).encode()
 
-    def fill(self, subject: bodies.Subject) -> Response:
+    def fill(self, subject: bodies.Subject) -> ResponseReturnValue:
         """Make the response to the current request."""
         return self.respond(self.fill_body(subject), subject)
 
-    def respond(self, body: bytes, subject: bodies.Subject) -> Response:
+    def respond(self, body: bytes, subject: bodies.Subject) -> ResponseReturnValue:
         """Make the response to the current request from a filled body."""
-        response = Response(insert_base(body), self._status, JSON)
+        content = insert_base(body)
+        if content and self._has_plain_fields:
+            return content, self._status, JSON
+        response = Response(content, self._status, JSON)
         self.set_fields(response, subject)
         return response
 
@@ -191,13 +196,13 @@ class Forms:
         body = self._list.fill_body(subject)
         return FilledList(body, subject, projects, now, find_next_change(deployments.values(), now))
 
-    def respond_list(self, filled: FilledList) -> Response:
+    def respond_list(self, filled: FilledList) -> ResponseReturnValue:
         """Make the response of a list."""
         return self._list.respond(filled.body, filled.subject)
 
     def respond_creation(
         self, project: records.Project, deployment: records.Deployment, now: datetime
-    ) -> Response:
+    ) -> ResponseReturnValue:
         """Make the response of a creation."""
         subject = self._describe_project(project)
         subject |= describe_deployment(deployment, deployment.status(now))
@@ -205,7 +210,7 @@ class Forms:
 
     def respond_deployment(
         self, deployment: records.Deployment, project: records.Project | None, now: datetime
-    ) -> Response:
+    ) -> ResponseReturnValue:
         """Make the response of a deployment. The project is needed only by some forms."""
         body, subject = self._fill_deployment(deployment, project, deployment.status(now))
         return self._deployment.respond(body, subject)

@@ -4,7 +4,8 @@ from collections.abc import Callable
 from datetime import datetime
 from functools import partial
 
-from flask import Flask, Response, g
+from flask import Flask, g
+from flask.typing import ResponseReturnValue
 
 from app import unknown_deployment
 from profiles.forms import FilledList, Forms
@@ -18,7 +19,7 @@ from .world.worlds import Visit
 
 def replace_views(app: Flask, forms: Forms, timeline_for: TimelineFor, *, strict: bool) -> None:
     """Let the operations respond with the forms of a profile."""
-    views: dict[str, Callable[..., Response]] = {
+    views: dict[str, Callable[..., ResponseReturnValue]] = {
         "v1.list_projects": partial(list_projects, forms),
         "v1.create_project": partial(create_project, forms, timeline_for, strict=strict),
         "v1.get_deployment": partial(get_deployment, forms),
@@ -26,7 +27,7 @@ def replace_views(app: Flask, forms: Forms, timeline_for: TimelineFor, *, strict
     app.view_functions.update(views)
 
 
-def list_projects(forms: Forms) -> Response:
+def list_projects(forms: Forms) -> ResponseReturnValue:
     """Respond with the list. It is filled again after a record or a status has changed.
 
     The cache saves 95 % of the processor time of a list of 1,000 projects.
@@ -51,7 +52,7 @@ def fill_list(forms: Forms, visit: Visit, projects: ProjectList, now: datetime) 
     return filled._replace(projects=projects)  # The next request compares this list.
 
 
-def create_project(forms: Forms, timeline_for: TimelineFor, *, strict: bool) -> Response:
+def create_project(forms: Forms, timeline_for: TimelineFor, *, strict: bool) -> ResponseReturnValue:
     """Create a project from a request in the form of the profile."""
     visit: Visit = g.store
     new_name = partial(visit.world.ids, "project")
@@ -64,7 +65,7 @@ def create_project(forms: Forms, timeline_for: TimelineFor, *, strict: bool) -> 
     return forms.respond_creation(project, deployment, visit.now())
 
 
-def get_deployment(forms: Forms, deployment_id: str) -> Response:
+def get_deployment(forms: Forms, deployment_id: str) -> ResponseReturnValue:
     """Respond with a deployment, and with its project if the form shows more than its id."""
     visit: Visit = g.store
     deployment = visit.get_deployment(deployment_id)
