@@ -17,7 +17,7 @@ import server
 from profiles.check import MAX_BYTES
 from traffic.addresses import is_loopback
 from traffic.secrets import Secrets
-from verify import exchange, parts, record, script
+from verify import parts, record, script, service_log
 from verify.client import HTTPClient, check_token
 from verify.har import read_har
 from verify.inputs import Inputs, check_save, read_inputs
@@ -78,7 +78,7 @@ def get_and_judge(run: VerifyRun, client: HTTPClient | None, secrets: Secrets) -
     At the end, the output lists the projects that the run has left in the service.
     """
     options = run.options
-    sent: list[exchange.ServiceExchange] = []
+    sent: list[service_log.ServiceExchange] = []
     handler = signal.signal(signal.SIGTERM, interrupt)
     try:
         lines = [f"verify {options.source} ({options.level})", *list_warnings(options)]
@@ -130,8 +130,8 @@ def print_lines(secrets: Secrets, lines: Iterable[str]) -> None:
 
 
 def ask_service(
-    run: VerifyRun, client: HTTPClient, secrets: Secrets, sent: list[exchange.ServiceExchange]
-) -> exchange.Log:
+    run: VerifyRun, client: HTTPClient, secrets: Secrets, sent: list[service_log.ServiceExchange]
+) -> service_log.Log:
     """Ask the service; append its exchanges to `sent`, so that they are known after Ctrl-C."""
     options = run.options
     plan = script.Plan(
@@ -154,7 +154,7 @@ def ask_service(
 
 def record_command(
     client: HTTPClient, token: str, words: Sequence[str], environ: Mapping[str, str]
-) -> tuple[exchange.Log, int]:
+) -> tuple[service_log.Log, int]:
     """Run a command with a proxy to the service; return the recording and the exit status.
 
     The command's environment has STUB_URL and STUB_TOKEN. Raises `server.ListenError`.
@@ -181,7 +181,7 @@ def record_command(
 # The end
 
 
-def judge_log(run: VerifyRun, log: exchange.Log, status: int) -> int:
+def judge_log(run: VerifyRun, log: service_log.Log, status: int) -> int:
     """Judge a log, and report; return the exit status: that of the command if it is not 0."""
     options = run.options
     try:

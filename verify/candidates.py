@@ -9,7 +9,7 @@ from urllib.parse import unquote
 from traffic.json_values import Path
 from traffic.masking import SECRET_FIELD
 
-from .values import find_value, get_key, is_id, list_leaves, mentions_deployment, parse_seconds
+from . import inspection
 
 IN_A_URL = re.compile(r"(?:^|/)deployments/([^/?#>\s]+)")
 
@@ -31,15 +31,15 @@ def find_in_bodies(
     last is `own_id`, the id of the project, since some services have the same for both.
     """
     bodies = [*bodies]
-    values = [find_value(body, path) for body in bodies for path in hinted]
-    found = [Candidate(str(value), is_named=True) for value in values if is_id(value)]
+    values = [inspection.find_value(body, path) for body in bodies for path in hinted]
+    found = [Candidate(str(value), is_named=True) for value in values if inspection.is_id(value)]
     found += find_in_location(location)
     unnamed: list[Candidate] = []
     for body in bodies:
         for candidate in find_in_body(body, str(own_id)):
             (found if candidate.is_named else unnamed).append(candidate)
     found += unnamed
-    if is_id(own_id):
+    if inspection.is_id(own_id):
         found.append(Candidate(str(own_id), is_named=False))
     distinct: dict[str, Candidate] = {}
     for candidate in found:
@@ -57,10 +57,10 @@ def find_in_location(location: str) -> Iterator[Candidate]:
 
 def find_in_body(body: Any, own_id: str) -> Iterator[Candidate]:
     """Find ids in a body: in a URL of a deployment, under its name, or anywhere."""
-    for path, value in list_leaves(body):
-        key = get_key(path)
+    for path, value in inspection.list_leaves(body):
+        key = inspection.get_key(path)
         is_secret = SECRET_FIELD.search(key) or key.lower().endswith("key")
-        if not is_id(value) or is_secret:
+        if not inspection.is_id(value) or is_secret:
             continue
         text = str(value)
         match = IN_A_URL.search(text)
@@ -68,19 +68,19 @@ def find_in_body(body: Any, own_id: str) -> Iterator[Candidate]:
             yield Candidate(unquote(match[1]), is_named=True)
         elif is_plain_id(value) and text != own_id:
             has_name = key.lower().endswith(("id", "deployment"))
-            yield Candidate(text, is_named=has_name and mentions_deployment(path))
+            yield Candidate(text, is_named=has_name and inspection.mentions_deployment(path))
 
 
 def is_plain_id(value: Any, max_length: int = 1000) -> bool:
     """Return whether a value may be an id: no sentence, no URL and no time."""
     text = str(value)
     is_plain = len(text) <= max_length and " " not in text and "://" not in text
-    return is_id(value) and is_plain and parse_seconds(value) is None
+    return inspection.is_id(value) and is_plain and inspection.parse_seconds(value) is None
 
 
 def has_deployment(body: Any, deployment_id: str) -> bool:
     """Return whether a body has the id of a deployment, by itself or in a URL."""
-    for _, value in list_leaves(body):
+    for _, value in inspection.list_leaves(body):
         match = IN_A_URL.search(str(value))
         if deployment_id == str(value) or (match and deployment_id == unquote(match[1])):
             return True

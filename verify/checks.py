@@ -6,15 +6,15 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from profiles.ids import HEXADECIMAL, LOWER_CASE, ULID
+from profiles import ids
 from profiles.openapi import find_part
 from profiles.times import parse_time_form
 from web.documents import parse_pointer
 from web.times import parse_time
 from web.validation import format_pointer
 
-from .exchange import ServiceExchange
-from .values import find_type, make_example_time
+from . import inspection
+from .service_log import ServiceExchange
 
 PRESENT, MISSING = "present", "missing"
 
@@ -83,7 +83,7 @@ class Walk:
         if expected == "any":
             yield Check(name, PRESENT, PRESENT)
             return
-        observed = name_type(find_type(value))
+        observed = name_type(inspection.find_type(value))
         yield Check(name, expected, observed)
         if expected != observed:
             return
@@ -98,7 +98,7 @@ class Walk:
     def _walk_alternatives(
         self, part: str, alternatives: list[dict[str, Any]], value: Any
     ) -> Iterator[Check]:
-        observed = name_type(find_type(value))
+        observed = name_type(inspection.find_type(value))
         fitting = []
         types = []
         for index in range(len(alternatives)):
@@ -175,7 +175,7 @@ def describe_form(value: Any) -> str:
     """Describe the form of a time or an id: `a time like 2026-01-05T09:00:00Z`, `prj_…`."""
     form = parse_time_form(value) if isinstance(value, str) else None
     if form:
-        return f"a time like {make_example_time(form)}"
+        return f"a time like {inspection.make_example_time(form)}"
     if not isinstance(value, str):
         return f"a number of {len(str(int(value)))} digits"
     prefix = re.match("([A-Za-z]+[_.:~-])[^_.:~-]", value)
@@ -184,11 +184,11 @@ def describe_form(value: Any) -> str:
         return f"{prefix[1]} and a UUID" if prefix and uuid[0] != value else "a UUID"
     if prefix:
         return f"{prefix[1]}…"
-    if ULID.fullmatch(value):
+    if ids.ULID.fullmatch(value):
         return "a ULID"
-    if HEXADECIMAL.fullmatch(value):
+    if ids.HEXADECIMAL.fullmatch(value):
         return "a hexadecimal number"
-    return "small letters and digits" if LOWER_CASE.fullmatch(value) else "another form"
+    return "small letters and digits" if ids.LOWER_CASE.fullmatch(value) else "another form"
 
 
 def check_fields(

@@ -5,25 +5,22 @@ from typing import Any
 
 from werkzeug.http import parse_options_header
 
-from profiles import markers
-from profiles.profile import Form, Profile
+from profiles import markers, profile
 from profiles.schema import build_schema
 from traffic.json_values import Path, walk
 from web.validation import format_pointer
 
-from . import checks, kinds
+from . import checks, inspection, kinds, parts
 from .checks import Check
 from .errors import is_code
-from .exchange import Log, ServiceExchange
 from .guesses import has_word
 from .order import find_order
-from .parts import check_bodies, select_distinct
 from .places import Places
+from .service_log import Log, ServiceExchange
 from .status import is_alone_in_arrays
-from .values import get_key, prefer
 
 
-def find_drift(like: Profile, log: Log, places: Places) -> list[Check]:
+def find_drift(like: profile.Profile, log: Log, places: Places) -> list[Check]:
     """Find the contradictions to a profile, including values that may vary."""
     found: dict[str, Check] = {}
     for check in DriftJudge(like, places).check_all(kinds.group_by_kind(log)):
@@ -58,7 +55,7 @@ def has_own(exchange: ServiceExchange, places: Places) -> bool:
 class DriftJudge:
     """Checks responses by the forms of a profile."""
 
-    def __init__(self, like: Profile, places: Places) -> None:
+    def __init__(self, like: profile.Profile, places: Places) -> None:
         self._like = like
         self._places = places
 
@@ -80,7 +77,7 @@ class DriftJudge:
                 yield Check("/statuses/run", f"no {shown}", shown, exchange)
 
     def _check_kind(
-        self, kind: str, form: Form, exchanges: list[ServiceExchange]
+        self, kind: str, form: profile.Form, exchanges: list[ServiceExchange]
     ) -> Iterator[Check]:
         is_error = kind not in kinds.OPERATIONS
         is_deployment = kind == kinds.DEPLOYMENT
@@ -90,8 +87,8 @@ class DriftJudge:
             form.body, self._like, is_deployment=is_deployment, id_without_example=any_id
         )
         fields = {name: f"/{kind}{format_pointer('headers', name)}" for name in form.headers}
-        own = prefer(exchanges, lambda exchange: has_own(exchange, self._places))
-        for exchange in select_distinct(own):
+        own = inspection.prefer(exchanges, lambda exchange: has_own(exchange, self._places))
+        for exchange in parts.select_distinct(own):
             is_nameless = exchange.purpose == kinds.NAMELESS and exchange.is_success
             is_accepted = is_nameless and self._like.has_optional_name
             if is_accepted or kinds.explain_nothing(exchange, kind):
@@ -114,7 +111,11 @@ class DriftJudge:
         return part is not None and ("content_type" in document or "content_type" in part)
 
     def _check_body(
-        self, kind: str, form: Form, schema: dict[str, Any], exchange: ServiceExchange
+        self,
+        kind: str,
+        form: profile.Form,
+        schema: dict[str, Any],
+        exchange: ServiceExchange,
     ) -> Iterator[Check]:
         if not exchange.has_json:
             yield Check(f"/{kind}/body", "JSON", "no JSON", exchange)
@@ -122,10 +123,10 @@ class DriftJudge:
         is_own = has_own(exchange, self._places) or kind not in (kinds.LIST, kinds.DEPLOYMENT)
         relations = self._find_relations(kind, form, exchange) if is_own else {}
         walk = checks.Walk({kind: schema}, True, relations, is_own)
-        yield from check_bodies(walk, "#" + format_pointer(kind), self._places, exchange)
+        yield from parts.check_bodies(walk, "#" + format_pointer(kind), self._places, exchange)
 
     def _find_relations(
-        self, kind: str, form: Form, exchange: ServiceExchange
+        self, kind: str, form: profile.Form, exchange: ServiceExchange
     ) -> dict[str, checks.Relation]:
         """Find the values that a body must have: those of markers, and codes of errors."""
         known = self._find_known(exchange)
@@ -166,7 +167,7 @@ def is_read_code(path: Path, value: Any, body: Any) -> bool:
     """
     if isinstance(value, dict | list):
         return False
-    name = get_key(path)
+    name = inspection.get_key(path)
     is_called_code = has_word(name, "code")
     is_named = is_called_code or has_word(name, "status", "type")
     is_one = is_named and is_alone_in_arrays(path, body)
@@ -175,7 +176,7 @@ def is_read_code(path: Path, value: Any, body: Any) -> bool:
     return is_code(value, max_code=10**9) if is_called_code else is_code(value)
 
 
-def check_status(kind: str, form: Form, exchange: ServiceExchange) -> Iterator[Check]:
+def check_status(kind: str, form: profile.Form, exchange: ServiceExchange) -> Iterator[Check]:
     part = f"/{kind}/status"
     expected = form.status
     if expected is None and kind in (kinds.LIST, kinds.DEPLOYMENT):
@@ -186,7 +187,7 @@ def check_status(kind: str, form: Form, exchange: ServiceExchange) -> Iterator[C
         yield Check(part, "an error", str(exchange.status), exchange)
 
 
-def check_content_type(kind: str, form: Form, exchange: ServiceExchange) -> Iterator[Check]:
+def check_content_type(kind: str, form: profile.Form, exchange: ServiceExchange) -> Iterator[Check]:
     if form.body is None or not exchange.response_body:
         return
     part = f"/{kind}/content_type"
@@ -199,7 +200,7 @@ def check_content_type(kind: str, form: Form, exchange: ServiceExchange) -> Iter
     yield Check(part, f"charset {charset}", f"charset {observed_charset}", exchange)
 
 
-def list_lacking(like: Profile, log: Log) -> list[str]:
+def list_lacking(like: profile.Profile, log: Log) -> list[str]:
     """List the kinds of responses of the profile that the log lacks: `["errors/name_taken"]`."""
     seen = {*kinds.find_kinds(log).values()}
     known = [kind for kind in kinds.OPERATIONS if like.form(kind)]

@@ -6,16 +6,16 @@ from typing import Any
 from werkzeug.http import HTTP_STATUS_CODES
 
 from profiles import markers
-from traffic.json_values import Path, replace_value
+from traffic import json_values
 
+from . import inspection
 from .guesses import is_for_people
 from .kinds import NAME_PREFIX
-from .values import are_same, find_value, get_key, is_number, list_leaves
 
 DETAIL = "{error.detail}"
 
 
-def mark_error(path: Path, value: Any, status: int, *, is_same: bool) -> Any:
+def mark_error(path: json_values.Path, value: Any, status: int, *, is_same: bool) -> Any:
     """Return the value or the marker for a place in an error: `{error.detail}` for varying prose.
 
     Prose stays if it is the same for two requests, or if it has no number but the status.
@@ -28,7 +28,7 @@ def mark_error(path: Path, value: Any, status: int, *, is_same: bool) -> Any:
         return DETAIL
     has_spaces = re.search(r"\s", value) is not None
     is_identifier = re.fullmatch("[A-Za-z0-9]+([_.:/-][A-Za-z0-9]+)*", value) is not None
-    is_prose = has_spaces or (is_for_people(get_key(path)) and not is_identifier)
+    is_prose = has_spaces or (is_for_people(inspection.get_key(path)) and not is_identifier)
     literals = "".join(list_literals(value)).replace(str(status), "")
     has_number = re.search("[0-9]", literals) is not None
     return DETAIL if is_prose and has_number and not is_same else value
@@ -48,17 +48,19 @@ def find_common_form(forms: list[dict[str, Any]]) -> dict[str, Any] | None:
     bodies = [form["body"] for form in forms]
     if len(set(statuses)) < 2:
         return None
-    shapes = [{path: type(value) for path, value in list_leaves(body)} for body in bodies]
+    shapes = [
+        {path: type(value) for path, value in inspection.list_leaves(body)} for body in bodies
+    ]
     smallest = min(shapes, key=len)
     if not smallest or not all(smallest.items() <= shape.items() for shape in shapes):
         return None
     common = bodies[shapes.index(smallest)]
     for path in smallest:
-        values = [find_value(body, path) for body in bodies]
-        common = replace_value(common, path, find_common_value(values, statuses))
+        values = [inspection.find_value(body, path) for body in bodies]
+        common = json_values.replace_value(common, path, find_common_value(values, statuses))
     found = {"body": common}
     content_types = [form.get("content_type") for form in forms]
-    if content_types[0] and are_same(content_types):
+    if content_types[0] and inspection.are_same(content_types):
         found["content_type"] = content_types[0]
     return found
 
@@ -70,7 +72,7 @@ def find_common_value(values: list[Any], statuses: list[int]) -> Any:
         return "{error.status}"
     if values == [str(status) for status in statuses]:
         return "{error.status:text}"
-    if are_same(values):
+    if inspection.are_same(values):
         return first
     if type(first) is int:
         return "{error.status}"
@@ -86,4 +88,4 @@ def is_code(value: Any, max_code: int = 10_000) -> bool:
     if isinstance(value, str):
         has_form = re.fullmatch("[A-Za-z_.:/-]{1,64}|[A-Z]{0,8}[-_]?[0-9]{1,6}", value)
         return has_form is not None and not markers.find_markers(value)
-    return isinstance(value, bool) or (is_number(value) and abs(value) < max_code)
+    return isinstance(value, bool) or (inspection.is_number(value) and abs(value) < max_code)

@@ -9,7 +9,7 @@ from typing import Any
 
 from traffic.json_values import Path
 
-from .values import get_key, is_number
+from . import inspection
 
 SHORTEST_PART = 3  # characters of a value that is found inside a text
 SHORTEST_NUMBER = 5  # digits of a number that is found inside a text
@@ -80,13 +80,13 @@ def is_of_next_page(name: str) -> bool:
 
 def show_one_page(path: Path, value: Any) -> Any:
     """Return a value beside the list as it is on the only page: 1 for 7 at `/total_pages`."""
-    name = get_key(path)
+    name = inspection.get_key(path)
     names = [each for each in path if isinstance(each, str)]
     is_of_size = has_word(name, "per", "size", "limit", "max")
-    if has_word(name, "page", "pages") and is_number(value) and not is_of_size:
+    if has_word(name, "page", "pages") and inspection.is_number(value) and not is_of_size:
         return min(value, 1)
     is_total = any(has_word(each, "total") for each in names)
-    if is_total and is_number(value) and not measures_more(name):
+    if is_total and inspection.is_number(value) and not measures_more(name):
         return "{count}"
     if isinstance(value, bool):
         return has_word(name, "last") or (value and not is_of_next_page(name))

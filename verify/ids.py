@@ -5,15 +5,14 @@ from collections.abc import Iterator, Sequence
 from random import Random
 from typing import Any
 
-from profiles.ids import make_slug, parse_opaque_form
+from profiles import ids
 from profiles.markers import is_through_objects
 from traffic.json_values import Path
 
-from . import guesses
-from .exchange import Log
+from . import guesses, inspection
 from .known import is_timestamp, strip_markers
 from .places import Places
-from .values import find_texts, find_value, is_id, list_leaves, parse_seconds
+from .service_log import Log
 
 SECOND_ID = re.compile(r"(?=[^0-9]*[0-9])(?!v?[0-9]+(\.[0-9x]+)+$)[\w.~:-]*\w[\w~:-]*", re.ASCII)
 """A text with a digit that may be an id, such as `c-49f`, and is no version, such as `20.4`."""
@@ -34,30 +33,34 @@ def find_unique_ids(
 ) -> Iterator[tuple[str, str]]:
     """Find the texts of a record that are no first id and no name, and differ in all others."""
     known = {str(places.created_id), places.created_name, str(places.deployment_id)}
-    for path, text in find_texts(record).items():
-        if text in known or parse_seconds(text) is not None or not is_through_objects(path):
+    for path, text in inspection.find_texts(record).items():
+        if (
+            text in known
+            or inspection.parse_seconds(text) is not None
+            or not is_through_objects(path)
+        ):
             continue
-        values = [find_value(item, path) for item in others]
+        values = [inspection.find_value(item, path) for item in others]
         is_unique = len({text, *map(str, values)}) > len(values) > 0
         if is_unique and all(has_form(value, text) for value in (text, *values)):
-            yield f"project.id:{parse_opaque_form(text).make(Random(0))}", text
+            yield f"project.id:{ids.parse_opaque_form(text).make(Random(0))}", text
 
 
 def has_form(value: Any, text: str) -> bool:
     """Return whether a value is an id of the form of a text: `c-19f` has that of `c-49f`."""
     if not isinstance(value, str) or SECOND_ID.fullmatch(value) is None:
         return False
-    has_prefix = parse_opaque_form(value).prefix == parse_opaque_form(text).prefix
+    has_prefix = ids.parse_opaque_form(value).prefix == ids.parse_opaque_form(text).prefix
     return has_prefix and abs(len(value) - len(text)) <= 2
 
 
 def find_second_numbers(places: Places) -> Iterator[Path]:
     """Find the integers of the listed project that differ in every project: `("number",)`."""
-    for path, number in list_leaves(places.latest_item):
+    for path, number in inspection.list_leaves(places.latest_item):
         is_plain = type(number) is int and number != places.created_id
         if not is_plain or is_timestamp(number) or not is_through_objects(path):
             continue
-        values = [find_value(item, path) for item in places.other_items]
+        values = [inspection.find_value(item, path) for item in places.other_items]
         are_integers = all(type(value) is int for value in values)
         if len(values) > 1 and are_integers and len({number, *values}) > len(values):
             yield path
@@ -70,10 +73,10 @@ def make_id_examples(places: Places) -> dict[str, str | int]:
     """
     examples = {}
     if places.creation and places.created_id is not None:
-        bases = {"project.name": make_slug(places.created_name)}
+        bases = {"project.name": ids.make_slug(places.created_name)}
         examples["projects"] = make_id_example(places.created_id, bases)
     if places.creation and places.followed and places.is_own:
-        bases = {"project.id": places.owner_id, "project.name": make_slug(places.owner_name)}
+        bases = {"project.id": places.owner_id, "project.name": ids.make_slug(places.owner_name)}
         examples["deployments"] = make_id_example(places.deployment_id, bases)
     return examples
 
@@ -81,13 +84,13 @@ def make_id_examples(places: Places) -> dict[str, str | int]:
 def make_id_example(own_id: Any, bases: dict[str, Any]) -> str | int:
     text = str(own_id)
     for marker, base in bases.items():
-        if is_id(base) and own_id == base:
+        if inspection.is_id(base) and own_id == base:
             return f"{{{marker}}}"
         if len(str(base)) >= guesses.SHORTEST_NAME and str(base) in text:
             return text.replace(str(base), f"{{{marker}}}", 1)
     if not isinstance(own_id, str):
         return 7040
     try:
-        return parse_opaque_form(strip_markers(text)).make(Random(0))
+        return ids.parse_opaque_form(strip_markers(text)).make(Random(0))
     except ValueError:
         return text

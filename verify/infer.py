@@ -4,26 +4,20 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from profiles import markers
-from profiles.check import check_profile, load_schemas
-from profiles.profile import DEPTH, Profile
-from traffic.json_values import Path, map_leaves, replace_value, walk
+from profiles import check, markers, profile
+from traffic import json_values
 from traffic.secrets import Secrets
+from web import strict_json
 from web.schemas import is_valid
-from web.strict_json import MalformedJSON, parse_json
 from web.validation import format_pointer
 
-from . import guesses, join, kinds
+from . import guesses, ids, inspection, join, kinds, observe, privacy
 from .errors import find_common_form
-from .exchange import NOTHING, Log
-from .ids import find_second_numbers, make_id_examples
 from .join import Part
-from .observe import Observer, Template, remove_data
 from .order import find_order
 from .places import Places
-from .privacy import TEXT, Privacy
+from .service_log import NOTHING, Log
 from .strangers import Strangers
-from .values import find_value, is_same
 
 
 @dataclass(frozen=True)
@@ -35,7 +29,7 @@ class Inferred:
 
 
 def infer_profile(
-    log: Log, places: Places, secrets: Secrets, like: Profile | None = None
+    log: Log, places: Places, secrets: Secrets, like: profile.Profile | None = None
 ) -> Inferred:
     """Infer the profile of the created project. Without a created project it has only errors.
 
@@ -49,11 +43,13 @@ def infer_profile(
 class Inference:
     """Makes a profile of the templates of a log, and notes the parts that it leaves out."""
 
-    def __init__(self, log: Log, places: Places, secrets: Secrets, like: Profile | None) -> None:
+    def __init__(
+        self, log: Log, places: Places, secrets: Secrets, like: profile.Profile | None
+    ) -> None:
         self._log = log
         self._places = places
         self._like = like
-        self._observer = Observer(log, places)
+        self._observer = observe.Observer(log, places)
         self._templates = self._observer.templates
         self._privacy = make_privacy(log, places, secrets)
         self._notes: list[str] = []
@@ -76,12 +72,14 @@ class Inference:
             "create": self._make_creation(),
             "deployment": self._make_deployment(),
             "errors": self._make_errors(),
-            "ids": make_id_examples(self._places),
+            "ids": ids.make_id_examples(self._places),
         }
         found = {name: part for name, part in parts.items() if part}
         if not run:
             # Without statuses a plain text stands for the status.
-            found = map_leaves(found, lambda _, leaf: TEXT if leaf == markers.CHOICE else leaf)
+            found = json_values.map_leaves(
+                found, lambda _, leaf: privacy.TEXT if leaf == markers.CHOICE else leaf
+            )
         self._remove_invalid(found)
         if self._like:
             found, changes = join.join_profiles(join.unpack_profile(self._like.document), found)
@@ -92,7 +90,7 @@ class Inference:
     def _remove_invalid(self, document: Part) -> None:
         """Remove the parts that a profile cannot have."""
         for _ in range(2):  # Errors that a schema cannot express follow those of the schema.
-            for error in check_profile(document):
+            for error in check.check_profile(document):
                 _, name, *rest = error.pointer.split("/")
                 holder = document
                 part = name
@@ -120,15 +118,15 @@ class Inference:
         if self._reject(template):
             return None
         path = self._places.items_path or ()
-        (item,) = find_value(template.body, path)
-        around = self._show_one_page(replace_value(template.body, path, []))
+        (item,) = inspection.find_value(template.body, path)
+        around = self._show_one_page(json_values.replace_value(template.body, path, []))
         around = self._privacy.clean_around(around, "/list/body")
         place = f"/list/body{format_pointer(*path, 0)}"
         item = self._privacy.clean_record(item, place)
-        for inner in find_second_numbers(self._places):
+        for inner in ids.find_second_numbers(self._places):
             pointer = place + format_pointer(*inner)
             self._notes.append(f"{pointer}: all projects of a stub have the same number here")
-        form = self._make_form(template, replace_value(around, path, [item]))
+        form = self._make_form(template, json_values.replace_value(around, path, [item]))
         order = find_order(self._places)
         if order in ("oldest first", "newest first"):
             form["order"] = order
@@ -137,15 +135,15 @@ class Inference:
     def _show_one_page(self, body: Any) -> Any:
         """Remove the signs of a next page from the body of a list."""
 
-        def show(path: Path, value: Any) -> Any:
+        def show(path: json_values.Path, value: Any) -> Any:
             shown = guesses.show_one_page(path, value)
-            if not is_same(shown, value):
+            if not inspection.is_same(shown, value):
                 place = f"/list/body{format_pointer(*path)}"
                 before = "a text" if isinstance(value, str) else repr(value)
                 self._notes.append(f"{place}: as on a single page, not {before}")
             return shown
 
-        return map_leaves(body, show)
+        return json_values.map_leaves(body, show)
 
     def _make_creation(self) -> Part | None:
         template = self._templates.get(kinds.CREATE)
@@ -160,7 +158,7 @@ class Inference:
             form["status"] = template.status
         request: Any = markers.DEFAULT_REQUEST
         if self._places.request is not None:
-            found = remove_data(self._places.request, set())
+            found = observe.remove_data(self._places.request, set())
             found = self._privacy.clean_record(found, "/create/request")
             request = hide_other_names(found, self._places.created_name)
             form = {"request": request, **form}
@@ -196,7 +194,7 @@ class Inference:
             found["default"] = default
         return found
 
-    def _reject(self, template: Template) -> bool:
+    def _reject(self, template: observe.Template) -> bool:
         """Return whether a profile cannot have a body, and note the reason.
 
         It can have strict JSON. A creation and an error may have no body.
@@ -211,8 +209,8 @@ class Inference:
         if is_empty and (is_error or kind == kinds.CREATE):
             return False
         try:
-            parse_json(last.response_body, DEPTH)
-        except MalformedJSON as error:
+            strict_json.parse_json(last.response_body, profile.DEPTH)
+        except strict_json.MalformedJSON as error:
             reason = f"is not strict JSON: {error}" if last.has_json else "is not JSON"
             self._leave_out(f"{kind}/body", f"it {reason}")
             return True
@@ -220,17 +218,17 @@ class Inference:
 
     # Forms
 
-    def _make_form(self, template: Template, body: Any) -> Part:
+    def _make_form(self, template: observe.Template, body: Any) -> Part:
         """Make the form of a response: its body, its content type and its header fields."""
         place = f"/{template.kind}"
         for path in sorted(template.varying, key=str):
-            if find_value(body, path) is not NOTHING:
+            if inspection.find_value(body, path) is not NOTHING:
                 self._notes.append(
                     f"{place}/body{format_pointer(*path)}: the responses differ; "
                     "the profile has the first value"
                 )
         form: Part = {"body": None if body is NOTHING else body}
-        if is_valid(template.content_type, load_schemas()["content_type"]):
+        if is_valid(template.content_type, check.load_schemas()["content_type"]):
             form["content_type"] = template.content_type
         headers = {}
         for name, value in template.headers.items():
@@ -245,7 +243,7 @@ class Inference:
         """Return the value of a header field, or None if a profile cannot have the field."""
         if guesses.COMPUTED_FIELDS.fullmatch(name) or name.lower() == "allow":
             return None
-        if not is_valid({name: value or ""}, load_schemas()["headers"]):
+        if not is_valid({name: value or ""}, check.load_schemas()["headers"]):
             return None
         if value is None or name.lower() in self._varying_fields:
             self._notes.append(f"{place}/headers/{name}: left out, since it varies")
@@ -256,7 +254,7 @@ class Inference:
         return value if self._privacy.is_safe_field(name, value) else None
 
 
-def make_privacy(log: Log, places: Places, secrets: Secrets) -> Privacy:
+def make_privacy(log: Log, places: Places, secrets: Secrets) -> privacy.Privacy:
     """Separate the records of the run from all further records, which no profile may show."""
     own = [places.get_created_item(exchange) for exchange in places.lists]
     own += [places.created, places.request]
@@ -267,7 +265,7 @@ def make_privacy(log: Log, places: Places, secrets: Secrets) -> Privacy:
         if exchange.is_deployment and exchange.is_success:
             is_own = places.is_own and exchange in places.followed
             (own if is_own else others).append(exchange.seen)
-    return Privacy(
+    return privacy.Privacy(
         secrets,
         log.base,
         others=others,
@@ -280,13 +278,13 @@ def make_privacy(log: Log, places: Places, secrets: Secrets) -> Privacy:
 def hide_other_names(request: Any, name: str) -> Any:
     """Hide the texts of a request that have the name in them, or look like a marker."""
 
-    def hide(_: Path, value: Any) -> Any:
+    def hide(_: json_values.Path, value: Any) -> Any:
         if not isinstance(value, str) or value == markers.NAME:
             return value
         has_name = name != "" and name in value
-        return TEXT if has_name or markers.find_markers(value) else value
+        return privacy.TEXT if has_name or markers.find_markers(value) else value
 
-    return map_leaves(request, hide)
+    return json_values.map_leaves(request, hide)
 
 
 def find_needed(log: Log, request: Any) -> Part:
@@ -294,13 +292,15 @@ def find_needed(log: Log, request: Any) -> Part:
 
     Accepted creations lacked an optional member. A rejected creation lacked only the required one.
     """
-    paths = {path for path, _ in walk(request) if path and markers.is_through_objects(path)}
+    paths = {
+        path for path, _ in json_values.walk(request) if path and markers.is_through_objects(path)
+    }
     optional: dict[str, None] = {}
     required: dict[str, None] = {}
     for exchange, kind in kinds.find_kinds(log).items():
         if not exchange.is_creation or not isinstance(exchange.request_json, dict):
             continue
-        sent = {path for path, _ in walk(exchange.request_json)}
+        sent = {path for path, _ in json_values.walk(exchange.request_json)}
         lacking = [path for path in sorted(paths - sent) if path[:-1] in sent]
         pointers = [format_pointer(*path) for path in lacking]
         if exchange.is_success and kind in (kinds.CREATE, kinds.INVALID_BODY):

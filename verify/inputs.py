@@ -8,12 +8,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from profiles import markers
+from profiles import markers, profile
 from profiles.check import check_profile
-from profiles.profile import DEPTH, Profile, read_profile
+from web import strict_json
 from web.documents import explain_errors
 from web.files import read_user_file
-from web.strict_json import MalformedJSON, parse_json
 from web.validation import require_valid
 
 from .options import VerifyOptions
@@ -39,14 +38,14 @@ def read_inputs(options: VerifyOptions) -> Inputs:
     return Inputs(hints, known)
 
 
-def read_skeleton(path: Path) -> Profile:
+def read_skeleton(path: Path) -> profile.Profile:
     """Read a profile, or the part of a profile that names places: `{"list": {"body": [...]}}`.
 
     It may lack the day, the statuses and the body of a creation. Raises `ValueError` with all
     errors and their places.
     """
     with explain_errors(path):
-        _, document = parse_json(read_user_file(path), DEPTH)
+        _, document = strict_json.parse_json(read_user_file(path), profile.DEPTH)
         if isinstance(document, dict):
             document = {"observed_at": f"{datetime.now(UTC):%Y-%m-%d}", **document}
         if isinstance(document, dict) and isinstance(document.get("create"), dict):
@@ -55,7 +54,7 @@ def read_skeleton(path: Path) -> Profile:
         if errors and isinstance(document, dict) and "statuses" not in document:
             errors = check_profile({**document, "statuses": {"run": ["any"]}})
         require_valid(errors)
-        return Profile(document, path.name)
+        return profile.Profile(document, path.name)
 
 
 def read_known(path: Path) -> list[str]:
@@ -71,8 +70,8 @@ def read_request(path: Path) -> dict[str, Any]:
     Raises `ValueError` with the error, and `OSError`.
     """
     try:
-        _, document = parse_json(read_user_file(path))
-    except MalformedJSON as error:
+        _, document = strict_json.parse_json(read_user_file(path))
+    except strict_json.MalformedJSON as error:
         raise ValueError(f"{path}: {error}") from None
     text = json.dumps(document)
     request: dict[str, Any] = json.loads(text.replace('"{name}"', f'"{markers.NAME}"'))
@@ -88,6 +87,6 @@ def check_save(options: VerifyOptions) -> None:
     if not options.save or not options.save.is_file() or options.force:
         return
     try:
-        read_profile(options.save)
+        profile.read_profile(options.save)
     except ValueError as error:
         raise ValueError(f"only --force replaces a file that is not a profile:\n{error}") from None

@@ -6,12 +6,12 @@ from typing import Any
 
 from profiles import markers
 from profiles.statuses import find_statuses
-from traffic.json_values import replace_value, walk
+from traffic import json_values
 from web.strict_json import MEDIA_TYPE
 
 from . import kinds
-from .exchange import NOTHING
-from .values import is_same
+from .inspection import is_same
+from .service_log import NOTHING
 
 Part = dict[str, Any]
 
@@ -125,13 +125,13 @@ def pack_content_type(profile: Part) -> Part:
 def pack_record(profile: Part) -> Part:
     """Replace the project of the list by `{record}` if a second part has the same."""
     items = profile.get("list", {}).get("body")
-    for record in [value for _, value in walk(items) if is_record(value)]:
+    for record in [value for _, value in json_values.walk(items) if is_record(value)]:
         changed = copy.deepcopy(profile)
         count = 0
         for form in list_successes(changed):
-            for path, value in walk(form["body"]):
+            for path, value in json_values.walk(form["body"]):
                 if is_same(value, record):
-                    form["body"] = replace_value(form["body"], path, markers.RECORD)
+                    form["body"] = json_values.replace_value(form["body"], path, markers.RECORD)
                     count += 1
         if count > 1:
             return {"observed_at": profile["observed_at"], "record": record, **changed}

@@ -7,17 +7,16 @@ from typing import NamedTuple
 from traffic.secrets import Secrets
 from web.patterns import matches
 
-from . import parts
+from . import infer, parts
 from .checks import Check
 from .drift import find_drift, is_note, list_lacking, write_drift_line
-from .exchange import Log, ServiceExchange
-from .infer import Inferred, infer_profile
 from .inputs import Inputs
 from .kinds import find_kinds
 from .options import VerifyOptions
 from .places import Places, find_places
 from .rules import check_rules
 from .secrets import find_secrets, has_token
+from .service_log import Log, ServiceExchange
 from .strangers import Strangers
 from .unseen import NAMES, list_unseen
 
@@ -63,7 +62,7 @@ class Result:
     lacking: Sequence[str]
     leaks: Sequence[Check]
     unseen: Sequence[Check]
-    inferred: Inferred | None
+    inferred: infer.Inferred | None
 
     @property
     def findings(self) -> list[VerifyFinding]:
@@ -139,12 +138,14 @@ def judge(log: Log, options: VerifyOptions, inputs: Inputs, token: str) -> Resul
         drift=find_drift(like, log, places) if like else None,
         lacking=list_lacking(like, log) if like else [],
         leaks=[*find_leaks(log, secrets)],
-        inferred=infer_profile(log, places, secrets, like) if options.save else None,
+        inferred=infer.infer_profile(log, places, secrets, like) if options.save else None,
     )
 
 
 def find_same_drift(
-    broken: Check, drifts: Sequence[Check], kinds_of_responses: Mapping[ServiceExchange, str]
+    broken: Check,
+    drifts: Sequence[Check],
+    kinds_of_responses: Mapping[ServiceExchange, str],
 ) -> Check | None:
     """Find the drift of a broken part: in a member of the body, in the body, or in the status."""
     kind = kinds_of_responses.get(broken.exchange, "") if broken.exchange else ""

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 
-from .exchange import NOTHING, Log, ServiceExchange
+from .service_log import NOTHING, Log, ServiceExchange
 
 # Kinds of responses. An error has the name that it has in a profile.
 LIST = "list"

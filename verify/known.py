@@ -4,10 +4,9 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from profiles.markers import find_markers, split_markers
+from profiles import markers
 
-from .guesses import SHORTEST_NUMBER, SHORTEST_PART
-from .values import is_id, is_number, is_same, parse_seconds
+from . import guesses, inspection
 
 
 @dataclass(frozen=True)
@@ -26,19 +25,19 @@ class Known:
 
     def match_markers(self, value: Any) -> list[str]:
         """Return the names of the markers for a whole value: `["project.id"]`."""
-        return [name for name, known in self.named if is_same(known, value)]
+        return [name for name, known in self.named if inspection.is_same(known, value)]
 
     def is_text_form(self, name: str, value: Any) -> bool:
         """Return whether a value is a known id as a text, or as a number: `"41"` for 41."""
         texts = [str(known) for known_name, known in self.named if known_name == name]
-        return is_id(value) and str(value) in texts
+        return inspection.is_id(value) and str(value) in texts
 
     def match_time(self, value: Any) -> str | None:
         """Return the form of a time of the creation, None for another value.
 
         It is the time itself, `s` for seconds since 1970, or `ms` for milliseconds.
         """
-        seconds = parse_seconds(value)
+        seconds = inspection.parse_seconds(value)
         if seconds is not None:
             return value if self._is_recent(seconds) else None
         if not is_timestamp(value):
@@ -58,20 +57,20 @@ class Known:
             text = self.base.sub("{base}", text)
         for name, known in self.named:
             part = str(known)
-            if part in text and is_id(known):
+            if part in text and inspection.is_id(known):
                 text = make_value_pattern(part).sub(f"{{{name}}}", text)
         return text
 
 
 def is_timestamp(value: Any, least: int = 1_000_000_000) -> bool:
     """Return whether a number may be a time since 1970: seconds after 2001, or milliseconds."""
-    return is_number(value) and value >= least
+    return inspection.is_number(value) and value >= least
 
 
 def strip_markers(text: str) -> str:
     """Remove the braces of texts that look like markers: `{count}` becomes `count`."""
-    while find_markers(text):
-        pieces = split_markers(text)
+    while markers.find_markers(text):
+        pieces = markers.split_markers(text)
         text = "".join(piece if isinstance(piece, str) else str(piece)[1:-1] for piece in pieces)
     return text
 
@@ -82,7 +81,7 @@ def make_value_pattern(part: str) -> re.Pattern[str]:
     A short value, such as `41`, is matched only in a URL: `/projects/41`.
     """
     escaped = re.escape(part)
-    least = SHORTEST_NUMBER if part.isdigit() else SHORTEST_PART
+    least = guesses.SHORTEST_NUMBER if part.isdigit() else guesses.SHORTEST_PART
     if len(part) < least:
         return re.compile(f"(?<=[/=@]){escaped}(?=[/?&#]|$)")
     return re.compile(f"(?<![A-Za-z0-9{{]){escaped}(?![A-Za-z0-9}}])")

@@ -6,26 +6,15 @@ from functools import cached_property
 from math import inf
 from typing import Any, NamedTuple
 
-from traffic.json_values import Path, map_leaves, replace_value
+from traffic import json_values
 
-from . import guesses, kinds
-from .errors import DETAIL, mark_error
-from .exchange import NOTHING, Log, ServiceExchange
+from . import errors, guesses, inspection, kinds
 from .ids import find_second_ids
 from .known import Known, make_base_pattern
 from .places import Places
+from .service_log import NOTHING, Log, ServiceExchange
 from .status import format_word
 from .template import Reading, unify
-from .values import (
-    find_texts,
-    find_value,
-    get_first,
-    get_key,
-    is_id,
-    list_leaves,
-    parse_seconds,
-    prefer,
-)
 
 
 @dataclass(frozen=True)
@@ -41,7 +30,7 @@ class Template:
     kind: str
     exchanges: tuple[ServiceExchange, ...]
     body: Any = NOTHING
-    varying: frozenset[Path] = frozenset()
+    varying: frozenset[json_values.Path] = frozenset()
     headers: Mapping[str, str | None] = field(default_factory=dict)
     is_own: bool = True  # whether the record is the created project, or its deployment
 
@@ -107,16 +96,20 @@ class Observer:
     def _make_list(self, exchanges: list[ServiceExchange]) -> Template:
         places = self._places
         path = places.items_path
-        lists = [each for each in places.lists if isinstance(find_value(each.seen, path), list)]
-        lists = prefer(lists, lambda exchange: bool(places.list_items(exchange)))
+        lists = [
+            each
+            for each in places.lists
+            if isinstance(inspection.find_value(each.seen, path), list)
+        ]
+        lists = inspection.prefer(lists, lambda exchange: bool(places.list_items(exchange)))
         readings = self._read_items()
         if path is None or not lists or not readings:
             return replace(self._make_plain(kinds.LIST, exchanges), is_own=False)
         known = [self._know_list(exchange) for exchange in lists]
-        bodies = [replace_value(exchange.seen, path, []) for exchange in lists]
+        bodies = [json_values.replace_value(exchange.seen, path, []) for exchange in lists]
         around = unify([Reading(*pair) for pair in zip(bodies, known, strict=True)])
         item = unify(readings)
-        body = replace_value(around.body, path, [item.body])
+        body = json_values.replace_value(around.body, path, [item.body])
         varying = around.varying | {(*path, 0, *inner) for inner in item.varying}
         headers = find_common_headers(lists, known)
         return Template(kinds.LIST, tuple(lists), body, varying, headers)
@@ -128,14 +121,14 @@ class Observer:
         if items:
             named.append(("first.id", places.find_id(items[0])))
             named.append(("last.id", places.find_id(items[-1])))
-        return Known(tuple(pair for pair in named if is_id(pair[1])), self._base)
+        return Known(tuple(pair for pair in named if inspection.is_id(pair[1])), self._base)
 
     def _read_items(self) -> list[Reading]:
         """Read the created project in the lists, with the status that it shows or that was read."""
         known = self._know_created()
         readings = []
         for listed in self._listed:
-            shown = format_word(find_value(listed.item, self._status_path))
+            shown = format_word(inspection.find_value(listed.item, self._status_path))
             readings.append(self._read(listed.item, known, shown or listed.word))
         return readings
 
@@ -143,7 +136,7 @@ class Observer:
     def _listed(self) -> list[Listed]:
         places = self._places
         words = [*places.words]
-        word = get_first(words) or ""
+        word = inspection.get_first(words) or ""
         possible = {*words}  # Before the first read the status may be any.
         found = []
         for exchange in self._log.exchanges:
@@ -156,20 +149,20 @@ class Observer:
         return found
 
     @cached_property
-    def _status_path(self) -> Path | None:
+    def _status_path(self) -> json_values.Path | None:
         """The path of the deployment's status in a listed project: `("latest", "status")`.
 
         A status of the project itself is not possible for its deployment in all lists.
         """
         last = self._listed[-1].item if self._listed else None
-        for path, _ in list_leaves(last):
+        for path, _ in inspection.list_leaves(last):
             words = set()
             is_possible = True
             for listed in self._listed:
-                word = format_word(find_value(listed.item, path))
+                word = format_word(inspection.find_value(listed.item, path))
                 words.add(word)
                 is_possible = is_possible and word != "" and word in listed.possible
-            if is_possible and (len(words) > 1 or get_key(path) == "status"):
+            if is_possible and (len(words) > 1 or inspection.get_key(path) == "status"):
                 return path
         return None
 
@@ -192,8 +185,8 @@ class Observer:
     @cached_property
     def _first_word(self) -> str:
         """The status in the response to the creation, or else the first that was read."""
-        shown = format_word(find_value(self._places.created, self._status_path))
-        return shown or get_first(self._places.words) or ""
+        shown = format_word(inspection.find_value(self._places.created, self._status_path))
+        return shown or inspection.get_first(self._places.words) or ""
 
     def _make_deployment(self, exchanges: list[ServiceExchange]) -> Template:
         places = self._places
@@ -202,7 +195,7 @@ class Observer:
             self._read(exchange.seen, known, places.read_status(exchange))
             for exchange in places.followed
         ]
-        readings = prefer(readings, lambda reading: reading.word != "")
+        readings = inspection.prefer(readings, lambda reading: reading.word != "")
         if not readings:
             return self._make_plain(kinds.DEPLOYMENT, exchanges)
         unified = unify(readings)
@@ -234,11 +227,13 @@ class Observer:
             window = self._window
         paths = (self._places.status_path, self._status_path)
         return Known(
-            named=tuple(pair for pair in named if is_id(pair[1])),
+            named=tuple(pair for pair in named if inspection.is_id(pair[1])),
             base=self._base,
             window=window,
             time=f"{kind}.created_at",
-            status_names=frozenset(["status", *(get_key(path) for path in paths if path)]),
+            status_names=frozenset(
+                ["status", *(inspection.get_key(path) for path in paths if path)]
+            ),
         )
 
     @cached_property
@@ -263,18 +258,20 @@ class Observer:
 
     def _make_error(self, kind: str, exchanges: list[ServiceExchange]) -> Template:
         """Make the template of an error from the responses with the status of the first."""
-        rejected = prefer(exchanges, lambda exchange: 400 <= exchange.status < 500)
+        rejected = inspection.prefer(exchanges, lambda exchange: 400 <= exchange.status < 500)
         same = [exchange for exchange in rejected if exchange.status == rejected[0].status]
         template = self._make_plain(kind, same)
         if template.status < 400:
             return template
 
-        def mark(path: Path, value: Any) -> Any:
+        def mark(path: json_values.Path, value: Any) -> Any:
             is_same = path not in template.varying and len(same) > 1
-            return mark_error(path, value, template.status, is_same=is_same)
+            return errors.mark_error(path, value, template.status, is_same=is_same)
 
-        body = map_leaves(template.body, mark)
-        varying = [path for path in template.varying if find_value(body, path) != DETAIL]
+        body = json_values.map_leaves(template.body, mark)
+        varying = [
+            path for path in template.varying if inspection.find_value(body, path) != errors.DETAIL
+        ]
         return replace(template, body=body, varying=frozenset(varying))
 
     def _make_plain(self, kind: str, exchanges: list[ServiceExchange]) -> Template:
@@ -300,10 +297,10 @@ def find_subject(exchange: ServiceExchange) -> tuple[tuple[str, str], ...]:
     """
     found = exchange.deployment_id
     if exchange.is_creation:
-        texts = find_texts(exchange.request_json)
-        names = [text for path, text in texts.items() if get_key(path) == "name"]
+        texts = inspection.find_texts(exchange.request_json)
+        names = [text for path, text in texts.items() if inspection.get_key(path) == "name"]
         own = [text for text in texts.values() if text.startswith(kinds.NAME_PREFIX)]
-        found = get_first(own or names) or ""
+        found = inspection.get_first(own or names) or ""
     elif not found and not exchange.is_list:
         found = exchange.path
     return (("error.subject", found),) if found else ()
@@ -320,7 +317,7 @@ def remove_data(value: Any, known_values: set[str]) -> Any:
         return value
     found = {}
     for name, member in value.items():
-        is_time = parse_seconds(name) is not None
+        is_time = inspection.parse_seconds(name) is not None
         if not is_time and not any(known in name for known in known_values):
             found[name] = remove_data(member, known_values)
     return found

@@ -1,6 +1,6 @@
 """Finds the order of a list."""
 
-from . import values
+from . import inspection
 from .guesses import has_word
 from .places import Places
 
@@ -28,13 +28,13 @@ def find_order(places: Places) -> str:
 def find_order_of_times(places: Places) -> str:
     """Find the order by the first member with the time of a creation, such as `createdAt`."""
     items = places.last_items
-    for path, value in values.list_leaves(values.get_first(items)):
-        is_time = values.parse_seconds(value) is not None or values.is_number(value)
-        if not is_time or not has_word(values.get_key(path), "created"):
+    for path, value in inspection.list_leaves(inspection.get_first(items)):
+        is_time = inspection.parse_seconds(value) is not None or inspection.is_number(value)
+        if not is_time or not has_word(inspection.get_key(path), "created"):
             continue
-        found = [values.find_value(item, path) for item in items]
-        times = [values.parse_seconds(each) or each for each in found]
-        if not all(map(values.is_number, times)) or len(set(times)) < 2:
+        found = [inspection.find_value(item, path) for item in items]
+        times = [inspection.parse_seconds(each) or each for each in found]
+        if not all(map(inspection.is_number, times)) or len(set(times)) < 2:
             continue
         if times == sorted(times):
             return "oldest first"

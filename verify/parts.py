@@ -18,10 +18,10 @@ from web.validation import format_pointer
 
 from . import checks, kinds, rules
 from .checks import Check
-from .exchange import Log, ServiceExchange
+from .inspection import find_value
 from .order import find_order
 from .places import Places
-from .values import find_value
+from .service_log import Log, ServiceExchange
 
 KEPT, BROKEN, CONFIRMED, DIFFERS = "kept", "broken", "confirmed", "differs"
 NOT_SEEN, COULD_NOT_CHECK = "not seen", "could not check"
@@ -252,7 +252,9 @@ def check_bodies(
         yield replace(check, exchange=exchange)
 
 
-def select_distinct(exchanges: list[ServiceExchange]) -> list[ServiceExchange]:
+def select_distinct(
+    exchanges: list[ServiceExchange],
+) -> list[ServiceExchange]:
     """Select the first exchange of those with the same response."""
     found: dict[object, ServiceExchange] = {}
     for exchange in exchanges:

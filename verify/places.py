@@ -15,22 +15,11 @@ from typing import Any
 from profiles import markers
 from profiles.markers import is_through_objects
 from profiles.profile import Profile
-from traffic.json_values import Path, replace_value, walk
+from traffic import json_values
 from web.validation import format_pointer
 
-from . import candidates, kinds, status
-from .exchange import NOTHING, Log, ServiceExchange
-from .values import (
-    find_texts,
-    find_type,
-    find_value,
-    get_first,
-    get_key,
-    is_id,
-    list_leaves,
-    mentions_deployment,
-    prefer,
-)
+from . import candidates, inspection, kinds, status
+from .service_log import NOTHING, Log, ServiceExchange
 
 
 @dataclass(frozen=True)
@@ -57,14 +46,14 @@ class Places:
     created_id: Any = None
     created_name: str = ""
     lists: tuple[ServiceExchange, ...] = ()  # successful, with JSON
-    items_path: Path | None = None  # the array of the projects in a list
-    id_path: Path | None = None  # the id in an item
+    items_path: json_values.Path | None = None  # the array of the projects in a list
+    id_path: json_values.Path | None = None  # the id in an item
     followed: tuple[ServiceExchange, ...] = ()
     is_own: bool = True  # whether the followed deployment is the created one, or was named
     deployment_id: Any = None
     owner_id: Any = None
     owner_name: str = ""
-    status_path: Path | None = None  # the status in a deployment
+    status_path: json_values.Path | None = None  # the status in a deployment
     is_sure: bool = False  # whether no other member may be the status
     doubts: tuple[tuple[str, str], ...] = ()  # kinds of responses, and sentences
 
@@ -72,7 +61,7 @@ class Places:
 
     def list_items(self, exchange: ServiceExchange) -> list[Any]:
         """Return the projects in a list, or `[]` without an array of projects."""
-        found = find_value(exchange.seen, self.items_path)
+        found = inspection.find_value(exchange.seen, self.items_path)
         return found if isinstance(found, list) else []
 
     @property
@@ -90,15 +79,15 @@ class Places:
 
     def find_id(self, item: Any) -> Any:
         """Find the id of a listed project, or None."""
-        found = find_value(item, self.id_path)
-        return found if is_id(found) else None
+        found = inspection.find_value(item, self.id_path)
+        return found if inspection.is_id(found) else None
 
     def find_name(self, item: Any) -> str:
         """Find the name of a listed project, or ""."""
-        texts = find_texts(item)
-        created = find_texts(self.latest_item).items()
+        texts = inspection.find_texts(item)
+        created = inspection.find_texts(self.latest_item).items()
         paths = [path for path, text in created if text == self.created_name and path in texts]
-        path = get_first(paths) or find_called(texts, "name")
+        path = inspection.get_first(paths) or find_called(texts, "name")
         return texts.get(path or ("",), "")
 
     # The created project
@@ -124,7 +113,9 @@ class Places:
             return [exchange.seen]
         created = self.get_created_item(exchange)
         chosen = items if created is None else [created]
-        return [replace_value(exchange.seen, self.items_path, [item]) for item in chosen]
+        return [
+            json_values.replace_value(exchange.seen, self.items_path, [item]) for item in chosen
+        ]
 
     # The deployment
 
@@ -158,10 +149,18 @@ def find_places(log: Log, hints: Hints | None = None) -> Places:
 
 
 def add_doubt(
-    places: Places, kind: str, line: str, paths: Iterable[Path], body: Any, max_paths: int = 5
+    places: Places,
+    kind: str,
+    line: str,
+    paths: Iterable[json_values.Path],
+    body: Any,
+    max_paths: int = 5,
 ) -> Places:
     """Add a line to write in a profile, and the paths that may be the place."""
-    shown = [f"{format_pointer(*path)} ({find_type(find_value(body, path))})" for path in paths]
+    shown = [
+        f"{format_pointer(*path)} ({inspection.find_type(inspection.find_value(body, path))})"
+        for path in paths
+    ]
     seen = ", ".join(shown[:max_paths]) or "nothing like it"
     doubt = f"give --like FILE with {line}; seen: {seen}"
     return replace(places, doubts=(*places.doubts, (kind, doubt)))
@@ -170,10 +169,10 @@ def add_doubt(
 # Hints
 
 
-def find_hinted(hints: Hints, part: str, marker: str) -> Path | None:
+def find_hinted(hints: Hints, part: str, marker: str) -> json_values.Path | None:
     """Find the path of a marker in a part of the hinted profile: `("data", "id")`."""
     form = hints.profile.form(part) if hints.profile else None
-    for path, value in walk(form.body) if form else ():
+    for path, value in json_values.walk(form.body) if form else ():
         found = markers.parse_whole_marker(value)
         is_plain = found and found.form in ("", "text") and markers.CHOICE not in path
         if found and found.name == marker and is_plain:
@@ -181,12 +180,12 @@ def find_hinted(hints: Hints, part: str, marker: str) -> Path | None:
     return None
 
 
-def find_hinted_in_items(places: Places, hints: Hints, marker: str) -> Path | None:
+def find_hinted_in_items(places: Places, hints: Hints, marker: str) -> json_values.Path | None:
     path = find_hinted(hints, "list", marker)
     return path if path is None else path[len(places.items_path or ()) + 1 :]
 
 
-def find_hinted_status(hints: Hints) -> Path | None:
+def find_hinted_status(hints: Hints) -> json_values.Path | None:
     """Find the path of the status in the hinted profile: of its marker, or of a choice.
 
     The choice has the statuses as numbers or booleans: `{"true": true, "false": false}`.
@@ -195,7 +194,7 @@ def find_hinted_status(hints: Hints) -> Path | None:
     form = hints.profile.form("deployment") if hints.profile else None
     if path is not None or form is None:
         return path
-    for path, value in walk(form.body):
+    for path, value in json_values.walk(form.body):
         if markers.is_choice(value) and markers.CHOICE not in path:
             words = [item for item in value[markers.CHOICE].items() if item[0]]
             if words and all(status.format_word(own) == word for word, own in words):
@@ -231,21 +230,23 @@ def add_name(places: Places, hints: Hints) -> Places:
     if creation is None:
         return places
     sent = creation.request_json
-    sent_texts = find_texts(sent) if isinstance(sent, dict) else {}
+    sent_texts = inspection.find_texts(sent) if isinstance(sent, dict) else {}
     texts = {path: text for path, text in sent_texts.items() if is_through_objects(path)}
     later = [each for each in places.lists if each.sent_at >= creation.sent_at]
     path = find_sent_name(texts, hints, [each.seen for each in (creation, *later[-1:])])
     if path is not None:
-        request = replace_value(sent, path, markers.NAME)
+        request = json_values.replace_value(sent, path, markers.NAME)
         return replace(places, created_name=texts[path], request=request)
     if texts:
         line = f'"create": {{"request": {{"MEMBER": "{markers.NAME}"}}, "body": {{}}}}'
         places = add_doubt(places, kinds.CREATE, line, texts, sent)
-    returned = find_texts(creation.seen)
+    returned = inspection.find_texts(creation.seen)
     return replace(places, created_name=returned.get(find_called(returned, "name") or ("",), ""))
 
 
-def find_sent_name(texts: dict[Path, str], hints: Hints, bodies: Sequence[Any]) -> Path | None:
+def find_sent_name(
+    texts: dict[json_values.Path, str], hints: Hints, bodies: Sequence[Any]
+) -> json_values.Path | None:
     """Find the name in the texts of a request: `("name",)`.
 
     A hint tells it, the prefix of the script, the name `name`, or the response or a later list
@@ -257,8 +258,8 @@ def find_sent_name(texts: dict[Path, str], hints: Hints, bodies: Sequence[Any]) 
     for path in (*hinted[:1], *own, called):
         if path in texts:
             return path
-    returned = [item for body in bodies for item in find_texts(body).items()]
-    names = {text for path, text in returned if get_key(path) == "name"}
+    returned = [item for body in bodies for item in inspection.find_texts(body).items()]
+    names = {text for path, text in returned if inspection.get_key(path) == "name"}
     everything = {text for _, text in returned}
     for possible in (names, everything):
         shared = [path for path, text in texts.items() if text in possible]
@@ -267,9 +268,11 @@ def find_sent_name(texts: dict[Path, str], hints: Hints, bodies: Sequence[Any]) 
     return None
 
 
-def find_called(paths: Iterable[Path], name: str) -> Path | None:
+def find_called(paths: Iterable[json_values.Path], name: str) -> json_values.Path | None:
     """Find the outermost member of a plain name, through objects."""
-    return get_first(path for path in paths if get_key(path) == name and is_through_objects(path))
+    return inspection.get_first(
+        path for path in paths if inspection.get_key(path) == name and is_through_objects(path)
+    )
 
 
 # The list
@@ -281,14 +284,14 @@ def add_items(places: Places, hints: Hints) -> Places:
         return places
     body = places.lists[-1].seen
     form = hints.profile.form("list") if hints.profile else None
-    hinted = get_first(markers.find_project_arrays(form.body)) if form else None
+    hinted = inspection.get_first(markers.find_project_arrays(form.body)) if form else None
     if hinted is not None:
-        if isinstance(find_value(body, hinted), list):
+        if isinstance(inspection.find_value(body, hinted), list):
             return replace(places, items_path=hinted)
         place = format_pointer(*hinted) or "the top"
         doubt = f"no array is at {place}, where --like has the projects"
         return replace(places, doubts=(*places.doubts, (kinds.LIST, doubt)))
-    found: list[Path] = []
+    found: list[json_values.Path] = []
     for exchange in (places.lists[-1], *places.lists[:-1]):
         found = found or find_arrays(exchange.seen, places.created_name)
     if len(found) == 1:
@@ -297,15 +300,15 @@ def add_items(places: Places, hints: Hints) -> Places:
     return add_doubt(places, kinds.LIST, line, found, body) if found else places
 
 
-def find_arrays(body: Any, name: str) -> list[Path]:
+def find_arrays(body: Any, name: str) -> list[json_values.Path]:
     """Find the arrays that may have the projects: `[("projects",)]`.
 
     It is the outermost array with the created name. Without it, the candidates are the outermost
     arrays that have items with a plain name, or else the empty arrays.
     """
-    paths = [path for path, value in walk(body) if isinstance(value, list)]
+    paths = [path for path, value in json_values.walk(body) if isinstance(value, list)]
     paths = [path for path in sorted(paths, key=len) if is_through_objects(path)]
-    arrays = {path: find_value(body, path) for path in paths}
+    arrays = {path: inspection.find_value(body, path) for path in paths}
     named = [path for path in paths if any(has_value(item, name) for item in arrays[path])]
     if named and name:
         return named[:1]
@@ -335,11 +338,11 @@ def has_value(item: Any, value: Any, key: str = "") -> bool:
 
     With a key only members of this name are looked at.
     """
-    if not is_id(value):
+    if not inspection.is_id(value):
         return False
-    for path, leaf in list_leaves(item):
-        is_member = path and is_through_objects(path) and key in ("", get_key(path))
-        if is_member and is_id(leaf) and str(leaf) == str(value):
+    for path, leaf in inspection.list_leaves(item):
+        is_member = path and is_through_objects(path) and key in ("", inspection.get_key(path))
+        if is_member and inspection.is_id(leaf) and str(leaf) == str(value):
             return True
     return False
 
@@ -359,7 +362,7 @@ def add_created(places: Places) -> Places:
         if is_earlier or places.get_created_item(exchange) is not None:
             others += places.list_others(exchange)
     records = {str(item["id"]): item for item in others if isinstance(item, dict) and "id" in item}
-    for _, value in walk(creation.response_json):
+    for _, value in json_values.walk(creation.response_json):
         is_other = isinstance(value, dict) and (value in others or is_record_in(value, records))
         if is_other or has_siblings(value, places.created_name):
             return places
@@ -401,16 +404,21 @@ def add_ids(places: Places, hints: Hints) -> Places:
             line = '"list": {"body": … [{"MEMBER": "{project.id}"}]}'
             places = add_doubt(places, kinds.LIST, line, found or list_ids(created), created)
     else:
-        called = find_called(list_ids(get_first(places.other_items)), "id")
+        called = find_called(list_ids(inspection.get_first(places.other_items)), "id")
         places = replace(places, id_path=called)
     body = places.created
-    called = find_called((path for path, value in list_leaves(body) if is_id(value)), "id")
+    called = find_called(
+        (path for path, value in inspection.list_leaves(body) if inspection.is_id(value)), "id"
+    )
     ids = [places.find_id(created)]
-    ids += [find_value(body, path) for path in (find_hinted(hints, "create", "project.id"), called)]
-    return replace(places, created_id=get_first(filter(is_id, ids)))
+    ids += [
+        inspection.find_value(body, path)
+        for path in (find_hinted(hints, "create", "project.id"), called)
+    ]
+    return replace(places, created_id=inspection.get_first(filter(inspection.is_id, ids)))
 
 
-def find_ids(item: Any, others: Sequence[Any], created: Any, name: str) -> list[Path]:
+def find_ids(item: Any, others: Sequence[Any], created: Any, name: str) -> list[json_values.Path]:
     """Find the members that may be the id of a listed project: `[("id",)]`.
 
     It is called `id`, or the response to the creation has it, too, and no other project does.
@@ -419,23 +427,29 @@ def find_ids(item: Any, others: Sequence[Any], created: Any, name: str) -> list[
     plain = find_called(possible, "id")
     if plain is not None:
         return [plain]
-    shared = {str(value) for path, value in list_leaves(created) if is_through_objects(path)}
+    shared = {
+        str(value) for path, value in inspection.list_leaves(created) if is_through_objects(path)
+    }
     found = []
     for path in possible:
-        value = find_value(item, path)
-        is_name = get_key(path) == "name" and value == name
+        value = inspection.find_value(item, path)
+        is_name = inspection.get_key(path) == "name" and value == name
         is_shared = created is NOTHING or str(value) in shared
-        is_repeated = any(find_value(other, path) == value for other in others)
+        is_repeated = any(inspection.find_value(other, path) == value for other in others)
         if is_shared and not is_name and not is_repeated:
             found.append(path)
-    return prefer(found, lambda path: find_value(item, path) != name)
+    return inspection.prefer(found, lambda path: inspection.find_value(item, path) != name)
 
 
-def list_ids(item: Any) -> list[Path]:
+def list_ids(item: Any) -> list[json_values.Path]:
     """List the members of a project that may be its id: `[("id",), ("slug",)]`."""
-    leaves = list_leaves(item)
+    leaves = inspection.list_leaves(item)
     paths = [path for path, value in leaves if candidates.is_plain_id(value)]
-    return [path for path in paths if is_through_objects(path) and not mentions_deployment(path)]
+    return [
+        path
+        for path in paths
+        if is_through_objects(path) and not inspection.mentions_deployment(path)
+    ]
 
 
 # Deployments
@@ -450,7 +464,9 @@ def find_candidates(places: Places, hints: Hints | None = None) -> list[candidat
     in_items = find_hinted_in_items(places, hints, "deployment.id")
     if places.creation is None:
         items = places.last_items
-        return candidates.find_in_bodies(items, "", places.find_id(get_first(items)), [in_items])
+        return candidates.find_in_bodies(
+            items, "", places.find_id(inspection.get_first(items)), [in_items]
+        )
     bodies = [places.created, places.latest_item]
     location = places.creation.find_response_field("Location") or ""
     paths = [find_hinted(hints, "create", "deployment.id"), in_items]
@@ -467,7 +483,7 @@ def add_deployment(places: Places, reads: list[ServiceExchange], hints: Hints) -
         by_id[exchange.deployment_id].append(exchange)
     created = find_created_deployment(places, by_id, hints) if places.creation else ""
     named = hints.deployment if hints.deployment in by_id else ""
-    chosen = named or created or get_first(by_id)
+    chosen = named or created or inspection.get_first(by_id)
     if chosen is None:
         return places
     body = by_id[chosen][-1].seen
@@ -476,7 +492,7 @@ def add_deployment(places: Places, reads: list[ServiceExchange], hints: Hints) -
     if chosen == created:
         owner_id, owner_name = places.created_id, places.created_name
         bodies = [body, places.latest_item, places.created]
-    values = [value for each in bodies for _, value in list_leaves(each)]
+    values = [value for each in bodies for _, value in inspection.list_leaves(each)]
     is_integer = any(type(value) is int and str(value) == chosen for value in values)
     return replace(
         places,
@@ -498,9 +514,11 @@ def find_created_deployment(
     for candidate in find_candidates(places, hints):
         if candidate.id in by_id:
             return candidate.id
-    own = {str(value) for value in (places.created_id, places.created_name) if is_id(value)}
+    own = {
+        str(value) for value in (places.created_id, places.created_name) if inspection.is_id(value)
+    }
     for deployment_id, exchanges in by_id.items():
-        values = {str(value) for _, value in list_leaves(exchanges[-1].seen)}
+        values = {str(value) for _, value in inspection.list_leaves(exchanges[-1].seen)}
         if own & values:
             return deployment_id
     return ""
@@ -511,7 +529,7 @@ def find_owner(places: Places, deployment_id: str, body: Any) -> tuple[Any, str]
 
     The body has them, or the project has the id of the deployment. Else they are None and "".
     """
-    values = {str(value) for _, value in list_leaves(body) if is_id(value)}
+    values = {str(value) for _, value in inspection.list_leaves(body) if inspection.is_id(value)}
     for item in places.last_items:
         item_id, name = places.find_id(item), places.find_name(item)
         own = {str(item_id), name} - {"None", ""}
@@ -532,7 +550,7 @@ def add_status(places: Places, hints: Hints) -> Places:
     if len(found) == 1:
         return replace(places, status_path=found[0], is_sure=is_sure)
     line = '"deployment": {"body": {"MEMBER": "{deployment.status}"}}'
-    seen = found or [path for path, _ in list_leaves(bodies[-1])]
+    seen = found or [path for path, _ in inspection.list_leaves(bodies[-1])]
     return add_doubt(places, kinds.DEPLOYMENT, line, seen, bodies[-1])
 
 

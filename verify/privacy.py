@@ -10,12 +10,11 @@ from traffic.json_values import Path
 from traffic.secrets import Secrets, is_secret_name
 from web.validation import format_pointer
 
-from . import guesses
-from .errors import is_code, list_literals
+from . import errors, guesses
+from .inspection import get_key
 from .known import make_value_pattern
 from .secrets import find_label
 from .strangers import MAIL, Strangers, lower_texts, may_identify
-from .values import get_key
 
 TEXT = "text"  # replaces a secret
 ADDRESS = "text@mail.example"  # replaces a mail address
@@ -72,7 +71,7 @@ class Privacy:
         """Return the body of an error. An error code stays, even if a record has the same text."""
 
         def find_foreign(path: Path, text: str) -> set[str]:
-            if guesses.is_for_programs(get_key(path)) and is_code(text):
+            if guesses.is_for_programs(get_key(path)) and errors.is_code(text):
                 return self._strangers | self._names
             return self._foreign | self._shapes.find(text, with_prefix=True)
 
@@ -105,7 +104,7 @@ class Privacy:
             return value
         text = MAIL.sub(ADDRESS, str(value))
         if is_in_secret(path):
-            is_kept = not list_literals(text)
+            is_kept = not errors.list_literals(text)
         else:
             is_kept = self._is_safe(path, text, find_foreign(path, text))
         if is_kept and text == str(value):
@@ -158,7 +157,7 @@ class Privacy:
             return False
         if self._host and self._host.search(unquote(text).lower()):
             return False
-        for literal in list_literals(text):
+        for literal in errors.list_literals(text):
             piece = unquote(literal).lower()
             if piece in foreign:
                 return False

@@ -20,14 +20,14 @@ from flask.typing import ResponseReturnValue
 from werkzeug.datastructures import Headers
 
 from records import timestamp
+from traffic import shown
 from traffic.masking import Redactor
-from traffic.shown import show_request, show_response
+from web import problems
 from web.patterns import matches
-from web.problems import Problem, handle_errors
 from web.routing import read_raw_target
 
 from . import streams
-from .exchange import CODINGS, MAX_BODY, Log, ServiceExchange, unpack
+from .service_log import CODINGS, MAX_BODY, Log, ServiceExchange, unpack
 from .shorten import shorten
 
 HOP_FIELDS = {
@@ -61,7 +61,7 @@ class Recorder:
         self._waiting: list[ServiceExchange] = []  # The log lacks them.
         self._journals: dict[str, ProxyJournal] = defaultdict(ProxyJournal)  # key: world
         self.app = Flask(__name__, static_folder=None)
-        handle_errors(self.app, {})
+        problems.handle_errors(self.app, {})
         self.app.before_request(self._respond)
 
     def log(self) -> Log:
@@ -95,13 +95,15 @@ class Recorder:
             "The recording proxy only passes on paths below /v1; of /_stub it knows GET "
             "/_stub/health, POST /_stub/reset without a body, and GET /_stub/requests."
         )
-        raise Problem(501, "not_recorded", detail)
+        raise problems.Problem(501, "not_recorded", detail)
 
     def _open_journal(self) -> "ProxyJournal":
         """Open the journal of a request to `/_stub`, which needs a valid token."""
         world = self._find_world()
         if world is None:
-            raise Problem(401, "token_invalid", "Send the token in STUB_TOKEN as a bearer token.")
+            raise problems.Problem(
+                401, "token_invalid", "Send the token in STUB_TOKEN as a bearer token."
+            )
         with self._lock:
             return self._journals[world]
 
@@ -116,7 +118,9 @@ class Recorder:
     def _pass_on(self) -> Response:
         body = request.get_data()
         if len(body) > MAX_BODY:
-            raise Problem(413, "body_too_large", f"Send at most {MAX_BODY // 1024**2} MiB.")
+            raise problems.Problem(
+                413, "body_too_large", f"Send at most {MAX_BODY // 1024**2} MiB."
+            )
         world = self._find_world()
         target = read_raw_target(request.environ)
         sent = ServiceExchange(request.method, target, self._list_fields(world), body)
@@ -131,7 +135,7 @@ class Recorder:
         self._record(exchange)
         if exchange.failure:
             detail = f"The service did not respond to the recording proxy: {exchange.failure}."
-            raise Problem(502, "no_response", detail)
+            raise problems.Problem(502, "no_response", detail)
         return build_response(exchange, self._client.base)
 
     def _list_fields(self, world: str | None) -> list[tuple[str, str]]:
@@ -156,7 +160,7 @@ class Recorder:
         exchange = unpack(replace(head, response_body=body, failure=failure))
         self._record(exchange)
         entry["reason"] = exchange.failure or None
-        entry["response"] = show_response(exchange, self._redactor)
+        entry["response"] = shown.show_response(exchange, self._redactor)
 
 
 class ProxyJournal:
@@ -172,7 +176,7 @@ class ProxyJournal:
         entry = {
             "number": self.last,
             "time": timestamp(exchange.time),
-            **show_request(exchange, redactor),
+            **shown.show_request(exchange, redactor),
             "status": exchange.status,
             "code": None,
             "reason": exchange.failure or None,
@@ -180,7 +184,7 @@ class ProxyJournal:
             "grease": [],
             "unpromised": [],
             "violations": [],
-            "response": show_response(exchange, redactor),
+            "response": shown.show_response(exchange, redactor),
         }
         self.entries.append(entry)
         return entry
@@ -194,7 +198,7 @@ class ProxyJournal:
                 continue
             if name not in ("method", "path", "status"):
                 detail = "The recording proxy has the filters method, path, status and limit."
-                raise Problem(400, "unknown_query", detail)
+                raise problems.Problem(400, "unknown_query", detail)
             pattern = value.replace("x", "?") if name == "status" else value
             found = [entry for entry in found if matches(pattern, str(entry[name]))]
         return {"requests": found[: int(limit)] if limit else found, "last": self.last}

@@ -10,14 +10,13 @@ from traffic import masking
 from traffic.json_values import map_leaves
 from traffic.secrets import Secrets
 
-from . import kinds, parts
+from . import judge, kinds, parts
 from .checks import Check
 from .drift import write_drift_line
-from .exchange import Log, ServiceExchange
-from .judge import DRIFT, Result, VerifyFinding
+from .inspection import list_leaves
 from .options import VerifyOptions
 from .places import find_places, list_places
-from .values import list_leaves
+from .service_log import Log, ServiceExchange
 
 NOTHING_SHOWN = "no response showed it"
 
@@ -40,7 +39,7 @@ def mask_line(secrets: Secrets, line: str, size: int = 2000) -> str:
 # The text
 
 
-def describe_result(result: Result) -> Iterator[str]:
+def describe_result(result: judge.Result) -> Iterator[str]:
     """Describe the findings and, without a profile, all that was not checked."""
     yield from result.log.remarks
     for check in result.leaks:
@@ -73,12 +72,12 @@ def format_count(count: int, singular: str, plural: str) -> str:
 
 
 def describe_findings(
-    result: Result,
-    findings: Sequence[VerifyFinding],
-    describe: Callable[[VerifyFinding], Iterable[str]],
+    result: judge.Result,
+    findings: Sequence[judge.VerifyFinding],
+    describe: Callable[[judge.VerifyFinding], Iterable[str]],
 ) -> Iterator[str]:
     """Describe findings. An exchange follows the findings that it showed."""
-    by_exchange: dict[ServiceExchange | None, list[VerifyFinding]] = defaultdict(list)
+    by_exchange: dict[ServiceExchange | None, list[judge.VerifyFinding]] = defaultdict(list)
     for finding in findings:
         by_exchange[finding.check.exchange].append(finding)
     for exchange, found in by_exchange.items():
@@ -88,7 +87,7 @@ def describe_findings(
             yield from indent(format_exchange(result, exchange), 4)
 
 
-def describe_difference(finding: VerifyFinding) -> Iterator[str]:
+def describe_difference(finding: judge.VerifyFinding) -> Iterator[str]:
     """Describe a part in five lines: the contract, the service, and the request that showed it."""
     check = finding.check
     _, declared = parts.load_contract().find(check.part)
@@ -102,10 +101,10 @@ def describe_difference(finding: VerifyFinding) -> Iterator[str]:
     yield f"  probe:     {parts.name_purpose(check.exchange)}"
 
 
-def describe_drift(result: Result, findings: Sequence[VerifyFinding]) -> Iterator[str]:
+def describe_drift(result: judge.Result, findings: Sequence[judge.VerifyFinding]) -> Iterator[str]:
     """Describe the drift with its exchanges, the variations, and the kinds that were not seen."""
     yield f"{format_count(len(result.drifted), 'drift', 'drifts')} from the profile"
-    drifted = [each for each in findings if each.kind == DRIFT]
+    drifted = [each for each in findings if each.kind == judge.DRIFT]
     if drifted:
         yield ""
         yield from describe_findings(
@@ -120,7 +119,7 @@ def describe_drift(result: Result, findings: Sequence[VerifyFinding]) -> Iterato
         yield f"in the profile, but not seen: {', '.join(result.lacking)}"
 
 
-def describe_unchecked(result: Result, verdict: str) -> Iterator[str]:
+def describe_unchecked(result: judge.Result, verdict: str) -> Iterator[str]:
     """Describe the parts with a verdict by the reason: `could not check: timed out`."""
     by_reason: dict[str, list[str]] = defaultdict(list)
     for check in result.parts:
@@ -132,7 +131,7 @@ def describe_unchecked(result: Result, verdict: str) -> Iterator[str]:
         yield from indent(places, 2)
 
 
-def describe_saved(result: Result, file: object) -> Iterator[str]:
+def describe_saved(result: judge.Result, file: object) -> Iterator[str]:
     """Describe the saved profile: its file, and the values that were left out."""
     yield ""
     yield f"saved {file}"
@@ -145,7 +144,7 @@ def indent(lines: Iterable[str], size: int) -> Iterator[str]:
         yield " " * size + line
 
 
-def format_exchange(result: Result, exchange: ServiceExchange) -> Iterator[str]:
+def format_exchange(result: judge.Result, exchange: ServiceExchange) -> Iterator[str]:
     """Format an exchange as lines: `> GET /v1/projects`, and `< 200` with the response."""
     yield f"> {exchange.method} {result.strangers.mask(exchange.target)}"
     yield from format_message(result, ">", exchange.request_fields, exchange.request_body)
@@ -154,7 +153,7 @@ def format_exchange(result: Result, exchange: ServiceExchange) -> Iterator[str]:
 
 
 def format_message(
-    result: Result,
+    result: judge.Result,
     mark: str,
     fields: Iterable[tuple[str, str]],
     body: bytes,
@@ -206,7 +205,10 @@ def list_left_behind(exchanges: Sequence[ServiceExchange]) -> list[dict[str, Any
 
 
 def build_report(
-    result: Result, options: VerifyOptions, started: datetime, findings: Sequence[VerifyFinding]
+    result: judge.Result,
+    options: VerifyOptions,
+    started: datetime,
+    findings: Sequence[judge.VerifyFinding],
 ) -> dict[str, Any]:
     """Build the report as JSON."""
     purposes = [parts.name_purpose(each) for each in result.log.exchanges]
@@ -243,7 +245,7 @@ def report_part(check: Check) -> dict[str, str]:
     }
 
 
-def describe_finding(result: Result, finding: VerifyFinding) -> tuple[str, str]:
+def describe_finding(result: judge.Result, finding: judge.VerifyFinding) -> tuple[str, str]:
     """Return the line of a finding, and the exchange that showed it."""
     details = ""
     exchange = finding.check.exchange

@@ -6,11 +6,10 @@ They need no schema: a service with different bodies may keep all rules.
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from . import kinds
+from . import inspection, kinds
 from .checks import MISSING, PRESENT, Check
-from .exchange import Log, ServiceExchange
 from .places import Places
-from .values import is_id, list_leaves
+from .service_log import Log, ServiceExchange
 
 PROJECTS_PART = "#/paths/~1v1~1projects"
 DEPLOYMENTS_PART = "#/paths/~1v1~1deployments~1{id}"
@@ -176,8 +175,8 @@ def check_id(evidence: Evidence) -> Check:
         if not is_read or kind not in (kinds.DEPLOYMENT, kinds.UNKNOWN_DEPLOYMENT):
             continue
         shown = shown or exchange
-        leaves = list_leaves(exchange.seen)
-        ids = {str(value) for _, value in leaves if is_id(value)}
+        leaves = inspection.list_leaves(exchange.seen)
+        ids = {str(value) for _, value in leaves if inspection.is_id(value)}
         # The id is a member of the record, which may be in an envelope.
         has_id = any(len(path) in (1, 2) and path[-1] == "id" for path, _ in leaves)
         if has_id and exchange.deployment_id not in ids:

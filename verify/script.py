@@ -16,9 +16,9 @@ from web.strict_json import MEDIA_TYPE
 
 from . import kinds
 from .candidates import Candidate
-from .exchange import DEPLOYMENTS, PROJECTS, Log, ServiceExchange
 from .parts import load_contract
 from .places import Hints, Places, find_candidates, find_places
+from .service_log import DEPLOYMENTS, PROJECTS, Log, ServiceExchange
 
 STILL = 10.0  # seconds for an unknown status to change, and for a response to name a deployment
 

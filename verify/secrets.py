@@ -7,8 +7,8 @@ from urllib.parse import parse_qsl
 
 from traffic import json_values, masking, secrets
 
-from .exchange import NOTHING, Log, ServiceExchange
-from .values import list_leaves
+from .inspection import list_leaves
+from .service_log import NOTHING, Log, ServiceExchange
 
 
 def find_secrets(log: Log, token: str = "") -> secrets.Secrets:

@@ -3,7 +3,7 @@
 from collections.abc import Hashable
 from dataclasses import replace
 
-from .exchange import Log, ServiceExchange
+from .service_log import Log, ServiceExchange
 
 
 def shorten(log: Log) -> Log:

@@ -6,23 +6,23 @@ from typing import Any
 
 from traffic.json_values import Path
 
-from .values import find_value, get_key, is_number, list_leaves, parse_seconds
+from . import inspection
 
 
 def format_word(value: Any, max_length: int = 64) -> str:
     """Format a status as a word: `done`, `true` or `7`; "" for a time or a long text."""
     if isinstance(value, bool):
         return str(value).lower()
-    if is_number(value):
+    if inspection.is_number(value):
         return str(value)
-    if isinstance(value, str) and value.isprintable() and parse_seconds(value) is None:
+    if isinstance(value, str) and value.isprintable() and inspection.parse_seconds(value) is None:
         return value if len(value) <= max_length else ""
     return ""
 
 
 def read_words(path: Path, bodies: Sequence[Any]) -> list[str]:
     """Read the statuses in bodies: `["false", "true"]`. A missing flag is false."""
-    found = [find_value(body, path) for body in bodies]
+    found = [inspection.find_value(body, path) for body in bodies]
     words = [format_word(value) for value in found]
     return [word or "false" for word in words] if isinstance(found[-1], bool) else words
 
@@ -34,9 +34,9 @@ def find_status(bodies: Sequence[Any]) -> tuple[list[Path], bool]:
     The flag says whether the place is certain.
     """
     last = bodies[-1]
-    places = [path for path, _ in list_leaves(last) if is_alone_in_arrays(path, last)]
-    named = [path for path in places if get_key(path) == "status"]
-    named = [path for path in named if format_word(find_value(last, path))]
+    places = [path for path, _ in inspection.list_leaves(last) if is_alone_in_arrays(path, last)]
+    named = [path for path in places if inspection.get_key(path) == "status"]
+    named = [path for path in named if format_word(inspection.find_value(last, path))]
     changing = [path for path in places if is_changing(path, bodies)]
     both = [path for path in changing if path in named]
     beside = [path for path in named if any(path[:-1] == other[:-1] for other in changing)]
@@ -48,16 +48,16 @@ def find_status(bodies: Sequence[Any]) -> tuple[list[Path], bool]:
 def is_alone_in_arrays(path: Path, body: Any) -> bool:
     """Return whether the arrays on a path have one item. Of several steps, none is the status."""
     indexes = [index for index, name in enumerate(path) if isinstance(name, int)]
-    arrays = [find_value(body, path[:index]) for index in indexes]
+    arrays = [inspection.find_value(body, path[:index]) for index in indexes]
     return all(isinstance(array, list) and len(array) == 1 for array in arrays)
 
 
 def is_changing(path: Path, bodies: Sequence[Any]) -> bool:
     """Return whether a place has different words. Only in `status` a word may be a number."""
-    values = [find_value(body, path) for body in bodies]
+    values = [inspection.find_value(body, path) for body in bodies]
     words = {format_word(value) for value in values}
     if len(words) < 2 or "" in words:
         return False
-    if get_key(path) == "status":
+    if inspection.get_key(path) == "status":
         return True
     return all(isinstance(each, str) and re.fullmatch(r"[A-Za-z][\w.-]*", each) for each in values)

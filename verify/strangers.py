@@ -7,13 +7,13 @@ from collections.abc import Iterable
 from typing import Any
 from urllib.parse import quote
 
-from profiles.ids import UUID, parse_opaque_form
-from traffic.json_values import Path, walk
+from profiles import ids
+from traffic import json_values
 from traffic.masking import MASK
 
+from . import inspection
 from .kinds import NAME_PREFIX
 from .places import Places
-from .values import find_texts, find_value, is_id, is_number, list_leaves, parse_seconds
 
 MAIL = re.compile(r"(?<![\w./:@+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+(?![\w:/@-])")
 """Matches a mail address, but not the user and host of `git@git.example:shop.git`."""
@@ -22,31 +22,33 @@ MAIL = re.compile(r"(?<![\w./:@+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+(?![\w:/@-])")
 def list_strangers(places: Places) -> list[Any]:
     """List ids, names, mail addresses and deployments of the rest: `["prj_2", "cart"]`."""
     own_id = str(places.deployment_id)
-    paths = [path for path, leaf in list_leaves(places.latest_item) if str(leaf) == own_id]
+    paths = [
+        path for path, leaf in inspection.list_leaves(places.latest_item) if str(leaf) == own_id
+    ]
     if places.lists:
         paths += find_distinct_paths(places.list_items(places.lists[-1]))
     found = []
     for exchange in places.lists:
         for item in places.list_others(exchange):
             found += [places.find_id(item), places.find_name(item)]
-            found += [find_value(item, path) for path in paths]
-            found += [text for text in find_texts(item).values() if "@" in text]
+            found += [inspection.find_value(item, path) for path in paths]
+            found += [text for text in inspection.find_texts(item).values() if "@" in text]
     if places.items_path is None:
-        for items in [value for each in places.lists for _, value in walk(each.seen)]:
+        for items in [value for each in places.lists for _, value in json_values.walk(each.seen)]:
             if isinstance(items, list):
                 paths = find_distinct_paths(items)
-                found += [find_value(item, path) for item in items for path in paths]
+                found += [inspection.find_value(item, path) for item in items for path in paths]
     if not places.is_own or places.creation is None:
         found += [places.deployment_id, places.owner_id, places.owner_name]
     return found
 
 
-def find_distinct_paths(items: list[Any]) -> list[Path]:
+def find_distinct_paths(items: list[Any]) -> list[json_values.Path]:
     """Find where each project of a list has another text: its id, its name, its host."""
-    texts: dict[Path, set[str]] = defaultdict(set)
+    texts: dict[json_values.Path, set[str]] = defaultdict(set)
     for item in items:
-        for path, leaf in list_leaves(item):
-            if is_id(leaf) and parse_seconds(leaf) is None:
+        for path, leaf in inspection.list_leaves(item):
+            if inspection.is_id(leaf) and inspection.parse_seconds(leaf) is None:
                 texts[path].add(str(leaf))
     return [path for path, values in texts.items() if len(values) == len(items) > 1]
 
@@ -55,8 +57,8 @@ def lower_texts(bodies: Iterable[Any]) -> set[str]:
     """Return the texts and numbers in bodies in lower case: `{"shop", "7040"}`."""
     found = set()
     for body in bodies:
-        for _, value in list_leaves(body):
-            if isinstance(value, str) or is_number(value):
+        for _, value in inspection.list_leaves(body):
+            if isinstance(value, str) or inspection.is_number(value):
                 found.add(str(value).lower())
     return found
 
@@ -91,10 +93,10 @@ def make_id_shape(own_id: str) -> str:
         return f"[0-9]{{{len(own_id)}}}" if len(own_id) > 5 else ""
     if NAME_PREFIX in own_id or not re.search("[0-9A-Za-z]", own_id):
         return ""
-    form = parse_opaque_form(own_id)
+    form = ids.parse_opaque_form(own_id)
     prefix = re.escape(form.prefix)
-    if UUID.fullmatch(form.rest):
-        return f"{prefix}(?i:{UUID.pattern})"
+    if ids.UUID.fullmatch(form.rest):
+        return f"{prefix}(?i:{ids.UUID.pattern})"
     ranges = ("a-z", "A-Z", "0-9")
     classes = "".join(each for each in ranges if re.search(f"[{each}]", form.rest))
     has_digits = "0-9" in classes
@@ -109,7 +111,7 @@ class Strangers:
     """The names and ids of others in a log, and what looks like an id or a mail address."""
 
     def __init__(self, places: Places) -> None:
-        texts = {str(value) for value in list_strangers(places) if is_id(value)}
+        texts = {str(value) for value in list_strangers(places) if inspection.is_id(value)}
         texts -= {places.created_name, str(places.created_id), str(places.deployment_id)}
         self.values = {text.lower() for text in texts if may_identify(text) and len(text) > 2}
         spelled = {json.dumps(text)[1:-1] for text in texts} | {

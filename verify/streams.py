@@ -6,8 +6,8 @@ from http.client import HTTPResponse
 from queue import Empty, SimpleQueue
 from threading import Event, Thread
 
-from .client import ERRORS, describe_failure
-from .exchange import CODINGS, MAX_BODY, TOO_LARGE, make_decompressor
+from . import client
+from .service_log import CODINGS, MAX_BODY, TOO_LARGE, make_decompressor
 
 Record = Callable[[bytes, str], None]
 """Called once, with the body of a response, and "" or the reason why it is not complete."""
@@ -31,7 +31,7 @@ def read_pieces(
             with suppress(Empty):
                 piece = pieces.get(timeout=pause)
                 if isinstance(piece, Exception):
-                    failure = describe_failure(piece)
+                    failure = client.describe_failure(piece)
                     raise ConnectionError(failure)
                 if not piece:
                     failure = "" if len(body) <= MAX_BODY else TOO_LARGE
@@ -55,7 +55,7 @@ def read_into(
                 pieces.put(piece)
                 if not piece:
                     return
-        except ERRORS as error:
+        except client.ERRORS as error:
             pieces.put(error)
 
 

@@ -5,14 +5,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from profiles import times
 from profiles.markers import CHOICE
-from profiles.times import TimeForm, parse_time_form
 from traffic.json_values import Path
 
-from . import guesses
-from .exchange import NOTHING
+from . import guesses, inspection
 from .known import Known
-from .values import are_same, get_key, is_number, is_same, make_example_time, mentions_deployment
+from .service_log import NOTHING
 
 
 @dataclass(frozen=True)
@@ -134,10 +133,10 @@ def make_choice(values: dict[str, Any]) -> dict[str, Any]:
     all_values = list(values.values())
 
     def count_same(value: Any) -> int:
-        return len([found for found in all_values if is_same(value, found)])
+        return len([found for found in all_values if inspection.is_same(value, found)])
 
     usual = max(all_values, key=count_same)
-    words = {word: value for word, value in values.items() if not is_same(value, usual)}
+    words = {word: value for word, value in values.items() if not inspection.is_same(value, usual)}
     return {CHOICE: {**words, "": usual}}
 
 
@@ -149,16 +148,16 @@ def unify_leaves(readings: list[Reading], path: Path) -> Any:
     first = readings[0]
     is_status = all(reading.body == reading.word != "" for reading in readings)
     words = {reading.word for reading in readings}
-    if is_status and (len(words) > 1 or get_key(path) in first.known.status_names):
+    if is_status and (len(words) > 1 or inspection.get_key(path) in first.known.status_names):
         return CHOICE
-    marker = find_marker(readings, get_key(path))
+    marker = find_marker(readings, inspection.get_key(path))
     if marker:
         return f"{{{marker}}}"
     time = unify_times(readings, path)
     if time is not None:
         return time
     values = [mark_leaf(reading) for reading in readings]
-    return values[0] if are_same(values) else NOTHING
+    return values[0] if inspection.are_same(values) else NOTHING
 
 
 def mark_leaf(reading: Reading) -> Any:
@@ -173,7 +172,7 @@ def find_marker(readings: list[Reading], key: str) -> str:
     for reading in readings[1:]:
         matching = reading.known.match_markers(reading.body)
         names = [name for name in names if name in matching]
-    is_constant = are_same([reading.body for reading in readings])
+    is_constant = inspection.are_same([reading.body for reading in readings])
     likely = [name for name in names if not is_constant or is_likely(name, first.body, key)]
     if likely:
         return choose_marker(likely, key)
@@ -214,11 +213,17 @@ def unify_times(readings: list[Reading], path: Path) -> str | None:
     examples = [example for example in found if example is not None]
     if len(examples) < len(found):
         return None
-    name = "deployment.created_at" if mentions_deployment(path) else readings[0].known.time
-    if is_number(readings[0].body):
-        return f"{{{name}:{examples[0]}}}" if are_same(examples) else None
-    forms = [form for form in map(parse_time_form, examples) if form]
+    name = (
+        "deployment.created_at" if inspection.mentions_deployment(path) else readings[0].known.time
+    )
+    if inspection.is_number(readings[0].body):
+        return f"{{{name}:{examples[0]}}}" if inspection.are_same(examples) else None
+    forms = [form for form in map(times.parse_time_form, examples) if form]
     longest = max(forms, key=lambda form: form.digits, default=None)
     if longest is None or len({form._replace(digits=0) for form in forms}) > 1:
         return None
-    return f"{{{name}}}" if longest == TimeForm() else f"{{{name}:{make_example_time(longest)}}}"
+    return (
+        f"{{{name}}}"
+        if longest == times.TimeForm()
+        else f"{{{name}:{inspection.make_example_time(longest)}}}"
+    )

@@ -5,13 +5,12 @@ from collections.abc import Collection, Iterator
 
 from web.validation import format_pointer
 
-from . import kinds
+from . import kinds, options
 from .checks import Check
-from .exchange import Log, ServiceExchange
-from .options import RECORDED, WRITE
+from .inspection import find_value
 from .parts import load_contract
 from .places import Hints, Places
-from .values import find_value
+from .service_log import Log, ServiceExchange
 
 NAMES = {kinds.LIST: "list", kinds.CREATE: "project", kinds.DEPLOYMENT: "deployment"}
 
@@ -50,25 +49,25 @@ class UnseenJudge:
             if kind not in self.seen:
                 exchange = self._failed[kind]
                 yield make_unseen(NAMES[kind], self._describe_missing(kind, exchange), exchange)
-            elif kind == kinds.DEPLOYMENT and self._level == WRITE:
+            elif kind == kinds.DEPLOYMENT and self._level == options.WRITE:
                 yield from self._check_created()
         if kinds.LIST in self.seen:
             yield from self._check_list()
         for kind, doubt in self._places.doubts:
             if kind in self.seen:
                 yield make_unseen(NAMES[kind], doubt, None)
-        if self._level != RECORDED:
+        if self._level != options.RECORDED:
             yield from self._check_steps()
         if kinds.DEPLOYMENT in self.seen:
             yield from self._check_end()
 
     def _list_aims(self) -> list[str]:
         like = self._hints.profile
-        if self._level == RECORDED:
+        if self._level == options.RECORDED:
             return [
                 kind for kind in kinds.OPERATIONS if self._sent[kind] or (like and like.form(kind))
             ]
-        if self._level != WRITE:
+        if self._level != options.WRITE:
             return [kinds.LIST, kinds.DEPLOYMENT]
         # Without a project there is no deployment to see.
         is_read = self._hints.deployment or self._sent[kinds.DEPLOYMENT]

@@ -10,10 +10,10 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from tests.verify.conftest import TOKEN as TOKEN
-from verify.exchange import Log, ServiceExchange
 from verify.infer import Inferred, infer_profile
 from verify.places import Hints, find_places
 from verify.secrets import find_secrets
+from verify.service_log import Log, ServiceExchange
 
 BASE = "https://api.acme.example"
 START = datetime(2026, 11, 25, 20, 38, 8, tzinfo=UTC)

@@ -24,13 +24,13 @@ from profiles.profile import Profile
 from tests.contract import CREATED
 from tests.live import serving
 from tests.program import run
-from verify.exchange import PROJECTS, ServiceExchange
 from verify.inputs import Inputs
 from verify.judge import Result, judge
 from verify.options import VerifyOptions
 from verify.parts import give_reason, give_verdict
 from verify.places import Hints
 from verify.script import Plan, Session
+from verify.service_log import PROJECTS, ServiceExchange
 from web.routing import read_raw_target
 
 TOKEN = "tok-9f27/Kc+abc~x.y=="

@@ -6,10 +6,10 @@ from datetime import UTC, datetime, timedelta
 from profiles.profile import Profile
 from stub import Options, create_stub
 from stub.sample import make_sample
-from verify.exchange import Log, ServiceExchange
 from verify.kinds import DEPLOYMENT
 from verify.places import Hints
 from verify.script import Plan, Session
+from verify.service_log import Log, ServiceExchange
 
 TOKEN = "dev-token"
 PACE = 3.0  # seconds of a status: each is read at least once

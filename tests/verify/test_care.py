@@ -14,12 +14,12 @@ from tests.verify import differences as parts
 from tests.verify.conftest import TOKEN, Response, Service, find_verdict, judged, listening, verify
 from tests.verify.differences import first, on, on_listed, put, without
 from traffic.secrets import Secrets
-from verify.exchange import ServiceExchange
 from verify.kinds import REJECTED
 from verify.places import Places
 from verify.privacy import Privacy
 from verify.report import describe_result, list_left_behind
 from verify.script import Plan, read_retry_after
+from verify.service_log import ServiceExchange
 from verify.strangers import Strangers
 
 

@@ -18,9 +18,9 @@ from tests.conftest import needs
 from tests.verify.conftest import TOKEN
 from tests.wire import free_port
 from verify.client import HTTPClient
-from verify.exchange import PROJECTS, ServiceExchange
 from verify.kinds import explain_failure
 from verify.options import VerifyOptions
+from verify.service_log import PROJECTS, ServiceExchange
 
 pytestmark = pytest.mark.process
 

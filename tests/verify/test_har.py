@@ -16,7 +16,6 @@ import pytest
 from tests.verify import differences as parts
 from tests.verify.conftest import TOKEN, Service, judged, told, verify
 from tests.verify.differences import on
-from verify.exchange import PROJECTS, Log, ServiceExchange
 from verify.har import read_har
 from verify.infer import infer_profile
 from verify.inputs import Inputs
@@ -24,6 +23,7 @@ from verify.judge import judge
 from verify.options import VerifyOptions
 from verify.places import Hints, find_places
 from verify.secrets import find_secrets, has_token
+from verify.service_log import PROJECTS, Log, ServiceExchange
 from verify.shorten import shorten
 
 COOKIE = "session=cookie-7f3a9; theme=dark"

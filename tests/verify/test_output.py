@@ -24,11 +24,11 @@ from tests.verify.conftest import (
     verify,
 )
 from tests.verify.differences import AWAY, on, on_deployment, on_projects, put, without
-from verify.exchange import ServiceExchange
 from verify.inputs import read_known
 from verify.judge import Result
 from verify.report import describe_result, list_left_behind, mask_line
 from verify.script import NotVerifiable
+from verify.service_log import ServiceExchange
 
 with_process = pytest.mark.process
 MAIN = threading.main_thread().ident or 0

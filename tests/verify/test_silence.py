@@ -19,13 +19,13 @@ from tests.verify.differences import (
 )
 from tests.verify.test_har import har_of, record
 from tests.verify.test_record import Proxy
-from verify.exchange import PROJECTS, Log, ServiceExchange
 from verify.har import read_har
 from verify.inputs import Inputs
 from verify.judge import VerifyFinding, judge
 from verify.options import VerifyOptions
 from verify.places import Hints
 from verify.script import NotVerifiable
+from verify.service_log import PROJECTS, Log, ServiceExchange
 
 DEFAULT = ("broken", "leaks", "drift", "unseen")  # what ends a run with 1
 

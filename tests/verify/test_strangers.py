@@ -4,8 +4,8 @@ import json
 from typing import Any
 
 from tests.verify.conftest import Response, Service, judged
-from verify.exchange import ServiceExchange
 from verify.report import describe_result
+from verify.service_log import ServiceExchange
 
 IDS = {"p": "prj_{}7c4f9a2e", "d": "dpl_{}0b1d8e6f"}
 NEIGHBOUR = {"id": IDS["p"].format(2), "name": "sample-1", "build": IDS["d"].format(2)}

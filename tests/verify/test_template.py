@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from profiles.markers import CHOICE
-from verify.exchange import shorten_value
 from verify.known import Known, make_base_pattern
+from verify.service_log import shorten_value
 from verify.template import Reading, unify
 
 NAMED = (("deployment.id", "d-77"), ("project.id", 41), ("project.name", "shop"))

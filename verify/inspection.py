@@ -4,22 +4,22 @@ import json
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
-from profiles.times import TimeForm, parse_time_form
-from traffic.json_values import Path, get_value, walk
-from web.schemas import TYPES, has_type
+from profiles import times
+from traffic import json_values
+from web import schemas
 from web.times import parse_time
 
-from .exchange import NOTHING
+from .service_log import NOTHING
 
 T = TypeVar("T")
 
 
-def list_leaves(value: Any) -> list[tuple[Path, Any]]:
+def list_leaves(value: Any) -> list[tuple[json_values.Path, Any]]:
     """List the texts, numbers, booleans and nulls with their paths, the outermost first.
 
     `list_leaves({"a": [1], "b": 2})` is `[(("b",), 2), (("a", 0), 1)]`.
     """
-    found = [item for item in walk(value) if is_leaf(item[1])]
+    found = [item for item in json_values.walk(value) if is_leaf(item[1])]
     return sorted(found, key=lambda item: len(item[0]))
 
 
@@ -27,23 +27,23 @@ def is_leaf(value: Any) -> bool:
     return not isinstance(value, dict | list) and value is not NOTHING
 
 
-def find_texts(value: Any) -> dict[Path, str]:
+def find_texts(value: Any) -> dict[json_values.Path, str]:
     """Find the texts that are not empty: `{("name",): "shop"}`, the outermost first."""
     return {path: leaf for path, leaf in list_leaves(value) if isinstance(leaf, str) and leaf}
 
 
-def find_value(value: Any, path: Path | None) -> Any:
+def find_value(value: Any, path: json_values.Path | None) -> Any:
     """Return the value at a path, or `NOTHING`."""
-    return NOTHING if path is None else get_value(value, path, NOTHING)
+    return NOTHING if path is None else json_values.get_value(value, path, NOTHING)
 
 
-def get_key(path: Path) -> str:
+def get_key(path: json_values.Path) -> str:
     """Return the innermost name on a path: `id` of `("projects", 0, "id")`, "" without a name."""
     names = [name for name in path if isinstance(name, str)]
     return names[-1] if names else ""
 
 
-def mentions_deployment(path: Path) -> bool:
+def mentions_deployment(path: json_values.Path) -> bool:
     """Return whether a name on a path has the word: `("latestDeployment", "id")`."""
     return any("deployment" in str(name).lower() for name in path)
 
@@ -72,7 +72,7 @@ def is_number(value: Any) -> bool:
 
 def find_type(value: Any) -> str:
     """Return the type of a value by its name in a schema: `null`."""
-    return next(name for name in TYPES if has_type(value, name))
+    return next(name for name in schemas.TYPES if schemas.has_type(value, name))
 
 
 def is_same(value: Any, second: Any) -> bool:
@@ -94,7 +94,7 @@ def parse_seconds(text: Any) -> float | None:
 
     The time has a form that a profile can have. Without an offset it is in UTC.
     """
-    form = parse_time_form(text) if isinstance(text, str) else None
+    form = times.parse_time_form(text) if isinstance(text, str) else None
     if form is None:
         return None
     zone = form.offset or "Z"
@@ -105,7 +105,7 @@ def parse_seconds(text: Any) -> float | None:
     return moment.timestamp() if moment else None
 
 
-def make_example_time(form: TimeForm) -> str:
+def make_example_time(form: times.TimeForm) -> str:
     """Make the example of a form: `2026-01-05T09:00:00.000Z`."""
     fraction = f".{'0' * form.digits}" if form.digits else ""
     return f"2026-01-05{form.separator}09:00:00{fraction}{form.offset}"
