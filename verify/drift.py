@@ -16,6 +16,7 @@ from .errors import is_code
 from .guesses import has_word
 from .order import find_order
 from .places import Places
+from .privacy import TEXT
 from .service_log import Log, ServiceExchange
 from .status import is_alone_in_arrays
 
@@ -165,7 +166,7 @@ def is_read_code(path: Path, value: Any, body: Any) -> bool:
 
     They read the code of the only error in an array, too: `{"errors": [{"code": 8000009}]}`.
     """
-    if isinstance(value, dict | list):
+    if isinstance(value, dict | list) or value == TEXT:  # It replaces what was left out.
         return False
     name = inspection.get_key(path)
     is_called_code = has_word(name, "code")

@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+from profiles.profile import make_profile
 from tests.verify.conftest import Response, Service, judged
 from verify.report import describe_result
 from verify.service_log import ServiceExchange
@@ -37,3 +38,13 @@ def test_what_is_of_others_is_in_no_profile_and_in_no_output() -> None:
     texts.append("\n".join(describe_result(result)))
     found = [(other, at) for at, text in enumerate(texts) for other in OTHERS if other in text]
     assert found == []
+
+
+def test_what_was_left_out_of_an_error_is_no_drift() -> None:
+    def make_service() -> Service:
+        return Service(plant, new_id=lambda kind, number, name: IDS[kind].format(number))
+
+    result = judged(make_service(), "write", saves=True)
+    assert result.inferred
+    like = make_profile(result.inferred.document)
+    assert judged(make_service(), "write", like).drifted == []
