@@ -470,7 +470,11 @@ def find_candidates(places: Places, hints: Hints | None = None) -> list[candidat
     bodies = [places.created, places.latest_item]
     location = places.creation.find_response_field("Location") or ""
     paths = [find_hinted(hints, "create", "deployment.id"), in_items]
-    return candidates.find_in_bodies(bodies, location, places.created_id, paths)
+    found = candidates.find_in_bodies(bodies, location, places.created_id, paths)
+    earlier = [each for each in places.lists if each.sent_at < places.creation.sent_at]
+    items = [item for exchange in earlier for item in places.list_items(exchange)]
+    known = {str(leaf) for _, leaf in inspection.list_leaves(items)}
+    return [each for each in found if each.id not in known]
 
 
 def add_deployment(places: Places, reads: list[ServiceExchange], hints: Hints) -> Places:

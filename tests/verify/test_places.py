@@ -319,3 +319,11 @@ def test_the_order_is_that_of_the_times_else_that_of_the_created_project() -> No
     for api, order in orders.items():
         assert find_order(find_places(api.log())) == order
     assert infer_document(Api(newest_first=True))["list"]["order"] == "newest first"
+
+
+def test_what_was_listed_before_the_creation_is_no_created_deployment() -> None:
+    def create(project: Project) -> Any:
+        return 201, {}, {**plain_project(project), "deployments": [{"id": "dpl_8051"}]}
+
+    places = find_places(Api(created=create).log())
+    assert "dpl_8051" not in [each.id for each in find_candidates(places)]
