@@ -1,7 +1,7 @@
 """Reads openapi.json: finds operations by a request, and parts by a JSON pointer."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -14,6 +14,9 @@ from web.documents import parse_pointer
 ELSEWHERE = {"401": "Unauthorized", "404": "NotFound", "405": "MethodNotAllowed"}
 """The responses to requests for no operation. In the contract of a profile: `x-elsewhere`."""
 
+Names = dict[json_values.Path, Collection[str]]
+"""The known names of members, by the path of their object: `{(): {"name"}}`."""
+
 
 @dataclass(frozen=True, eq=False)
 class Operation:
@@ -25,7 +28,7 @@ class Operation:
 
     id: str
     responses: dict[str, dict[str, Any]]  # key: status
-    names: json_values.Names
+    names: Names
     expected: Sequence[json_values.Path] = ()
 
 
@@ -38,7 +41,7 @@ class Contract:
     def __init__(
         self,
         document: dict[str, Any],
-        names: json_values.Names | None = None,
+        names: Names | None = None,
         expected: Sequence[json_values.Path] = (),
     ) -> None:
         self.document = document
@@ -78,7 +81,7 @@ class Contract:
         responses = {}
         for status, response in operation["responses"].items():
             responses[status] = self.resolve(response)
-        names: json_values.Names = {}
+        names: Names = {}
         body = operation.get("requestBody", {"content": {}})
         for content in body["content"].values():
             schema = self.resolve(content["schema"])
@@ -139,3 +142,26 @@ def read_statuses(document: dict[str, Any]) -> tuple[list[str], list[str]]:
     deployment = document["components"]["schemas"]["Deployment"]
     status = deployment["properties"]["status"]
     return status["examples"], status["x-running"]
+
+
+def find_unknown(
+    value: Any, known: Names, path: json_values.Path = ()
+) -> Iterator[json_values.Path]:
+    """Yield the paths of the members with unknown names."""
+    if not isinstance(value, dict):
+        return
+    for name, member in value.items():
+        place = (*path, name)
+        if name not in known[path]:
+            yield place
+        elif place in known:
+            yield from find_unknown(member, known, place)
+
+
+def find_missing(value: Any, expected: Iterable[json_values.Path]) -> Iterator[json_values.Path]:
+    """Yield the expected paths of members that are missing in an object that exists."""
+    for path in expected:
+        *around, name = path
+        holder = json_values.get_value(value, around)
+        if isinstance(holder, dict) and name not in holder:
+            yield path

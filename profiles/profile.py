@@ -16,6 +16,7 @@ from web import documents, problems, strict_json, validation
 from web.files import read_user_file
 
 from . import check, ids, markers
+from .openapi import Names
 from .statuses import find_statuses
 
 DEPTH = strict_json.MAX_DEPTH + 4
@@ -120,7 +121,7 @@ class Profile:
         self.expected = [path for path in check.find_members(self.request) if path not in known]
         *path, last = self.path_of_name
         # These are the known members of the objects around the name.
-        self.names_of_request: json_values.Names = {}
+        self.names_of_request: Names = {}
         for end in range(len(place)):
             self.names_of_request[place[:end]] = json_values.get_value(
                 self.request, place[:end]

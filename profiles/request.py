@@ -10,6 +10,7 @@ from traffic import json_values
 from web import problems, schemas, validation
 from web.strict_json import read_json
 
+from . import openapi
 from .profile import Profile
 
 
@@ -87,7 +88,7 @@ def find_member_errors(
 
 
 def find_strict_errors(like: Profile, document: dict[str, Any]) -> Iterator[problems.FieldError]:
-    for path in json_values.find_unknown(document, like.names_of_request):
+    for path in openapi.find_unknown(document, like.names_of_request):
         yield validation.make_error("is not in the contract (--strict)", *path)
-    for path in json_values.find_missing(document, like.expected):
+    for path in openapi.find_missing(document, like.expected):
         yield validation.make_error("is missing, which the example has (--strict)", *path)

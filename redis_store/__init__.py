@@ -9,7 +9,7 @@ from typing import Any
 from stub.world.clock import WorldClock
 from stub.world.ids import MakeId
 from stub.world.store import NewStore, Records
-from stub.world.tokens import MAIN
+from stub.world.worlds import MAIN
 
 from .client import INVALID_KEY, KEYS, RedisClient, log, log_failure
 from .store import DAY, RedisStore

@@ -18,5 +18,4 @@ from .world.options import Options
 from .world.rules import check
 from .world.seed import Seed, read_sample, read_seed, read_states, write_seed
 from .world.store import SharedStores
-from .world.tokens import MAIN, Tokens
-from .world.worlds import Worlds
+from .world.worlds import MAIN, Tokens, Worlds

@@ -24,9 +24,8 @@ from .steps import Steps, time_requests
 from .world.options import Options
 from .world.rules import add_routes
 from .world.store import UnknownProject
-from .world.tokens import explain_token
 from .world.world import Common
-from .world.worlds import Visit, Worlds
+from .world.worlds import Visit, Worlds, explain_token
 
 DEFAULTS = Options()
 

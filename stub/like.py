@@ -13,7 +13,7 @@ from profiles.request import read_project
 from records import Deployment, Project, ProjectList
 from web.problems import Problem
 
-from .world.timelines import TimelineFor
+from .world.store import TimelineFor
 from .world.worlds import Visit
 
 

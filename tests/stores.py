@@ -14,8 +14,14 @@ from store import MAX_PROJECTS, PACE, MemoryStore
 from store import Clock as RealClock
 from stub.world.clock import Setting, WorldClock
 from stub.world.ids import MakeId
-from stub.world.store import NO_RECORDS, Records, SharedStores, StubStore, WorldStore
-from stub.world.timelines import plan_timelines
+from stub.world.store import (
+    NO_RECORDS,
+    Records,
+    SharedStores,
+    StubStore,
+    WorldStore,
+    plan_timelines,
+)
 from tests.conftest import START, Clock, counting_ids
 
 MakeStore = Callable[..., StubStore]

@@ -1,7 +1,7 @@
 """Walks through JSON values, finds parts of them, and changes copies."""
 
 import copy
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 Path = tuple[str | int, ...]
@@ -54,28 +54,3 @@ def map_leaves(value: Any, change: Callable[[Path, Any], Any], path: Path = ()) 
     if isinstance(value, list):
         return [map_leaves(each, change, (*path, index)) for index, each in enumerate(value)]
     return change(path, value)
-
-
-Names = dict[Path, Collection[str]]
-"""The known names of members, by the path of their object: `{(): {"name"}}`."""
-
-
-def find_unknown(value: Any, known: Names, path: Path = ()) -> Iterator[Path]:
-    """Yield the paths of the members with unknown names."""
-    if not isinstance(value, dict):
-        return
-    for name, member in value.items():
-        place = (*path, name)
-        if name not in known[path]:
-            yield place
-        elif place in known:
-            yield from find_unknown(member, known, place)
-
-
-def find_missing(value: Any, expected: Iterable[Path]) -> Iterator[Path]:
-    """Yield the expected paths of members that are missing in an object that exists."""
-    for path in expected:
-        *around, name = path
-        holder = get_value(value, around)
-        if isinstance(holder, dict) and name not in holder:
-            yield path

@@ -20,8 +20,8 @@ from ..request.paths import is_control_path
 from ..world import rules, seed, worlds
 from ..world.clock import MAX_ADVANCE
 from ..world.store import UnknownProject
-from ..world.tokens import MAIN
 from ..world.world import Common, WorldState
+from ..world.worlds import MAIN
 from .verdict import judge_world
 
 

@@ -6,13 +6,12 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 from auth import B64TOKEN
-from profiles.openapi import Operation
-from traffic import json_values
+from profiles import openapi
 from web.validation import format_pointer
 
 
 def find_unpromised(
-    operation: Operation, query: str, document: dict[str, Any] | None, body: bytes
+    operation: openapi.Operation, query: str, document: dict[str, Any] | None, body: bytes
 ) -> list[str]:
     """Find the parts of a request that are not in the contract.
 
@@ -26,16 +25,18 @@ def find_unpromised(
         found += [f"{operation.id}: query parameter {name}" for name in names]
     if operation.names:
         sent = parse_object(body) if document is None else document
-        unknown = json_values.find_unknown(sent, operation.names)
+        unknown = openapi.find_unknown(sent, operation.names)
         found += [f"{operation.id}: body member {'/'.join(map(str, path))}" for path in unknown]
         if operation.expected and (sent or document is not None):  # The body is an object.
-            for path in json_values.find_missing(sent, operation.expected):
+            for path in openapi.find_missing(sent, operation.expected):
                 place = format_pointer(*path)
                 found.append(f"{operation.id}: sent without {place}, which the example has")
     return found
 
 
-def find_violations(operation: Operation | None, rejected: str | None, target: str) -> list[str]:
+def find_violations(
+    operation: openapi.Operation | None, rejected: str | None, target: str
+) -> list[str]:
     """Find the rules of the interface (§4, §5, §9) that a request breaks.
 
     For example `no operation: GET /v2/projects`, with the `target` of the request. `rejected` is a

@@ -17,7 +17,6 @@ from web.schemas import find_errors
 from web.times import parse_time
 
 from . import ids, rules, store
-from .timelines import TimelineFor
 
 if TYPE_CHECKING:
     from profiles.profile import Profile
@@ -42,7 +41,7 @@ class Seed(NamedTuple):
     deployments: tuple[Deployment, ...] = ()
 
     def make_records(
-        self, now: datetime, new_id: ids.MakeId, timeline_for: TimelineFor
+        self, now: datetime, new_id: ids.MakeId, timeline_for: store.TimelineFor
     ) -> store.Records:
         """Make records, with the ids and times that the document lacks.
 

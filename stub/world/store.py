@@ -3,6 +3,7 @@
 An external store implements `StubStore`.
 """
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
@@ -11,19 +12,25 @@ from typing import Protocol
 import store
 from records import (
     OLDEST_FIRST,
+    STATUSES,
     Deployment,
     Project,
     ProjectList,
+    Stage,
     Timeline,
+    make_timeline,
     truncate_to_milliseconds,
 )
+from web.patterns import matches
 
 from .clock import WorldClock
 from .ids import MakeId, make_unused_id
-from .timelines import TimelineFor
 
 AT_START = datetime.min.replace(tzinfo=UTC)
 """A placeholder for the time at which a store starts from its records."""
+
+TimelineFor = Callable[[str], Timeline]
+"""Returns the timeline of a queued deployment for the name of its project: `"demo-1"`."""
 
 
 class UnknownProject(Exception):
@@ -233,3 +240,25 @@ class WorldStore(store.MemoryStore):
     def _set_latest(self, project_id: str, deployment_id: str) -> None:
         project = self._projects[project_id]
         self._projects[project_id] = project._replace(latest_deployment_id=deployment_id)
+
+
+def plan_timelines(
+    pace: float,
+    statuses: Sequence[str] = STATUSES,
+    outcomes: Sequence[tuple[str, str]] = (),
+) -> TimelineFor:
+    """Return the function that chooses a timeline.
+
+    An outcome is a shell pattern of names, and a last status: `("fail-*", "failed")`. The first
+    matching pattern decides. By default a deployment ends in the last of the statuses.
+    """
+    usual = make_timeline(pace, statuses)
+    chosen = [(pattern, (*usual[:-1], Stage(status))) for pattern, status in outcomes]
+
+    def timeline_for(name: str) -> Timeline:
+        for pattern, timeline in chosen:
+            if matches(pattern, name):
+                return timeline
+        return usual
+
+    return timeline_for

@@ -22,8 +22,7 @@ from .clock import Setting, WorldClock
 from .ids import Ids
 from .options import Options
 from .seed import Seed
-from .store import NewStore, Records, StubStore, WorldStore
-from .timelines import plan_timelines
+from .store import NewStore, Records, StubStore, WorldStore, plan_timelines
 
 if TYPE_CHECKING:
     from profiles.forms import FilledList, Forms

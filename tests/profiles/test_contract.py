@@ -7,6 +7,7 @@ import pytest
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
+from profiles.openapi import Names, find_unknown
 from profiles.profile import Profile, make_profile
 from tests.contract import Contract
 from tests.profiles.conftest import DATE, SERVICES, client_of, like, request_of
@@ -87,3 +88,10 @@ def test_it_has_the_envelopes_records_requests_and_errors_of_the_service() -> No
     get = document["paths"][PROJECTS]["get"]["responses"]
     assert get["403"]["x-codes"] == ["token_invalid"]  # has moved there
     assert get["401"]["x-codes"] == ["token_missing"]
+
+
+def test_members_are_unknown_by_their_objects() -> None:
+    known: Names = {(): {"a", "b"}, ("a",): {"name"}}
+    value = {"a": {"name": {"x": 1}, "y": 2}, "b": {"z": 3}, "c": 4, "name": 5}
+    assert [*find_unknown(value, known)] == [("a", "y"), ("c",), ("name",)]
+    assert [*find_unknown({"a": 1}, known)] == []

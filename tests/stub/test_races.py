@@ -19,7 +19,7 @@ from stub.request.faults import Faults
 from stub.request.journal import Journal
 from stub.world.clock import Setting, WorldClock
 from stub.world.ids import Ids
-from stub.world.tokens import MAIN
+from stub.world.worlds import MAIN
 from tests.conftest import (
     START,
     SlowText,

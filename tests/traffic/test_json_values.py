@@ -1,6 +1,6 @@
 """A JSON value is walked in the order of the document."""
 
-from traffic.json_values import Names, find_unknown, get_value, map_leaves, replace_value, walk
+from traffic.json_values import get_value, map_leaves, replace_value, walk
 
 VALUE = {"b": [{"id": 1}, [None]], "a": "x"}
 
@@ -34,10 +34,3 @@ def test_a_value_is_replaced_in_a_copy() -> None:
 def test_leaves_are_mapped_in_a_copy() -> None:
     shown = map_leaves(VALUE, lambda path, each: [len(path), each])
     assert shown == {"b": [{"id": [3, 1]}, [[3, None]]], "a": [1, "x"]}
-
-
-def test_members_are_unknown_by_their_objects() -> None:
-    known: Names = {(): {"a", "b"}, ("a",): {"name"}}
-    value = {"a": {"name": {"x": 1}, "y": 2}, "b": {"z": 3}, "c": 4, "name": 5}
-    assert [*find_unknown(value, known)] == [("a", "y"), ("c",), ("name",)]
-    assert [*find_unknown({"a": 1}, known)] == []
