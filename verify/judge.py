@@ -1,7 +1,7 @@
 """Judges the log of a service, and selects the findings."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from traffic.secrets import Secrets
@@ -128,14 +128,18 @@ def judge(log: Log, options: VerifyOptions, inputs: Inputs, token: str) -> Resul
     secrets = find_secrets(log, token)
     places = find_places(log, hints)
     rules = check_rules(log, places)
+    strangers = Strangers(places)
+    drift = find_drift(like, log, places) if like else None
+    if drift:
+        drift = [replace(check, observed=strangers.mask(check.observed)) for check in drift]
     return Result(
         log=log,
         places=places,
         secrets=secrets,
-        strangers=Strangers(places),
+        strangers=strangers,
         unseen=list_unseen(log, options.level, hints, places, rules.values()),
         parts=parts.judge_parts(log, places, rules),
-        drift=find_drift(like, log, places) if like else None,
+        drift=drift,
         lacking=list_lacking(like, log) if like else [],
         leaks=[*find_leaks(log, secrets)],
         inferred=infer.infer_profile(log, places, secrets, like) if options.save else None,

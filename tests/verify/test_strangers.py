@@ -48,3 +48,21 @@ def test_what_was_left_out_of_an_error_is_no_drift() -> None:
     assert result.inferred
     like = make_profile(result.inferred.document)
     assert judged(make_service(), "write", like).drifted == []
+
+
+def test_a_drift_shows_nothing_of_others() -> None:
+    def name_other(response: Response, request: ServiceExchange, number: int) -> None:
+        response.body["region"] = region
+
+    region = "fra"
+    result = judged(Service(name_other, new_id=make_id), "write", saves=True)
+    assert result.inferred
+    like = make_profile(result.inferred.document)
+    region = NEIGHBOUR["name"]
+    drifted = judged(Service(name_other, new_id=make_id), "write", like).drifted
+    assert drifted
+    assert [check for check in drifted if region in check.observed] == []
+
+
+def make_id(kind: str, number: int, name: str) -> str:
+    return IDS[kind].format(number)
