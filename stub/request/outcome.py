@@ -161,9 +161,11 @@ def find_error(
 ) -> tuple[str, list[dict[str, str]]]:
     """Return the code of the problem for a status, and the errors of its example.
 
-    For an undeclared status the code is `injected_fault`. So it is for 503: the code in the
-    contract is for an unavailable store.
+    For an undeclared status and for a success the code is `injected_fault`. So it is for 503: the
+    code in the contract is for an unavailable store.
     """
+    if status < 400:
+        return "injected_fault", []
     response = find_response(contract, operation, str(status))
     is_of_store = status == 503 and not contract.is_observed
     if response is None or is_of_store:

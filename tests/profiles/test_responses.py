@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from profiles.profile import make_profile
-from tests.profiles.conftest import SERVICES, client_of, like, profile, request_of
+from tests.profiles.conftest import NAME, SERVICES, client_of, like, profile, request_of
 from tests.services import DOCUMENTS
 
 SECURE = {"X-Forwarded-Proto": "https"}
@@ -99,3 +99,12 @@ def test_the_subject_of_an_error_is_the_id_the_name_or_the_path_of_its_request()
         sent = {"name": "a shop"} if method == "POST" else None
         response: Any = client.open(path, method=method, json=sent)
         assert response.json == {"message": f"There is no {subject}."}, path
+
+
+def test_a_fault_with_a_success_and_a_body_replaces_a_body_of_the_profile() -> None:
+    listed = {"body": {"data": [{"id": "{project.id}", "name": NAME}]}}
+    client = client_of(like(profile(list=listed)))
+    fault = {"operation": "listProjects", "status": 200, "body": "hi"}
+    assert client.post("/_stub/faults", json=fault).status_code == 201
+    response = client.get("/v1/projects")
+    assert (response.status_code, response.text) == (200, "hi")
