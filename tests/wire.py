@@ -126,6 +126,8 @@ def is_refused(url: str) -> bool:
         socket.create_connection(("127.0.0.1", port_of(url)), timeout=30).close()
     except ConnectionRefusedError:
         return True
+    except ConnectionResetError:  # The server closes at this moment.
+        return False
     return False
 
 
