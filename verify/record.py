@@ -9,7 +9,6 @@ from collections import defaultdict, deque
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import partial
-from hmac import compare_digest
 from http.client import HTTPResponse
 from threading import Lock
 from typing import Any, Protocol
@@ -19,6 +18,7 @@ from flask import Flask, Response, request
 from flask.typing import ResponseReturnValue
 from werkzeug.datastructures import Headers
 
+from auth import make_token_check
 from records import timestamp
 from traffic import shown
 from traffic.masking import Redactor
@@ -55,6 +55,7 @@ class Recorder:
     def __init__(self, client: Opener, token: str) -> None:
         self._client = client
         self._token = token
+        self._is_known = make_token_check([token])
         self._redactor = Redactor([token])
         self._lock = Lock()
         self._log = Log(client.base, ())
@@ -110,10 +111,10 @@ class Recorder:
     def _find_world(self) -> str | None:
         """Return the world of the request, "" for the main world; None for an invalid token."""
         token = request.headers.get("Authorization", "").rpartition(" ")[2]
-        if compare_digest(token.encode(), self._token.encode()):
+        if self._is_known(token):
             return ""
         start, _, world = token.rpartition(".")
-        return world if compare_digest(start.encode(), self._token.encode()) else None
+        return world if self._is_known(start) else None
 
     def _pass_on(self) -> Response:
         body = request.get_data()
