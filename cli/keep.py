@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import stub
-from stub import MAIN, write_seed
 
 from . import files
 from .stderr import say
@@ -47,12 +46,12 @@ class Keeper:
 
         While a deployment runs, the text changes: it has the remaining seconds of the timeline.
         """
-        world = self._worlds.open(MAIN)
+        world = self._worlds.open(stub.MAIN)
         # After every change, the list of projects is a new list.
         state = world, world.store.list_projects(), world.clock.setting
         if state == self._at_rest:
             return
-        text = write_seed(world.store.records(), world.store.now())
+        text = stub.write_seed(world.store.records(), world.store.now())
         if text == self._text:
             self._at_rest = state
             return

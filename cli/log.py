@@ -11,7 +11,6 @@ from flask import Response, g, request
 import stub
 from records import timestamp
 from store import utc_now
-from stub import format_line, is_control_path
 from traffic import masking
 
 from .files import open_private
@@ -55,7 +54,7 @@ class RunLog:
         # The console polls every second, and the health check of the image every 5 seconds.
         if path == stub.POLL_PATH or (status == 200 and path.startswith(FREQUENT)):
             return response
-        self._add(format_line(response, self.redactor), path, status)
+        self._add(stub.format_line(response, self.redactor), path, status)
         visit = g.get("store")
         if visit and visit.hint:
             self._hint(visit.hint)
@@ -85,7 +84,7 @@ class RunLog:
             self._file.add(line)
         if self.is_muted:
             return
-        is_control = is_control_path(path)
+        is_control = stub.is_control_path(path)
         if not self._is_held or (is_control and status >= 400):
             say(line)
         elif not (is_control and self._quiet):

@@ -14,14 +14,6 @@ from web.documents import parse_pointer
 from web.files import read_file
 
 from . import ids, markers
-from .markers import (
-    Marker,
-    find_markers,
-    find_name_paths,
-    find_project_arrays,
-    is_choice,
-    walk_markers,
-)
 from .statuses import Statuses, find_first_choice, find_statuses
 from .times import parse_time_form
 
@@ -163,7 +155,7 @@ class Bodies:
 
     def check_list(self, form: dict[str, Any]) -> Iterator[problems.FieldError]:
         path = ("list", "body")
-        arrays = [(*path, *place) for place in find_project_arrays(form["body"])]
+        arrays = [(*path, *place) for place in markers.find_project_arrays(form["body"])]
         if not arrays:
             detail = "must have an array with one item, in which markers of a project stand"
             yield validation.make_error(detail, *path)
@@ -184,12 +176,12 @@ class Bodies:
             yield from self.check_text(value, path, allowed)
         elif isinstance(value, list):
             yield from self.check_items(value, path, allowed)
-        elif is_choice(value):
+        elif markers.is_choice(value):
             yield from self.check_choice(value, path, allowed, is_member=is_member)
         elif isinstance(value, dict):
             for name, item in value.items():
                 inner = (*path, name)
-                if find_markers(name):
+                if markers.find_markers(name):
                     yield validation.make_error("no marker can stand in a name", *inner)
                 if isinstance(item, str | list | dict):
                     yield from self.check(item, inner, allowed, is_member=True)
@@ -233,7 +225,7 @@ class Bodies:
     def check_text(
         self, text: str, path: json_values.Path, allowed: set[str]
     ) -> Iterator[problems.FieldError]:
-        for marker in find_markers(text):
+        for marker in markers.find_markers(text):
             detail = self.describe_error(marker, text, allowed)
             if detail:
                 yield validation.make_error(detail, *path)
@@ -242,7 +234,7 @@ class Bodies:
             detail = "no brace follows a colon: braces stand around the marker"
             yield validation.make_error(f"{problems.shorten(found[0])}: {detail}", *path)
 
-    def describe_error(self, marker: Marker, text: str, allowed: set[str]) -> str | None:
+    def describe_error(self, marker: markers.Marker, text: str, allowed: set[str]) -> str | None:
         """Return the error of a marker in a text, or None."""
         if marker.name not in markers.ALL:
             return f"{problems.shorten(marker)} is no marker: {list_markers(allowed)}"
@@ -259,7 +251,7 @@ class Bodies:
 
 
 @lru_cache(maxsize=1024)
-def describe_form_error(marker: Marker) -> str | None:
+def describe_form_error(marker: markers.Marker) -> str | None:
     """Return the error of the text after the colon of a marker, or None."""
     name, form = marker
     if name in markers.TIMES:
@@ -296,19 +288,19 @@ def list_words(words: tuple[str, ...], max_words: int = 10) -> str:
 def check_request(request: dict[str, Any]) -> Iterator[problems.FieldError]:
     """Yield the errors of the example of a request, which must have `{project.name}` once."""
     path = ("create", "request")
-    places = find_name_paths(request)
+    places = markers.find_name_paths(request)
     if not places:
         yield validation.make_error(
             f"must have the text {markers.NAME} once, inside of objects alone", *path
         )
     for place in places[1:]:
         yield validation.make_error(f"{markers.NAME} stands there already", *path, *place)
-    if len([*walk_markers(request)]) == len(places):
+    if len([*markers.walk_markers(request)]) == len(places):
         return
     for place, value in json_values.walk(request):
         texts = value if isinstance(value, dict) else [value]
         for text in texts:
-            if isinstance(text, str) and find_markers(text) and place not in places:
+            if isinstance(text, str) and markers.find_markers(text) and place not in places:
                 at = (*place, text) if isinstance(value, dict) else place
                 detail = (
                     f"must have no marker: only {markers.NAME} stands in a request, once and alone"

@@ -21,7 +21,6 @@ from ..world import rules, seed, worlds
 from ..world.clock import MAX_ADVANCE
 from ..world.store import UnknownProject
 from ..world.world import Common, WorldState
-from ..world.worlds import MAIN
 from .verdict import judge_world
 
 
@@ -211,7 +210,7 @@ def show_health() -> ResponseReturnValue:
 
 
 def show_readiness() -> ResponseReturnValue:
-    get_worlds().open(MAIN).clock.change()  # A change is written to an external store.
+    get_worlds().open(worlds.MAIN).clock.change()  # A change is written to an external store.
     return respond_json({"status": "ok"})
 
 
