@@ -61,7 +61,6 @@ class Contract:
         self.statuses = statuses
         self.running = running
         self.ends = [status for status in statuses if status not in running]
-        self.is_observed = "x-statuses" in document
 
     def operation(self, request: Request) -> Operation | None:
         """Return the operation of a request, or None; HEAD counts as GET."""

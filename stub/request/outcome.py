@@ -161,16 +161,16 @@ def find_error(
 ) -> tuple[str, list[dict[str, str]]]:
     """Return the code of the problem for a status, and the errors of its example.
 
-    For an undeclared status and for a success the code is `injected_fault`. So it is for 503: the
-    code in the contract is for an unavailable store.
+    The code is `injected_fault` if the contract has no error with this status, or only that of an
+    unavailable store, which is not the reason.
     """
-    if status < 400:
-        return "injected_fault", []
     response = find_response(contract, operation, str(status))
-    is_of_store = status == 503 and not contract.is_observed
-    if response is None or is_of_store:
+    if status < 400 or response is None:
         return "injected_fault", []
-    code = list_codes(response)[0]
+    codes = [code for code in list_codes(response) if code != "store_unavailable"]
+    if not codes:
+        return "injected_fault", []
+    code = codes[0]
     for content in response.get("content", {}).values():
         if content["schema"] == make_ref("Problem") and code in content["examples"]:
             problem = content["examples"][code]["value"]
