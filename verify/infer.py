@@ -53,6 +53,7 @@ class Inference:
         self._templates = self._observer.templates
         self._privacy = make_privacy(log, places, secrets)
         self._notes: list[str] = []
+        self._reasons: dict[str, str] = {}  # key: a part that the log does not give: `list/body`
         # A header field that varies in responses of a kind is in no part.
         self._varying_fields: set[str] = set()
         for template in self._templates.values():
@@ -85,6 +86,10 @@ class Inference:
             found, changes = join.join_profiles(join.unpack_profile(self._like.document), found)
             self._notes += changes
             self._remove_invalid(found)
+        for place, reason in self._reasons.items():
+            is_kept = json_values.get_value(found, place.split("/")) is not None
+            verb = "stays as it was" if is_kept else "is left out"
+            self._notes.append(f"/{place} {verb}: {reason}")
         return join.pack_profile(found)
 
     def _remove_invalid(self, document: Part) -> None:
@@ -93,16 +98,17 @@ class Inference:
             for error in check.check_profile(document):
                 _, name, *rest = error.pointer.split("/")
                 holder = document
-                part = name
+                part = place = name
                 if name in ("errors", "ids") and rest:
                     holder = document[name]
                     part = rest[0]
+                    place = f"{name}/{part}"
                 if part in holder:
-                    self._leave_out(name, f"{error.pointer} {error.detail}")
+                    self._leave_out(place, f"{error.pointer} {error.detail}")
                     del holder[part]
 
     def _leave_out(self, place: str, reason: str) -> None:
-        self._notes.append(f"/{place} is left out: {reason}")
+        self._reasons[place] = reason
 
     # The parts
 

@@ -710,6 +710,18 @@ def test_what_a_run_saw_is_added_to_a_profile_and_the_rest_stays() -> None:
     assert {"/list: changed", "/create: changed"} == {*notes}
 
 
+def test_a_part_of_the_profile_stays_if_the_service_shows_none() -> None:
+    """A part that the profile lacks, too, is left out."""
+    log = Api(listed=lambda items: {"projects": items[:3]}).log()
+    why = "no list has the created project"
+    listed = {"body": {"projects": [{"id": "{project.id}", "name": "{project.name}"}]}}
+    for parts, note in (({"list": listed}, "stays as it was"), ({}, "is left out")):
+        hint = make_profile({"observed_at": "2026-11-25", **parts})
+        found = infer_log(log, Hints(profile=hint))
+        assert f"/list {note}: {why}" in found.notes
+        assert ("list" in found.document) is ("list" in parts)
+
+
 def test_a_second_id_differs_in_two_created_projects() -> None:
     def create(project: Project) -> Any:
         return 201, {}, {**plain_project(project), "uid": f"41510404126{project.number}"}
