@@ -11,7 +11,7 @@ from profiles.contract import build_contract
 from profiles.profile import read_profile
 from web.files import read_file
 
-from .files import name_errors
+from .files import has_text, name_errors
 from .options import file
 
 PACKAGE = "deployment_stub"
@@ -30,7 +30,7 @@ NODE_TYPES = "docs/fixtures/stub_fixture.d.mts"
 @click.argument("name", metavar="NAME", required=False, type=click.Choice([*FILES]))
 @click.option("--types", "is_typed", is_flag=True, help="Print the types of the fixture `node`.")
 @click.option("--like", **file("Profile of a service: print the contract with its bodies."))
-@click.option("-o", "--output", **file("File to write, in place of stdout."))
+@click.option("-o", "--output", **file("New file to write, in place of stdout."))
 def show_document(name: str | None, is_typed: bool, like: Path | None, output: Path | None) -> None:
     """Print a file.
 
@@ -53,9 +53,18 @@ def show_document(name: str | None, is_typed: bool, like: Path | None, output: P
             raise click.UsageError(str(error)) from None
     if output:
         with name_errors(output):
-            output.write_bytes(content)
+            write_new_file(output, content)
     else:
         click.echo(content.decode(), nl=False)
+
+
+def write_new_file(path: Path, content: bytes) -> None:
+    """Write a file. Raises `click.UsageError` if it has another content."""
+    if has_text(path) and path.read_bytes() != content:
+        raise click.UsageError(
+            f"{path} has another content: remove it first, or print to it with > in place of -o."
+        )
+    path.write_bytes(content)
 
 
 def read_document(path: str) -> bytes:

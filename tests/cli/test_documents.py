@@ -15,14 +15,15 @@ KERNEL = str(ROOT / "tests" / "services" / "kernel.json")
 def test_each_fixture_and_the_contract_are_printed_as_they_are(tmp_path: Path) -> None:
     fixtures = {*ROOT.glob("docs/fixtures/*.*")} - {ROOT / NODE_TYPES}
     assert fixtures <= {ROOT / path for path in FILES.values()}
-    file = tmp_path / "file"
     for name, path in FILES.items():
         if name == "profile":  # the codes of the contract are filled in
             continue
         content = (ROOT / path).read_bytes()
         assert run("docs", name)[:3] == (0, content.decode(), "")
-        assert run("docs", name, "-o", str(file))[:3] == (0, "", "")
-        assert file.read_bytes() == content
+        file = tmp_path / name
+        for _ in range(2):
+            assert run("docs", name, "-o", str(file))[:3] == (0, "", "")
+            assert file.read_bytes() == content
     assert run("docs", "node", "--types").stdout == (ROOT / NODE_TYPES).read_text("utf-8")
 
 
@@ -57,6 +58,16 @@ def test_what_cannot_be_printed_or_written_is_an_error(tmp_path: Path) -> None:
         shown = not_started("docs", *(word.replace("FILE", str(file)) for word in words))
         assert reason.replace("FILE", str(file)) in shown
         assert not file.exists()
+
+
+def test_a_file_with_another_content_stays(tmp_path: Path) -> None:
+    file = tmp_path / "stub_fixture.py"
+    file.write_text("")
+    assert run("docs", "pytest", "-o", str(file)).status == 0
+    file.write_text("mine")
+    shown = not_started("docs", "pytest", "-o", str(file))
+    assert f"{file} has another content: remove it first, or print to it with >" in shown
+    assert file.read_text() == "mine"
 
 
 def test_no_message_names_a_document_that_the_reader_may_not_have() -> None:
