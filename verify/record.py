@@ -26,7 +26,7 @@ from web import problems
 from web.patterns import matches
 from web.routing import read_raw_target
 
-from . import streams
+from . import kinds, streams
 from .service_log import CODINGS, MAX_BODY, Log, ServiceExchange, unpack
 from .shorten import shorten
 
@@ -35,6 +35,10 @@ HOP_FIELDS = {
     "proxy-connection", "proxy-authorization", "proxy-authenticate", "content-length",
 }  # fmt: skip
 """Header fields of a connection (RFC 9110 §7.6.1), and fields that the proxy makes anew."""
+
+OPERATION_IDS = {
+    kinds.LIST: "listProjects", kinds.CREATE: "createProject", kinds.DEPLOYMENT: "getDeployment",
+}  # fmt: skip
 
 
 class Opener(Protocol):
@@ -181,6 +185,7 @@ class ProxyJournal:
             "status": exchange.status,
             "code": None,
             "reason": exchange.failure or None,
+            "operation": OPERATION_IDS.get(kinds.name_operation(exchange)),
             "fault": None,
             "grease": [],
             "unpromised": [],
@@ -197,8 +202,8 @@ class ProxyJournal:
         for name, value in query.items():
             if name == "limit" and value.isdecimal():
                 continue
-            if name not in ("method", "path", "status"):
-                detail = "The recording proxy has the filters method, path, status and limit."
+            if name not in ("operation", "method", "path", "status"):
+                detail = "The filters are operation, method, path, status and limit."
                 raise problems.Problem(400, "unknown_query", detail)
             pattern = value.replace("x", "?") if name == "status" else value
             found = [entry for entry in found if matches(pattern, str(entry[name]))]
