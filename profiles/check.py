@@ -156,16 +156,16 @@ class Bodies:
     def check_list(self, form: dict[str, Any]) -> Iterator[problems.FieldError]:
         path = ("list", "body")
         arrays = [(*path, *place) for place in markers.find_project_arrays(form["body"])]
-        if not arrays:
+        if arrays:
+            self.projects = arrays[0]
+            self.skipped = set(arrays[1:])
+        else:
             detail = "must have an array with one item, in which markers of a project stand"
-            yield validation.make_error(detail, *path)
-            return
+            yield validation.make_error(f"{detail}, such as {markers.NAME}", *path)
         for other in arrays[1:]:
             yield validation.make_error(
                 "is a second array of projects: there is one beside it", *other
             )
-        self.projects = arrays[0]
-        self.skipped = set(arrays[1:])
         yield from self.check_form(form, ("list",), markers.OF_LISTS)
 
     def check(

@@ -51,6 +51,7 @@ INVALID: list[tuple[dict[str, Any], str]] = [
     ({"errors": {"not_found": {"body": 1, "status": 200}}}, "/errors/not_found/status"),
     # Of the list
     (in_list({"projects": []}), "/list/body"),
+    (in_list({"data": {"name": "{project.nam}"}}), "/list/body /list/body/data/name"),
     (in_list({"projects": [ITEM, ITEM]}), "/list/body/projects"),
     (in_list({"a": [ITEM], "b": ["{record}"]}), "/list/body/b"),
     (in_list({"a": [{"id": "{project.nope}"}], "b": NAME}), "/list/body/a/0/id /list/body/b"),
