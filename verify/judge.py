@@ -138,7 +138,7 @@ def judge(log: Log, options: VerifyOptions, inputs: Inputs, token: str) -> Resul
         secrets=secrets,
         strangers=strangers,
         unseen=list_unseen(log, options.level, hints, places, rules.values()),
-        parts=parts.judge_parts(log, places, rules),
+        parts=parts.judge_parts(log, places, rules, hints.deployment),
         drift=drift,
         lacking=list_lacking(like, log) if like else [],
         leaks=[*find_leaks(log, secrets)],

@@ -78,9 +78,14 @@ def list_parts(place: str = "#") -> dict[str, str]:
     return found
 
 
-def judge_parts(log: Log, places: Places, rule_checks: dict[str, Check]) -> list[Check]:
-    """Judge the parts of the contract, in its order, by all responses in a log."""
-    judge = PartsJudge(log, places, rule_checks)
+def judge_parts(
+    log: Log, places: Places, rule_checks: dict[str, Check], given_id: str
+) -> list[Check]:
+    """Judge the parts of the contract, in its order, by all responses in a log.
+
+    A person gave the id of a deployment, which may be wrong, or "".
+    """
+    judge = PartsJudge(log, places, rule_checks, given_id)
     shown: dict[str, list[Check]] = defaultdict(list)
     for check in judge.check_all():
         shown[check.part].append(check)
@@ -125,10 +130,13 @@ def name_purpose(exchange: ServiceExchange | None) -> str:
 class PartsJudge:
     """Checks the responses of a log by the schemas of the contract."""
 
-    def __init__(self, log: Log, places: Places, rule_checks: dict[str, Check]) -> None:
+    def __init__(
+        self, log: Log, places: Places, rule_checks: dict[str, Check], given_id: str
+    ) -> None:
         self._log = log
         self._places = places
         self._rules = rule_checks
+        self._given_id = given_id
         self._by_kind = kinds.group_by_kind(log)
 
     def check_all(self) -> Iterator[Check]:
@@ -154,7 +162,9 @@ class PartsJudge:
         if exchange.failure or status == 429 or status >= 500:
             return
         if not exchange.is_success and kind in kinds.OPERATIONS:
-            if kind == kinds.DEPLOYMENT and status == 404 and not self._is_path_broken():
+            is_missing = kind == kinds.DEPLOYMENT and status == 404
+            is_of_service = exchange.deployment_id != self._given_id
+            if is_missing and is_of_service and not self._is_path_broken():
                 yield Check(LATEST, "200", "404", exchange)
             return
         is_judged = exchange.is_list or status == 401

@@ -88,7 +88,7 @@ class UnseenJudge:
             advice = "; give --body FILE with what the service asks for" if is_of_body else ""
             return f"no project was created: {reason}{advice}"
         if kind == kinds.DEPLOYMENT and given:
-            return f"{given} was not read: {reason}"
+            return f"--deployment {given} was not read: {reason}"
         if kind == kinds.DEPLOYMENT and exchange is None:
             line = '"create": {"body": {"MEMBER": "{deployment.id}"}}'
             return f"no response names one; give --deployment ID, or --like FILE with {line}"
@@ -100,7 +100,7 @@ class UnseenJudge:
         places = self._places
         read = [each.deployment_id for each in places.followed if places.is_own]
         if given and given not in read:
-            yield make_unseen("deployment", f"{given} was not read", None)
+            yield make_unseen("deployment", f"--deployment {given} was not read", None)
         elif places.creation and not read:
             reason = "the deployment of the created project was not read"
             yield make_unseen("deployment", reason, None)

@@ -139,11 +139,11 @@ def test_nothing_is_created_where_nothing_can_be_checked() -> None:
 @with_process
 def test_a_run_tells_its_findings_and_what_it_left_behind(tmp_path: Path) -> None:
     service = Service(on("created", status=200), LEAK)
-    (tmp_path / "known").write_text(f"{CREATED_LINE}\ndiffers: *latest*\nbroken: no\n")
+    (tmp_path / "known").write_text(f"{CREATED_LINE}\nbroken: no\n")
     files = ("--known", f"{tmp_path}/known", "--save", f"{tmp_path}/profile")
     words = ("--write", "--fail-on", "differs, unseen", "--deployment", "d-none")
     done = verify(service, *words, *files)
-    finding = "unseen: deployment: d-none was not read: 404"
+    finding = "unseen: deployment: --deployment d-none was not read: 404"
     assert (done.status, done.report["findings"]) == (1, [finding])
     assert re.findall("^finding: (.*)", done.stdout, re.MULTILINE) == [finding]
     assert "\nwarning: --known 'broken: no' matches no finding\n" in done.stdout
