@@ -175,7 +175,8 @@ class Inference:
         if template is None or self._reject(template):
             return None
         if not template.is_own:
-            self._leave_out(kinds.DEPLOYMENT, "no deployment of the created project was read")
+            reason = "no response names the deployment of the created project; if it was read, "
+            self._leave_out(kinds.DEPLOYMENT, f"{reason}give its id as --deployment")
             return None
         body = self._privacy.clean_record(template.body, "/deployment/body")
         return self._make_form(template, body)

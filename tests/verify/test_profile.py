@@ -302,7 +302,10 @@ OTHERS_OWN = [
              deployment=lambda _: {"id": "dpl_1", "status": "private", "created_at": "2020-01-01"},
              error=lambda status, code: {"status": status, "text": "private"}),
          {"/deployment": GONE},
-         ("/deployment is left out: no deployment of the created project was read",),
+         (
+             "/deployment is left out: no response names the deployment of the created project; if "
+             "it was read, give its id as --deployment",
+         ),
          ("private",)),
 ]  # fmt: skip
 
