@@ -1,6 +1,6 @@
 """Pact's provider states. A verifier sets up a state before it replays an interaction."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
@@ -11,7 +11,7 @@ from web import problems, validation
 from web.strict_json import read_json
 
 from ..world import rules
-from ..world.seed import Seed, build_project, check_seed, convert_id
+from ..world.seed import Seed, SeedProject, build_project, check_seed, convert_id
 from ..world.world import Common, WorldState
 
 Values = dict[str, str]
@@ -40,7 +40,7 @@ def read_change() -> tuple[str, Params, bool]:
 
 
 def find_state(common: Common, name: str, params: Params) -> SetUp:
-    """Find a state of `--states` or a built-in state, and check its params.
+    """Find a state of `--states`, or else a built-in state, and check its params.
 
     Return the function that sets it up. It may be called repeatedly.
     """
@@ -52,17 +52,23 @@ def find_state(common: Common, name: str, params: Params) -> SetUp:
         checked = dict(params)
         validation.require_valid(validation.prefix_errors(["params"], check(common, checked)))
         return partial(set_up, checked)
-    known = ", ".join(f'"{each}"' for each in [*BUILT_IN, *own])
+    known = ", ".join(f'"{each}"' for each in {**BUILT_IN, **own})
     raise problems.Problem(
         404, "not_found", f"No provider state has this name. The states are {known}."
     )
 
 
 def add_seed(seed: Seed, world: WorldState) -> Values:
-    """Add the records of a seed. A record with an existing name or id is left out."""
+    """Add the records of a seed. A project whose name exists is left out.
+
+    A deployment whose id exists is left out, too. Raises `InvalidBody` if a project with another
+    name has the id of a new project.
+    """
     store = world.store
-    existing = {project.name: project.id for project in store.list_projects()}
+    projects = store.list_projects()
+    existing = {project.name: project.id for project in projects}
     new = [project for project in seed.projects if project.name not in existing]
+    check_new_ids(new, {project.id: project.name for project in projects})
     # A deployment belongs to the existing project with the name.
     owners = {project.id: existing.get(project.name, project.id) for project in seed.projects}
     owners[None] = None
@@ -80,6 +86,19 @@ def add_seed(seed: Seed, world: WorldState) -> Values:
         if deployment:
             values |= show_deployment(deployment, world)
     return values
+
+
+def check_new_ids(new: Iterable[SeedProject], names: Mapping[str | None, str]) -> None:
+    """Raise `InvalidBody` if new projects have the ids of others: `{"prj_website": "website"}`."""
+    validation.require_valid(
+        validation.make_error(
+            f"cannot be set up: in this world the id {project.id} belongs to the project "
+            f'"{problems.shorten(names[project.id])}", not to "{problems.shorten(project.name)}"',
+            "state",
+        )
+        for project in new
+        if project.id in names
+    )
 
 
 def remove_projects(params: Params, world: WorldState) -> Values:
