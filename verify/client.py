@@ -57,8 +57,8 @@ class HTTPClient:
         is_url = re.fullmatch("(?!.*[@?#])https?://[!-~]+", url)
         if not is_url or not base.hostname or base.port == 0 or "v1" in base.path.split("/"):
             raise ValueError(
-                "give the URL before /v1 (§4), such as https://service.example: with its scheme, "
-                "in ASCII, without user, query and fragment"
+                "give the URL of the service without /v1, such as https://service.example: with "
+                "http:// or https://, in ASCII, and without user, query and fragment"
             )
         self.base = f"{base.scheme}://{base.netloc}{base.path.rstrip('/')}"
         self._timeout = timeout

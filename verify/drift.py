@@ -31,8 +31,8 @@ def find_drift(like: profile.Profile, log: Log, places: Places) -> list[Check]:
 
 
 def write_drift_line(check: Check) -> str:
-    """Write the line of a drift: `/list/status: 200 in the profile, 203 there`."""
-    return f"{check.part}: {check.expected} in the profile, {check.observed} there"
+    """Write the line of a drift: `/list/status: 200 in the profile, 203 in the service`."""
+    return f"{check.part}: {check.expected} in the profile, {check.observed} in the service"
 
 
 def is_note(check: Check, places: Places) -> bool:

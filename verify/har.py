@@ -168,16 +168,18 @@ def read_response_body(response: dict[str, Any], folder: Path) -> tuple[bytes, s
     if name:  # Playwright writes it.
         body = read_attached(folder, name)
         if not body:
-            return b"", f"the file of its body is missing: {name}"
+            return b"", f"the file with the body of the response is missing: {name}"
     elif text is None:
         # Playwright writes the size -1 for a body that the page has not read.
-        return b"", "" if content.get("size") == 0 else "the recording lacks its body"
+        return b"", "" if content.get(
+            "size"
+        ) == 0 else "the recording lacks the body of the response"
     else:
         encoding = str(content.get("encoding") or "").lower()
         try:
             body = decode_text(str(text), encoding)
         except ValueError:
-            return b"", f"its body cannot be read: {encoding}"
+            return b"", f"the body of the response cannot be read: {encoding}"
     return body, TOO_LARGE if len(body) > MAX_BODY else ""
 
 

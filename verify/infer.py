@@ -131,7 +131,7 @@ class Inference:
         item = self._privacy.clean_record(item, place)
         for inner in ids.find_second_numbers(self._places):
             pointer = place + format_pointer(*inner)
-            self._notes.append(f"{pointer}: all projects of a stub have the same number here")
+            self._notes.append(f"{pointer}: a stub has the same number in all projects")
         form = self._make_form(template, json_values.replace_value(around, path, [item]))
         order = find_order(self._places)
         if order in ("oldest first", "newest first"):

@@ -41,7 +41,8 @@ class VerifyFinding(NamedTuple):
             return f"{DRIFT}: {write_drift_line(check)}"
         if self.kind in (UNSEEN, LEAKS):
             return f"{self.kind}: {check.part}: {check.observed}"
-        line = f"{self.kind}: {check.part}: {check.expected} here, {check.observed} there"
+        seen = f"{check.expected} in the contract, {check.observed} in the service"
+        line = f"{self.kind}: {check.part}: {seen}"
         return f"{line}; {DRIFT}: {write_drift_line(self.drift)}" if self.drift else line
 
 

@@ -15,7 +15,7 @@ from traffic import exchange
 PROJECTS = "/v1/projects"
 DEPLOYMENTS = "/v1/deployments/"
 MAX_BODY = 4 * 1024 * 1024  # bytes
-TOO_LARGE = f"its body is over {MAX_BODY // 1024**2} MiB"
+TOO_LARGE = f"the body of the response is over {MAX_BODY // 1024**2} MiB"
 CODINGS = ("gzip", "x-gzip", "deflate")
 """The content codings that are decompressed."""
 
@@ -209,7 +209,7 @@ def unpack(packed: ServiceExchange) -> ServiceExchange:
     try:
         plain = make_decompressor(body, packed.coding).decompress(body, MAX_BODY + 1)
     except zlib.error:
-        return replace(packed, failure=f"its body is not {packed.coding}")
+        return replace(packed, failure=f"the body of the response is not {packed.coding}")
     removed = ("content-encoding", "content-length")
     fields = [each for each in packed.response_fields if each[0].lower() not in removed]
     failure = TOO_LARGE if len(plain) > MAX_BODY else ""

@@ -25,7 +25,7 @@ def read_pieces(
     has_left = Event()
     Thread(target=read_into, args=(pieces, response, has_left), daemon=True).start()
     body = b""
-    failure = "its body did not end"
+    failure = "the body of the response did not end"
     try:
         while is_awaited():
             with suppress(Empty):

@@ -67,7 +67,7 @@ CHUNKED = OK + b"Transfer-Encoding: chunked\r\n\r\n"
 A_LOT = b"a" * 99_999
 NO_HTTP = "the response is not HTTP"
 CUT_OFF = "the connection was cut off"
-TOO_LARGE = "its body is over 4 MiB"
+TOO_LARGE = "the body of the response is over 4 MiB"
 
 # What a server sends, and then without end, and what is said of it.
 RESPONSES = [
@@ -111,7 +111,7 @@ def test_a_compressed_body_is_unpacked_and_another_coding_stays() -> None:
             "200, but its body is not JSON, its coding is br" if coding == "br" else [1]
         )
     with sending(OK + b"Content-Encoding: gzip\r\nContent-Length: 2\r\n\r\n[]") as url:
-        assert HTTPClient(url, None).send(LIST).failure == "its body is not gzip"
+        assert HTTPClient(url, None).send(LIST).failure == "the body of the response is not gzip"
 
 
 def test_a_host_that_cannot_be_reached_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:

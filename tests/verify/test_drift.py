@@ -202,8 +202,8 @@ def test_what_may_vary_is_no_finding(name: str) -> None:
 
 def test_a_broken_part_that_has_drifted_is_one_finding_with_both() -> None:
     result, (line,) = compare(save_profile(()), (on_deployment(without("status")),))
-    broken = f"broken: {parts.STATUS}: present here, missing there"
-    drift = "/deployment/body/status: present in the profile, missing there"
+    broken = f"broken: {parts.STATUS}: present in the contract, missing in the service"
+    drift = "/deployment/body/status: present in the profile, missing in the service"
     assert line == f"{broken}; drift: {drift}"
     text = "\n".join(describe_result(result))
     assert text.count(drift) == 1
@@ -238,7 +238,7 @@ def test_a_drift_is_shown_with_its_own_exchange_alone_and_what_varies_is_told() 
     assert f"\n  {finding}\n    > GET /v1/deployments/" in text
     assert text.count("    > GET ") == 1
     assert "\nvaries (no finding):\n" in text
-    assert "\n  /create/body/owner: object in the profile, null there" in text
+    assert "\n  /create/body/owner: object in the profile, null in the service" in text
     assert "\ndiffers (" not in text
 
 
@@ -247,7 +247,7 @@ def test_a_run_that_sees_less_finds_no_drift() -> None:
     result, found = compare(save_profile((OWNER,)), (OWNER, other), level="read")
     assert found == []  # a record of others, which has less
     lines = [*map(write_drift_line, result.notes)]
-    assert "/list/body/projects/0/owner: present in the profile, missing there" in lines
+    assert "/list/body/projects/0/owner: present in the profile, missing in the service" in lines
 
 
 def test_a_profile_of_a_person_is_compared_where_it_says_something() -> None:
@@ -255,7 +255,7 @@ def test_a_profile_of_a_person_is_compared_where_it_says_something() -> None:
     created = {"body": {"id": "{project.id}", "name": "{project.name}"}}  # with any 2xx
     document = {"observed_at": "2026-11-26", "create": created, "errors": errors}
     _, found = compare(make_profile(document), (on("created", status=200),))
-    line = "/errors/not_found/body: members error, text in the profile, none of them there"
+    line = "/errors/not_found/body: members error, text in the profile, none of them in the service"
     assert line in found
     assert all(each.startswith("/errors/") for each in found)
 

@@ -213,16 +213,17 @@ def test_bodies_beside_the_file_are_read(tmp_path: Path) -> None:
     assert shown(read(tmp_path, entries)) == plain
     entries[0]["response"]["content"]["_file"] = "../har"
     missing = read(tmp_path, entries).exchanges[0].failure
-    assert missing == "the file of its body is missing: ../har"
+    assert missing == "the file with the body of the response is missing: ../har"
 
 
+UNREAD = "the body of the response cannot be read"
 UNREADABLE: list[tuple[JSONEntry, str]] = [
-    ({"content": {"text": "%", "encoding": "base64"}}, "its body cannot be read: base64"),
-    ({"content": {"text": "{}", "encoding": "rot13"}}, "its body cannot be read: rot13"),
-    ({"content": {"text": "{}", "encoding": "hex"}}, "its body cannot be read: hex"),
-    ({"content": {}}, "the recording lacks its body"),
-    ({"content": {"size": -1}}, "the recording lacks its body"),
-    ({"content": {"text": "x" * (4 << 20) + "x"}}, "its body is over 4 MiB"),
+    ({"content": {"text": "%", "encoding": "base64"}}, f"{UNREAD}: base64"),
+    ({"content": {"text": "{}", "encoding": "rot13"}}, f"{UNREAD}: rot13"),
+    ({"content": {"text": "{}", "encoding": "hex"}}, f"{UNREAD}: hex"),
+    ({"content": {}}, "the recording lacks the body of the response"),
+    ({"content": {"size": -1}}, "the recording lacks the body of the response"),
+    ({"content": {"text": "x" * (4 << 20) + "x"}}, "the body of the response is over 4 MiB"),
     ({"content": {"size": 0}}, ""),
 ]  # fmt: skip
 
@@ -370,7 +371,10 @@ def test_a_recording_needs_no_token_and_one_without_bodies_replaces_nothing(tmp_
     har.write_bytes(har_of(changed(entries, "response", {"content": {}})))
     done = verify("", "--har", str(har), "--save", str(profile), "--force", env={})
     assert (done.status, done.report) == (2, None)
-    assert "error: nothing could be checked: the recording lacks its body.\n" in done.stderr
+    assert (
+        "error: nothing could be checked: the recording lacks the body of the response.\n"
+        in done.stderr
+    )
     assert profile.read_text() == "previous"
 
 

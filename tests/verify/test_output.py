@@ -36,9 +36,9 @@ MAIN = threading.main_thread().ident or 0
 NO_STATUS = on_deployment(without("status"))
 GONE = on("no deployment", status=410)
 LEAK = on("list", headers={"X-Sent": "Bearer tok-9f27%2FKc+abc~x.y=="})
-GONE_LINE = f"differs: {parts.DEP_404}: 404 here, 410 there"
-CREATED_LINE = f"differs: {parts.POST_201}: {CREATED} here, 200 there"
-STATUS_LINE = f"broken: {parts.STATUS}: present here, missing there"
+GONE_LINE = f"differs: {parts.DEP_404}: 404 in the contract, 410 in the service"
+CREATED_LINE = f"differs: {parts.POST_201}: {CREATED} in the contract, 200 in the service"
+STATUS_LINE = f"broken: {parts.STATUS}: present in the contract, missing in the service"
 
 
 def text_of(result: Result) -> str:

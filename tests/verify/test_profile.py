@@ -783,7 +783,7 @@ def test_a_second_id_is_another_one_in_each_project() -> None:
 
     document = infer_document(Api(item=item))
     (note,) = infer_log(Api(item=members(number=lambda each: each.number)).log()).notes
-    assert note.startswith("/list/body/projects/0/number: all projects of a stub")
+    assert note.startswith("/list/body/projects/0/number: a stub has the same number")
     record = document["record"]
     for name in ("uid", "cursor", "mark"):
         assert re.fullmatch(r"\{project\.id:[\w-]+\}", record[name]), name

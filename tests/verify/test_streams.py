@@ -103,7 +103,10 @@ def test_a_client_may_leave_a_stream_that_has_no_end() -> None:
     with recording(service) as proxy, proxy.ask() as response:
         assert response.read1() == FIRST
     (exchange,) = proxy.recorder.log().exchanges
-    assert (exchange.response_body, exchange.failure) == (FIRST, "its body did not end")
+    assert (exchange.response_body, exchange.failure) == (
+        FIRST,
+        "the body of the response did not end",
+    )
 
 
 def test_the_service_learns_that_the_client_has_left() -> None:
@@ -163,4 +166,4 @@ def test_a_command_that_leaves_a_stream_open_ends_at_once() -> None:
     with serving(service) as port:
         done = verify(f"http://127.0.0.1:{port}", "--", sys.executable, "-c", READ_ONE)
         service.is_over.set()
-    assert done.stderr == "error: nothing could be checked: its body did not end.\n"
+    assert done.stderr == "error: nothing could be checked: the body of the response did not end.\n"
