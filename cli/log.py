@@ -8,6 +8,7 @@ from threading import Lock
 
 from flask import Response, g, request
 
+import server
 import stub
 from records import timestamp
 from store import utc_now
@@ -61,9 +62,13 @@ class RunLog:
         return response
 
     def add_wrong_host(self, name: str) -> None:
-        """Print the option that lets the program serve the host of a rejected request, if any."""
+        """Print the host of a rejected request, and the option that lets the program serve it.
+
+        A repeated field is no host: `team.test,localhost`.
+        """
+        option = f": start with --trusted-host {name}" if server.is_host(name) else ""
         if name:
-            self._hint(f"Host {name} is not served: start with --trusted-host {name}")
+            self._hint(f"Host {name} is not served{option}")
 
     def held(self) -> str:
         """Return the latest lines that were not printed."""

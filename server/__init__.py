@@ -27,6 +27,7 @@ from .addresses import listen
 from .hosts import App, serve_hosts
 from .hosts import add_brackets as add_brackets
 from .hosts import check_hosts as check_hosts
+from .hosts import is_host as is_host
 from .loop import Server as Server
 from .loop import ServerOptions as ServerOptions
 from .speedups import speed_up as speed_up

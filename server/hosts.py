@@ -52,8 +52,13 @@ def find_host(environ: dict[str, Any]) -> str:
 def check_hosts(names: Collection[str]) -> None:
     """Raise `ValueError` if a name is no host, such as `http://team.test` or `team.test:80`."""
     for name in names:
-        if not re.fullmatch(r"[A-Za-z0-9._~%-]+|\[[0-9A-Fa-f:.]+\]", add_brackets(name)):
-            raise ValueError(f"{name} is not a host name: give it without scheme and port")
+        if not is_host(name):
+            raise ValueError(f"{name!r} is not a host name: give it without scheme and port")
+
+
+def is_host(name: str) -> bool:
+    """Return whether a text is a host name or an IP address."""
+    return re.fullmatch(r"[A-Za-z0-9._~%-]+|\[[0-9A-Fa-f:.]+\]", add_brackets(name)) is not None
 
 
 def add_brackets(host: str) -> str:
