@@ -1,5 +1,6 @@
 """`app.py verify URL`: the command that learns and checks a real service, with its options."""
 
+from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any
 
@@ -45,13 +46,17 @@ OPTIONS = [
 
 
 @click.command(
-    params=[click.Argument(["url"], default="", metavar="[URL] [-- COMMAND [ARG]...]"), *OPTIONS],
+    params=[
+        click.Argument(["url"], default="", metavar="[URL]"),
+        click.Argument(["words"], nargs=-1, metavar="[-- COMMAND [ARG]...]"),
+        *OPTIONS,
+    ],
     epilog="Exit status: 0 without a finding, 1 with a finding, 2 if nothing could be checked; the "
     "status of a COMMAND if that is not 0.",
     context_settings={"show_default": True},
 )
 @click.pass_obj
-def verify(start: Start, /, **values: Any) -> int:
+def verify(start: Start, /, words: Sequence[str], **values: Any) -> int:
     """Learn and check a real service: does it follow the contract?
 
     The URL is the one before /v1. The token is read only from the environment variable
@@ -59,6 +64,8 @@ def verify(start: Start, /, **values: Any) -> int:
     that command to the service are recorded and judged: its STUB_URL is a proxy on this machine.
     With --har, recorded exchanges are judged.
     """
+    if words:
+        raise click.UsageError("put -- before the command: verify URL -- COMMAND.")
     from .verify_run import run_verify  # Only a run needs what this imports, and not --help.
 
     options = VerifyOptions(words=start.words, **values)

@@ -244,6 +244,8 @@ def test_a_wrong_option_is_status_2_before_anything_is_asked() -> None:
         done = run("verify", URL, env=env)
         assert (done.status, done.stdout) == (2, "")
         assert "VERIFY_TOKEN" in done.stderr
+    done = run("verify", URL, "npm", "test", env={"VERIFY_TOKEN": TOKEN})
+    assert done.stderr == "error: put -- before the command: verify URL -- COMMAND.\n"
 
 
 @with_process
