@@ -12,7 +12,7 @@ from profiles.profile import read_profile
 from web.files import read_file
 
 from .files import has_text, name_errors
-from .options import file
+from .options import file, parse_existing
 
 PACKAGE = "deployment_stub"
 FILES = {
@@ -29,7 +29,9 @@ NODE_TYPES = "docs/fixtures/stub_fixture.d.mts"
 @click.command("docs", short_help="Print a fixture, the schema of a profile, or the contract.")
 @click.argument("name", metavar="NAME", required=False, type=click.Choice([*FILES]))
 @click.option("--types", "is_typed", is_flag=True, help="Print the types of the fixture `node`.")
-@click.option("--like", **file("Profile of a service: print the contract with its bodies."))
+@click.option(
+    "--like", **file("Profile of a service: print the contract with its bodies.", parse_existing)
+)
 @click.option("-o", "--output", **file("New file to write, in place of stdout."))
 def show_document(name: str | None, is_typed: bool, like: Path | None, output: Path | None) -> None:
     """Print a file.

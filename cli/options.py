@@ -130,9 +130,22 @@ LINES = Texts("\n")  # Such a text may have spaces.
 
 
 def parse_path(text: str) -> Path:
+    """Parse the path of a file that may be new."""
     if text.strip() in ("", "-"):  # It is empty if a shell does not know a variable.
         raise ValueError(f"give the name of a file, not '{text}'")
-    return Path(text)
+    path = Path(text)
+    if path.is_dir():
+        raise ValueError(f"{text} is a folder: give the name of a file")
+    if not path.parent.is_dir():
+        raise ValueError(f"{path}: there is no folder {path.parent}")
+    return path
+
+
+def parse_existing(text: str) -> Path:
+    path = parse_path(text)
+    if not path.exists():
+        raise ValueError(f"there is no file {text}")
+    return path
 
 
 def parse_lines(texts: Sequence[str]) -> tuple[str, ...]:
@@ -238,8 +251,8 @@ def axes(text: str, parse: Callable[[str], tuple[str, ...]]) -> Row:
     return row
 
 
-def file(text: str) -> Any:
-    return option(text, parse_path, metavar="PATH")
+def file(text: str, parse: Callable[[str], Path] = parse_path) -> Any:
+    return option(text, parse, metavar="PATH")
 
 
 MAX_STORED = 1000  # projects of a world with --store, since each change writes the whole world
@@ -257,7 +270,7 @@ ROWS: dict[str, dict[str, Row]] = {
             metavar="STATUS",
         ),
         "empty": flag("Start without the sample."),
-        "seed": file("JSON file to start from, not the sample."),
+        "seed": file("JSON file to start from, not the sample.", parse_existing),
         "keep": file("JSON file of the records: read at the start, written after each change."),
         "cors_origin": several("Origin whose pages may call, or *", stub.check_origins),
         "delay": option("Seconds to wait before each response.", Number(0, 30), default=0.0),
@@ -296,8 +309,12 @@ ROWS: dict[str, dict[str, Row]] = {
             Number(0, stub.MAX_ADVANCE.total_seconds()),
             default=0.0,
         ),
-        "states": file("JSON file of Pact provider states: a seed document for each name."),
-        "like": file("Profile of a service: respond with its bodies (docs profile)."),
+        "states": file(
+            "JSON file of Pact provider states: a seed document for each name.", parse_existing
+        ),
+        "like": file(
+            "Profile of a service: respond with its bodies (docs profile).", parse_existing
+        ),
         "fail_on": several(
             f"Exit with 1 if one of these is found: {', '.join(stub.CHOICES)}", stub.parse_kinds
         ),

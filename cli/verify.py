@@ -9,7 +9,7 @@ import click
 import stub
 from verify.options import KINDS, VerifyOptions, find_contradictions
 
-from .options import Number, Start, file, flag, option, several
+from .options import Number, Start, file, flag, option, parse_existing, several
 
 
 def parse_given(text: str) -> str:
@@ -22,14 +22,16 @@ ROWS: dict[str, dict[str, Any]] = {
     "write": flag("Create one project, and follow its deployment."),
     "wait": option("Maximum seconds of a poll.", Number(0, 3600)),
     "pause": option("Seconds between two requests.", Number(0, 60)),
-    "body": file("JSON file with the body of the creation; {name} stands for the name."),
+    "body": file(
+        "JSON file with the body of the creation; {name} stands for the name.", parse_existing
+    ),
     "deployment": option("Id of a deployment, if no response has an id.", parse_given),
-    "har": file("Judge the exchanges of this HAR file; send no request."),
-    "ca": file("PEM file of a certificate authority to trust, too."),
-    "known": file("File of accepted findings, a line for each, as for --allow."),
+    "har": file("Judge the exchanges of this HAR file; send no request.", parse_existing),
+    "ca": file("PEM file of a certificate authority to trust, too.", parse_existing),
+    "known": file("File of accepted findings, a line for each, as for --allow.", parse_existing),
     "save": file("File for the profile of the service, for --like."),
     "force": flag("Let --save replace a file that is no profile."),
-    "like": file("Profile of the service: find what has changed since."),
+    "like": file("Profile of the service: find what has changed since.", parse_existing),
     "report": file("File for the verdicts, as JSON; FILE.xml: JUnit XML."),
     "fail_on": several(
         f"Exit with 1 if one of these is found: {', '.join(KINDS)}",

@@ -45,9 +45,9 @@ INVALID = [
     (["readme", "-o", "FILE"], "Invalid value for 'NAME': 'readme' is not one of"),
     (["pytest", "--types"], "--types needs the name node.\n"),
     (["profile", "--like", KERNEL], "--like needs the name openapi.\n"),
-    (["openapi", "--like", "FILE"], "FILE: No such file or directory\n"),
+    (["openapi", "--like", "FILE"], "'--like': there is no file FILE.\n"),
     (["openapi", "--like", __file__], "Extra data"),
-    (["node", "-o", "FILE/deeper"], "FILE/deeper: No such file or directory.\n"),
+    (["node", "-o", "FILE/deeper"], "FILE/deeper: there is no folder FILE.\n"),
     (["node", "-o", "/dev/full"], "/dev/full: No space left on device.\n"),
 ]
 

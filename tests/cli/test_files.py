@@ -48,22 +48,18 @@ def test_a_state_may_have_as_many_levels_as_a_project(file: Path) -> None:
 
 
 UNUSABLE = [
-    ("--seed", "", "Is a directory"),
-    ("--seed", "no", "No such file or directory"),
-    ("--log", "", "Is a directory"),
-    ("--log", "no/x", "No such file or directory"),
-    ("--report", "", "Is a directory"),
-    ("--report", "no/x", "No such file or directory"),
-    ("--keep", "", "Is a directory"),
-    ("--keep", "no/x", "No such file or directory"),
+    ("--seed", "", "FOLDER is a folder: give the name of a file"),
+    ("--seed", "no", "there is no file FOLDER/no"),
+    ("--log", "", "FOLDER is a folder: give the name of a file"),
+    ("--report", "no/x", "FOLDER/no/x: there is no folder FOLDER/no"),
+    ("--keep", "no/x", "FOLDER/no/x: there is no folder FOLDER/no"),
 ]
 
 
 def test_a_file_that_cannot_be_used_is_an_error_at_the_start(tmp_path: Path) -> None:
     for option, name, reason in UNUSABLE:
-        path = tmp_path / name
-        error = not_started(option, str(path))
-        assert f"{path}: {reason}" in error
+        error = not_started(option, str(tmp_path / name))
+        assert f"'{option}': {reason.replace('FOLDER', str(tmp_path))}.\n" in error
         assert error.count("\n") == 1
     assert [*tmp_path.iterdir()] == []
 

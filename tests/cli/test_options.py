@@ -111,7 +111,7 @@ INVALID: list[tuple[list[str], str]] = [
         "'failure' is unknown: the choices are tier1, all, fail",
     ),
     # What contradicts other options.
-    (["--empty", "--seed", "x.json"], "give either --empty or --seed."),
+    (["--empty", "--seed", __file__], "give either --empty or --seed."),
     (["--store", "redis://x", "--probe", "all", "--", "true"], "leave out --grease and --store."),
     (["--probe", "all", "--grease", "--", "true"], "leave out --grease and --store."),
     (["--probe", "all"], "--probe: give a command after --."),

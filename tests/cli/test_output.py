@@ -101,7 +101,7 @@ def test_a_console_gets_what_its_encoding_has(tmp_path: Path) -> None:
         assert run("--seed", "\xe9\udcff", stderr=stderr).status == 2
     stdout.flush()
     assert rb"\xa7" in stdout.buffer.getvalue()
-    assert rb"error: \xe9\udcff: " in (tmp_path / "err").read_bytes()
+    assert rb"there is no file \xe9\udcff." in (tmp_path / "err").read_bytes()
 
 
 # stderr that is not read: a pipe takes 64 KiB.

@@ -111,7 +111,7 @@ def test_a_fixture_gives_each_test_a_world_of_the_program_it_finds(
 
     add_program(folder / "bin" / "deployment-stub", folder)
     gone = re.compile(r"no\.py was not found\. The stub is a program in Python: `uv tool install ")
-    assert "error: no.json: No such file" in run(STUB_LIKE="no.json").stdout
+    assert "'STUB_LIKE': there is no file no.json" in run(STUB_LIKE="no.json").stdout
     assert gone.search(run(STUB_PROGRAM="no.py").stdout)
     assert "http://127.0.0.1:1" in run(STUB_URL="http://127.0.0.1:1").stdout
     assert {*started_in(folder)} == {"deployment-stub"}
