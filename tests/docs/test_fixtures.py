@@ -238,8 +238,20 @@ for (const id of ["dpl_1", "dpl_2"]) {
   await after();
 }
 await before();
+const calls = [["advance"], ["fault"], ["fault", { status: 9 }], ["count", { state: 1 }]];
+for (const [name, ...members] of calls) {
+  await stub[name](...members).catch(({ message }) => console.log(message));
+}
 await before().catch(({ message }) => console.log(message));
 """
+
+# The errors of its calls.
+REJECTED = [
+    r"POST /_stub/clock: 422 invalid_body: must have an advance, frozen, now or a tick",
+    r"POST /_stub/faults: 400 malformed_json: Send JSON .*The text is empty\.",
+    r"POST /_stub/faults: 422 invalid_body: /status must be an integer from 200 to 599",
+    r"GET /_stub/requests\?state=1: 400 unknown_query: Send only .*",
+]
 
 
 @pytest.mark.slow
@@ -247,11 +259,13 @@ def test_a_runner_of_node_need_not_tell_the_name_of_a_test(live_url: str, folder
     needs("node")
     (folder / "own.mjs").write_text(NAMELESS, "utf-8")
     done = execute(["node", "own.mjs"], folder, STUB_URL=live_url)
-    first, second, error = done.stdout.splitlines()
+    first, second, *errors, last = done.stdout.splitlines()
     for line in (first, second):
         assert re.fullmatch(r"dev-token\.a-test-[0-9a-f]{12} 0", line)
     assert first != second
-    assert error == '"a test" began before "a test" ended: run one test at a time'
+    for error, expected in zip(errors, REJECTED, strict=True):
+        assert re.fullmatch(expected, error)
+    assert last == '"a test" began before "a test" ended: run one test at a time'
 
 
 @pytest.mark.slow
