@@ -136,6 +136,7 @@ class Server:
             "inbuf_overflow": 2 * parser.MAX_BODY,
             "outbuf_overflow": 2 * parser.MAX_BODY,
             "clear_untrusted_proxy_headers": False,  # The app gets the fields unchanged.
+            "log_socket_errors": False,  # A stream that breaks is a `ConnectionError` of the app.
         }
         made = create_server(app, self.map, **settings)
         self.dispatcher: Any = made.task_dispatcher

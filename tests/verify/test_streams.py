@@ -141,7 +141,9 @@ def test_a_stream_is_unpacked_and_its_urls_lead_to_the_proxy() -> None:
     assert first.startswith("data: http://127.0.0.1:")
 
 
-def test_a_stream_that_breaks_is_not_whole_for_the_client_either() -> None:
+def test_a_stream_that_breaks_is_not_whole_for_the_client_either(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     def send(url: str) -> Iterator[bytes]:
         yield FIRST
         raise ConnectionError
@@ -150,6 +152,7 @@ def test_a_stream_that_breaks_is_not_whole_for_the_client_either() -> None:
         response.read()
     (exchange,) = proxy.recorder.log().exchanges
     assert exchange.failure == "the connection was cut off"
+    assert caplog.text == ""
 
 
 READ_ONE = f"""
