@@ -1,6 +1,6 @@
 """waitress with errors in JSON, with dropped responses, and with an end that loses no request.
 
-It does not know the app. It uses only public names of waitress, and overrides five methods:
+It does not know the app. It uses only public names of waitress, and overrides six methods:
 
 | method | effect for a user |
 |---|---|
@@ -8,6 +8,7 @@ It does not know the app. It uses only public names of waitress, and overrides f
 | `HTTPRequestParser.parse_header` | a limit of fields |
 | `ErrorTask.execute` | errors in JSON |
 | `WSGITask.get_environment`, `WSGITask.build_response_header` | cut and dropped responses |
+| `WSGITask.service` | no traceback of a response that its app cuts |
 
 [speedups.py](speedups.py) overrides more methods, and no response depends on it.
 """

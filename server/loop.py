@@ -57,6 +57,14 @@ class AppTask(WSGITask):
             "server.is_open": self.channel.is_open,
         }
 
+    def service(self) -> None:
+        """Respond. An app cuts a response by a `ConnectionError` behind its head."""
+        try:
+            super().service()
+        except ConnectionError:  # The connection ends, and there is nothing to log.
+            if not self.wrote_header:
+                raise
+
     def build_response_header(self) -> bytes:
         """Return the head of the response, or nothing if the response is dropped."""
         if self.request.is_dropped:
@@ -136,7 +144,6 @@ class Server:
             "inbuf_overflow": 2 * parser.MAX_BODY,
             "outbuf_overflow": 2 * parser.MAX_BODY,
             "clear_untrusted_proxy_headers": False,  # The app gets the fields unchanged.
-            "log_socket_errors": False,  # A stream that breaks is a `ConnectionError` of the app.
         }
         made = create_server(app, self.map, **settings)
         self.dispatcher: Any = made.task_dispatcher
