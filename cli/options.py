@@ -157,7 +157,9 @@ def parse_outcomes(texts: Sequence[str]) -> tuple[tuple[str, str], ...]:
     with_pattern = []
     others = []
     for text in texts:
-        pattern, _, status = text.rpartition("=")
+        pattern, equals, status = text.rpartition("=")
+        if equals and not pattern:
+            raise ValueError(f"{text!r} lacks the pattern: give PATTERN=STATUS, or only a status")
         if pattern:
             with_pattern.append((pattern, status))
         else:

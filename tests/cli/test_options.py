@@ -103,6 +103,7 @@ INVALID: list[tuple[list[str], str]] = [
     (["--report", " "], "'--report': give the name of a file, not ' '."),
     (["--log", "-"], "'--log': give the name of a file, not '-'."),
     (["--outcome", "a", "--outcome", "b"], "'--outcome': give only one status without a pattern."),
+    (["--outcome", "=failed"], "'--outcome': '=failed' lacks the pattern: give PATTERN=STATUS, "),
     (["--outcome", "a*=b c"], "'--outcome': 'b c' must be a string of 1 to 64 char"),
     *((["--env", each, "--", "true"], "'--env': give NAME=VALUE, ") for each in ("A", "=", "A B=")),
     (["--env", "A={Url}", "--", "true"], "{Url} is not {url}, {token} or {port}."),
