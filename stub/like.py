@@ -8,10 +8,10 @@ from flask import Flask, g
 from flask.typing import ResponseReturnValue
 
 from app import unknown_deployment
+from profiles.contract import drop_latest
 from profiles.forms import FilledList, Forms
 from profiles.request import read_project
 from records import Deployment, Project, ProjectList
-from web.problems import Problem
 
 from .world.store import TimelineFor
 from .world.worlds import Visit
@@ -70,9 +70,10 @@ def get_deployment(forms: Forms, deployment_id: str) -> ResponseReturnValue:
     visit: Visit = g.store
     deployment = visit.get_deployment(deployment_id)
     if deployment is None:
-        if forms.like.shows_latest:
-            raise unknown_deployment()
-        raise Problem(404, "deployment_not_found", "No deployment has this id.")
+        problem = unknown_deployment()
+        if not forms.like.shows_latest:
+            problem.description = drop_latest(problem.description)
+        raise problem
     project = find_project(visit, deployment) if forms.deployment_needs_project else None
     return forms.respond_deployment(deployment, project, visit.now())
 
