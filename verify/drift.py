@@ -36,9 +36,12 @@ def write_drift_line(check: Check) -> str:
 
 
 def is_note(check: Check, places: Places) -> bool:
-    """Return whether a drift is no finding: null, or a member that a stranger's record lacks."""
+    """Return whether a drift is no finding.
+
+    It is none if a member is null, or if a stranger's record lacks it.
+    """
     if check.observed == "null":
-        return True
+        return not check.part.endswith("/body")
     is_missing = check.expected == checks.PRESENT or check.expected.startswith("members ")
     is_of_others = check.exchange is not None and not has_own(check.exchange, places)
     is_around = check.part.startswith("/list") and "/0" not in check.part

@@ -3,11 +3,12 @@
 from collections import defaultdict
 from collections.abc import Collection, Iterator
 
+from traffic.json_values import walk
 from web.validation import format_pointer
 
 from . import kinds, options
 from .checks import Check
-from .inspection import find_value
+from .inspection import find_value, is_id, list_leaves
 from .parts import load_contract
 from .places import Hints, Places
 from .service_log import Log, ServiceExchange
@@ -53,6 +54,8 @@ class UnseenJudge:
                 yield from self._check_created()
         if kinds.LIST in self.seen:
             yield from self._check_list()
+        if kinds.CREATE in self.seen:
+            yield from self._check_last_creation()
         for kind, doubt in self._places.doubts:
             if kind in self.seen:
                 yield make_unseen(NAMES[kind], doubt, None)
@@ -111,6 +114,8 @@ class UnseenJudge:
         last = self._sent[kinds.LIST][-1]
         path = places.items_path
         items = find_value(last.seen, path)
+        if path is None and not any(isinstance(value, list) for _, value in walk(last.seen)):
+            yield make_unseen("list", "no array is in it", last)
         if path is not None and not isinstance(items, list):
             place = format_pointer(*path) or "the top"
             yield make_unseen("list", f"no array is at {place} any more", last)
@@ -118,6 +123,14 @@ class UnseenJudge:
         is_newer = creation is not None and last.time > creation.time
         if is_newer and isinstance(items, list) and places.latest_item is None:
             yield make_unseen("list", "the created project is not in it", last)
+
+    def _check_last_creation(self) -> Iterator[Check]:
+        """Check that the last creation has a record if an earlier creation had one."""
+        *earlier, last = (exchange.seen for exchange in self._sent[kinds.CREATE])
+        paths = [path for body in earlier for path, value in list_leaves(body) if is_id(value)]
+        if paths and not any(is_id(find_value(last, path)) for path in paths):
+            exchange = self._sent[kinds.CREATE][-1]
+            yield make_unseen("project", "no member of an earlier record is in it", exchange)
 
     def _check_steps(self) -> Iterator[Check]:
         """Check the steps of a script beside the operations: `list without a token`."""

@@ -2,6 +2,7 @@
 
 from functools import cache, partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -153,6 +154,29 @@ def test_what_is_unseen_has_the_reason_of_its_last_response() -> None:
     for name, reason in reasons.items():
         findings = judged(Service(WAYS[name]), "write").select_findings(["unseen"])
         assert f"unseen: {reason}" in [each.line for each in findings], name
+
+
+@pytest.mark.parametrize("changed", [{}, None], ids=["empty", "null"])
+def test_a_recording_is_judged_by_its_last_creation_and_its_last_list(changed: Any) -> None:
+    wrapped = on("list", body=lambda _: [{"a": {"id": "p-1"}}])
+    proxy = Proxy(
+        wrapped,
+        after(1, on("list", body=lambda _: changed)),
+        after(1, on("created", body=lambda _: changed)),
+    )
+    for _ in range(2):
+        proxy.create()
+        proxy.call("GET", PROJECTS)
+    options = VerifyOptions(url="x", words=["true"])
+    lines = {each.line for each in judge_log(proxy.recorder.log(), options, Hints())}
+    assert {
+        "unseen: list: no array is in it",
+        "unseen: project: no member of an earlier record is in it",
+    } <= lines
+    found = judge_log(proxy.recorder.log(), options, Hints(profile=like()))
+    assert ("drift: /create/body: object in the profile, null in the service" in {
+        each.line for each in found
+    }) == (changed is None)  # fmt: skip
 
 
 @pytest.mark.process
