@@ -52,22 +52,8 @@ def check_profile(profile: Any, max_errors: int = 100) -> list[problems.FieldErr
     """Return the first errors by the schema of a profile, or else the first further errors."""
     found = list(islice(schemas.find_errors(profile, load_schemas()["profile"]), max_errors))
     if found:
-        return [explain_error(error) for error in found]
+        return [error._replace(detail=GONE.get(error.pointer, error.detail)) for error in found]
     return list(islice(check_parts(profile), max_errors))
-
-
-def explain_error(error: problems.FieldError) -> problems.FieldError:
-    """Add to the error of a member what replaces it, or the members that its object may have."""
-    if error.pointer in GONE:
-        return error._replace(detail=GONE[error.pointer])
-    if error.detail != schemas.UNKNOWN_MEMBER:
-        return error
-    *path, _ = parse_pointer(error.pointer)
-    schema = load_schemas()["profile"]
-    for name in path:
-        schema = schema["properties"][name]
-    known = ", ".join(schema["properties"])
-    return error._replace(detail=f"{error.detail}: there are {known}")
 
 
 def check_parts(

@@ -31,7 +31,6 @@ TYPES: dict[str, tuple[Any, str]] = {
 """A value of every type of JSON, and the name of the type in a message."""
 
 Schema = dict[str, Any]
-UNKNOWN_MEMBER = "is not a known member"
 
 
 def resolve_refs(part: Any, named: dict[str, Schema]) -> Any:
@@ -109,7 +108,7 @@ def find_member_errors(
         yield from find_errors(name, of_names, *path, name)
         schema = known.get(name, others)
         if schema is False:
-            yield make_error(UNKNOWN_MEMBER, *path, name)
+            yield make_error(f"is not a known member: there are {', '.join(known)}", *path, name)
         elif schema is not True:
             yield from find_errors(value, schema, *path, name)
     for name in rules.get("required", ()):
