@@ -198,16 +198,19 @@ class ProxyJournal:
     def select(self, query: Mapping[str, str]) -> dict[str, Any]:
         """Select entries by the filters of a query: `{"requests": [...], "last": 7}`."""
         found = [*self.entries]
-        limit = query.get("limit", "")
+        limit = None
         for name, value in query.items():
             if name == "limit" and value.isdecimal():
-                continue
-            if name not in ("operation", "method", "path", "status"):
-                detail = "The filters are operation, method, path, status and limit."
+                limit = int(value)
+            elif name == "after" and value.isdecimal():
+                found = [entry for entry in found if entry["number"] > int(value)]
+            elif name in ("operation", "method", "path", "status"):
+                pattern = value.replace("x", "?") if name == "status" else value
+                found = [entry for entry in found if matches(pattern, str(entry[name]))]
+            else:
+                detail = "The filters are operation, method, path, status, after and limit."
                 raise problems.Problem(400, "unknown_query", detail)
-            pattern = value.replace("x", "?") if name == "status" else value
-            found = [entry for entry in found if matches(pattern, str(entry[name]))]
-        return {"requests": found[: int(limit)] if limit else found, "last": self.last}
+        return {"requests": found[:limit], "last": self.last}
 
 
 def is_below_v1(path: str) -> bool:

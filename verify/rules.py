@@ -16,7 +16,7 @@ DEPLOYMENTS_PART = "#/paths/~1v1~1deployments~1{id}"
 LIST_PART = f"{PROJECTS_PART}/get"
 POST_PART = f"{PROJECTS_PART}/post"
 READ_PART = f"{DEPLOYMENTS_PART}/get"
-NO_PATH = "404, as for a path that does not exist"
+NO_PATH = "404 like an unknown path"
 
 
 @dataclass(frozen=True)

@@ -117,10 +117,11 @@ def test_a_fixture_of_tests_can_reset_a_world_and_read_its_requests() -> None:
         ("operation=getDeployment&status=4xx", [2]),
         ("operation=createProject", []),
         ("limit=1", [1]),
+        ("limit=1&after=1", [2]),
     ):
         found: Any = proxy.call("GET", f"/_stub/requests?{query}").json
         assert [each["number"] for each in found["requests"]] == numbers, query
-    assert proxy.call("GET", "/_stub/requests?after=1").status_code == 400
+    assert proxy.call("GET", "/_stub/requests?before=1").status_code == 400
     assert proxy.call("POST", "/_stub/reset").status_code == 204
     assert proxy.requests() == []
     assert len(proxy.recorder.log().exchanges) == 3  # a reset is none of the service
