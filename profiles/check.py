@@ -277,7 +277,7 @@ def check_request(request: dict[str, Any]) -> Iterator[problems.FieldError]:
     places = markers.find_name_paths(request)
     if not places:
         yield validation.make_error(
-            f"must have the text {markers.NAME} once, inside of objects alone", *path
+            f"must have the text {markers.NAME} once, and not in an array", *path
         )
     for place in places[1:]:
         yield validation.make_error(f"{markers.NAME} stands there already", *path, *place)
@@ -307,7 +307,8 @@ def check_pointers(
                 or validation.format_pointer(*parse_pointer(text)) != text
             ):
                 detail = (
-                    f"{problems.shorten(text)} is no member of the example, through objects alone"
+                    f"{problems.shorten(text)!r} is no pointer of a member of the example, such as "
+                    "/name: it begins with a slash, and has no array on its way"
                 )
                 yield validation.make_error(detail, "create", name, index)
             elif name == "optional" and text in required:

@@ -78,7 +78,7 @@ def read_request(path: Path) -> dict[str, Any]:
     places = markers.find_name_paths(request)
     is_once = text.count("{name}") == 1 and len(places) == 1
     if not is_once or places == [()]:
-        raise ValueError(f'{path}: must have the text "{{name}}" once, in objects only')
+        raise ValueError(f'{path}: must have the text "{{name}}" once, and not in an array')
     return request
 
 

@@ -128,6 +128,11 @@ def test_what_is_gone_is_told_with_what_to_write() -> None:
     assert "{project.created_at:2026-01-05T09:00:00.000Z}" in details
 
 
+def test_a_name_in_place_of_a_pointer_is_told_with_a_pointer() -> None:
+    (error,) = check_profile({"observed_at": DATE, **request({"a": NAME}, required=["a"])})
+    assert "'a' is no pointer of a member of the example, such as /name" in error.detail
+
+
 def test_an_unknown_member_is_told_with_the_known_ones() -> None:
     unknown = {"errors": {"unauthorized": {"body": 1}}, "deployments": 1, "ids": {"x": 1}}
     found = {
