@@ -250,6 +250,7 @@ def eventually(check: Callable[[], bool]) -> None:
     deadline = time.monotonic() + 10
     while not check():
         assert time.monotonic() < deadline
+        pause()
 
 
 @contextmanager

@@ -53,7 +53,7 @@ class Connection:
 
     def __init__(self, port: int, host: str = "127.0.0.1") -> None:
         self.sock = socket.create_connection((host, port), timeout=60)
-        self.unread = b""
+        self.unread = bytearray()  # bytes are copied whenever some are added
 
     def __enter__(self) -> "Connection":
         return self
@@ -73,7 +73,7 @@ class Connection:
         while mark not in self.unread:
             assert self.more(), f"closed after {self.unread!r}"
         found, _, self.unread = self.unread.partition(mark)
-        return found
+        return bytes(found)
 
     def reply(self, *, head: bool = False) -> Reply:
         """The next response; one to a HEAD request has no body."""
@@ -97,7 +97,8 @@ class Connection:
     def exactly(self, length: int) -> bytes:
         while len(self.unread) < length:
             assert self.more(), f"closed after {len(self.unread)} of {length} bytes"
-        data, self.unread = self.unread[:length], self.unread[length:]
+        data = bytes(self.unread[:length])
+        del self.unread[:length]
         return data
 
     def closed(self) -> bool:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from email.utils import parsedate_to_datetime
+from random import Random, SystemRandom
 from string import ascii_lowercase, digits
 from typing import Any, Protocol
 from urllib.parse import quote
@@ -67,10 +68,11 @@ class Session:
     tell: Callable[[str], None] = lambda line: None
     sleep: Callable[[float], None] = time.sleep
     clock: Callable[[], float] = time.monotonic
+    random: Random = field(default_factory=SystemRandom)
     exchanges: list[ServiceExchange] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        wrong = "".join(secrets.choice(ascii_lowercase + digits) for _ in self.plan.token)
+        wrong = "".join(self.random.choices(ascii_lowercase + digits, k=len(self.plan.token)))
         self._authorizations = {
             "": f"Bearer {self.plan.token}",
             kinds.WRONG: f"Bearer {wrong}",

@@ -263,8 +263,6 @@ def test_a_copy_has_the_fixtures_and_the_options_also_beside_the_plugin(
 
 
 GATE = [
-    # A worker judges its requests.
-    (["-p", "xdist", "-n", "1"], "unpromised", ["finding: unpromised: listProjects: query "]),
     # A program of a mark does, too. What needs all requests judges that of the run.
     (
         ["-k", "marked"],
@@ -275,12 +273,6 @@ GATE = [
         ],
     ),
     (["-k", "nothing"], "idle", ["finding: idle: createProject: "]),
-    # No worker has all requests.
-    (
-        ["-p", "xdist", "-n", "1"],
-        "rejected,idle",
-        ["`idle` of STUB_FAIL_ON, need the requests of"],
-    ),
 ]
 GATED = """
 def test_plain(stub): ask(stub, "/v1/projects?page=1")
@@ -302,12 +294,27 @@ def test_a_gate_is_never_dropped(
 ) -> None:
     team.makepyfile(test_it=HELPERS + GATED)
     monkeypatch.setenv("STUB_FAIL_ON", gate)
-    monkeypatch.setenv("PYTHONPATH", str(ROOT))
-    done = team.runpytest_subprocess(*PLUGIN, *words)
+    done = team.runpytest_inprocess(*PLUGIN, *words)
     assert done.ret == 1
     assert done.parseoutcomes()["errors"] > 0
     for line in shown:
-        assert f"\n{line}" in re.sub("\nSTUB_REPORT, and ", "\n", done.stdout.str())
+        assert f"\n{line}" in done.stdout.str()
+
+
+def test_a_worker_judges_its_requests_and_nothing_that_needs_those_of_all_workers(
+    team: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    team.makepyfile(test_it=HELPERS + GATED)
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    monkeypatch.setenv("STUB_FAIL_ON", "unpromised")
+    done = team.runpytest_subprocess(*PLUGIN, "-p", "xdist", "-n", "1")
+    assert done.ret == 1
+    assert "\nfinding: unpromised: listProjects: query " in done.stdout.str()
+    monkeypatch.setenv("STUB_FAIL_ON", "rejected,idle")
+    monkeypatch.setenv("PYTEST_XDIST_WORKER", "gw0")
+    done = team.runpytest_inprocess(*PLUGIN, "-k", "nothing")
+    done.assert_outcomes(errors=1)
+    assert "`idle` of STUB_FAIL_ON, need the requests of all workers" in done.stdout.str()
 
 
 @pytest.mark.parametrize("variable", ["STUB_PROBE", "STUB_ENV"])

@@ -138,5 +138,5 @@ def test_masking_takes_linear_time() -> None:
             "%64",
             "\\u00",
         ):
-            redactor.mask(f"{200_000 // len(stray) * stray}%")
-    assert time.process_time() - started < 10  # what is quadratic takes minutes
+            redactor.mask(f"{50_000 // len(stray) * stray}%")
+    assert time.process_time() - started < 3  # what is quadratic takes longer

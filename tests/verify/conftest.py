@@ -15,6 +15,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from random import Random
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
@@ -237,7 +238,9 @@ def judged(
         repeats=saves or like is not None,
         hints=hints,
     )
-    log = Session(client, plan, sleep=client.sleep, clock=client.clock).ask_all()
+    # The same wrong token in all sessions: its pattern is compiled once.
+    session = Session(client, plan, sleep=client.sleep, clock=client.clock, random=Random(1))
+    log = session.ask_all()
     options = VerifyOptions(write=level == "write", save=Path("profile.json") if saves else None)
     return judge(log, options, Inputs(hints), TOKEN)
 

@@ -209,8 +209,8 @@ def test_candidates_go_on_after_an_error_to_one_that_is_200() -> None:
 
 LARGE: dict[str, Any] = {
     "deep": json.loads('{"a": ' * 450 + "1" + "}" * 450),
-    "long": "x" * 1_000_000,
-    "wide": [{"id": f"p-{n}", "name": "x" * 20, "in": {"a": [1, 2]}} for n in range(3_000)],
+    "long": "x" * 500_000,
+    "wide": [{"id": f"p-{n}", "name": "x" * 20, "in": {"a": [1, 2]}} for n in range(1_500)],
 }
 
 
@@ -219,7 +219,7 @@ def test_a_large_response_is_judged_in_little_time() -> None:
     started = time.process_time()
     result = judged(Service(large), "write", saves=True)
     assert result.findings == []
-    assert time.process_time() - started < 4  # three such responses, and what the service takes
+    assert time.process_time() - started < 2  # three such responses, and what the service takes
     assert len("".join(describe_result(result))) < 20_000
 
 
