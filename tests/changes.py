@@ -26,7 +26,7 @@ def renew_texts(old: Texts, scenarios: Mapping[str, Any], played: Played) -> Tex
     texts = list(find_texts(scenarios, played))
     met = set()
     rewritten: Counter[tuple[str, str]] = Counter()
-    for each in texts:
+    for each in (*texts, *find_further_texts(scenarios, played)):
         sentences = split_sentences(each.text)
         met |= {old.find_name(sentence, each.pointer) for sentence in (each.text, *sentences)}
         if len(each.marks) != len(sentences):
@@ -83,6 +83,25 @@ def find_texts(scenarios: Mapping[str, Any], played: Played) -> Iterator[Text]:
         for each in body.get("errors", ()):
             marks = find_marks(recorded.get(each["pointer"], ""))
             yield Text(code, each["pointer"], each["detail"], marks)
+
+
+def find_further_texts(scenarios: Mapping[str, Any], played: Played) -> Iterator[Text]:
+    """Find what findings say, and the header fields that are sentences.
+
+    The table has their sentences only if somebody has written them there.
+    """
+    for step, body in find_bodies(scenarios, played):
+        for member in ("findings", "violations", "unpromised"):
+            if isinstance(body, dict) and member in body:
+                recorded = step.get("body", body).get(member, ())
+                for before, after in zip(recorded, leave_out_idle(body)[member], strict=False):
+                    yield Text("", None, after["what"], find_marks(before["what"]))
+    for name, responses in played.items():
+        for step, response in zip(scenarios[name].steps, responses, strict=True):
+            recorded = step.get("headers", {})
+            for field in ("Content-Security-Policy", "WWW-Authenticate"):
+                if response and isinstance(value := response.headers.get(field), str):
+                    yield Text("", None, value, find_marks(str(recorded.get(field))))
 
 
 def find_marks(text: str) -> list[str]:

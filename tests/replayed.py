@@ -13,6 +13,15 @@ The first command prints what has changed, the second one records the responses 
     .venv/bin/python -m tests.replayed --diff
     .venv/bin/python -m tests.replayed
 
+A row that shows nothing new is left out:
+
+- A rejection that no option changes stands only in the scenario about it: `bodies`, `methods`,
+  `paths` or `rejected`.
+- The read that shows that rejections have changed nothing follows the last of them, not each one.
+- In `grease-each-part` the first part of an axis has all responses, and the further parts have only
+  those that vary.
+- A sentence stands in `messages.jsonl`, and in at most two rows in which its text is varied or cut.
+
 What follows the contract or the guide alone is not recorded: their text, the files of the console,
 and of a coverage or a verdict the operations that were not called.
 """

@@ -15,9 +15,10 @@ Else it is a text. `Content-Length` is left out if it is the length of the body.
 import json
 import re
 from collections.abc import Iterable
-from http import HTTPStatus
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from werkzeug.http import HTTP_STATUS_CODES
 
 FOLDER = Path(__file__).parent / "replayed"
 HOLE = "{}"
@@ -88,7 +89,9 @@ class Texts:
         headers = {"Content-Type": None, **dict.fromkeys(usual), **response.headers}
         expected = {"Content-Type": implied or None, **usual}
         unusual = {
-            name: value for name, value in sorted(headers.items()) if value != expected.get(name)
+            name: self.pack_value(value)
+            for name, value in sorted(headers.items())
+            if value != expected.get(name)
         }
         row: dict[str, Any] = {"status": response.status, **shown}
         if unusual:
@@ -102,7 +105,7 @@ class Texts:
         try:
             number = int(response.status.split()[0])
             found = json.loads(response.body)
-            title = HTTPStatus(number).phrase
+            title = HTTP_STATUS_CODES.get(number, "Unknown Error")
             form = {"type": "about:blank", "title": title, "status": number}
             form |= {"detail": found["detail"], "code": found["code"]}
             if "errors" in found:
@@ -210,12 +213,12 @@ class Texts:
         return f"<{'|'.join([name, *parts])}>"
 
     def find_name(self, sentence: str, pointer: str | None = None) -> str | None:
-        """Return the name of a sentence of the table, or None."""
+        """Return the name of a sentence of the table, or None. The longest pattern wins."""
         for key in ((pointer, sentence), (None, sentence)):
             if key in self._whole:
                 return self._whole[key]
-        matching = (name for name, each in self._patterns.items() if each.fullmatch(sentence))
-        return next(matching, None)
+        matching = [name for name, each in self._patterns.items() if each.fullmatch(sentence)]
+        return max(matching, key=lambda name: len(self._patterns[name].pattern), default=None)
 
 
 def leave_out_repeated(value: dict[str, Any]) -> dict[str, Any]:

@@ -50,6 +50,7 @@ def test_each_sentence_stands_once_and_some_response_has_it() -> None:
         assert any(used), ADVICE
     sentences = [(each["sentence"], each.get("pointer")) for each in read_lines("messages")]
     assert len(sentences) == len({*sentences}), ADVICE
+    assert len(sentences) == len({each["name"] for each in read_lines("messages")}), ADVICE
 
 
 # What a server may send in another way: odd requests, and bodies, fields and ends of all kinds.
