@@ -123,6 +123,7 @@ def test_a_fixture_gives_each_test_a_world_of_the_program_it_finds(
     assert re.search(team.failed, done.stdout, re.MULTILINE), done.stdout
     assert team.shown in done.stdout
     assert "must be an integer from 200 to 599" in done.stdout
+    assert "<nil>" not in done.stdout
     # A test without a request may have sent another token.
     assert re.search(r"(none|no request) (had|with) the token of |of this test: 0\n", done.stdout)
     assert "s3cret" not in done.stdout
