@@ -50,8 +50,8 @@ class UnseenJudge:
             if kind not in self.seen:
                 exchange = self._failed[kind]
                 yield make_unseen(NAMES[kind], self._describe_missing(kind, exchange), exchange)
-            elif kind == kinds.DEPLOYMENT and self._level == options.WRITE:
-                yield from self._check_created()
+        if not self._failed[kinds.DEPLOYMENT]:
+            yield from self._check_followed()
         if kinds.LIST in self.seen:
             yield from self._check_list()
         if kinds.CREATE in self.seen:
@@ -97,14 +97,15 @@ class UnseenJudge:
             return f"no response names one; give --deployment ID, or --like FILE with {line}"
         return reason
 
-    def _check_created(self) -> Iterator[Check]:
+    def _check_followed(self) -> Iterator[Check]:
         """Check that the run read the given deployment, or that of the created project."""
         given = self._hints.deployment
         places = self._places
         read = [each.deployment_id for each in places.followed if places.is_own]
+        is_missing = places.creation is not None and kinds.DEPLOYMENT in self.seen and not read
         if given and given not in read:
             yield make_unseen("deployment", f"--deployment {given} was not read", None)
-        elif places.creation and not read:
+        elif self._level == options.WRITE and is_missing:
             reason = "the deployment of the created project was not read"
             yield make_unseen("deployment", reason, None)
 

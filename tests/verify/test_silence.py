@@ -156,6 +156,18 @@ def test_what_is_unseen_has_the_reason_of_its_last_response() -> None:
         assert f"unseen: {reason}" in [each.line for each in findings], name
 
 
+@pytest.mark.parametrize("source", ["HAR", "COMMAND"])
+def test_a_recording_must_have_the_deployment_that_a_person_named(
+    source: str, tmp_path: Path
+) -> None:
+    for given, lines in (
+        ("d-4", []),
+        ("d-none", ["unseen: deployment: --deployment d-none was not read"]),
+    ):
+        found = SOURCES[source](lambda *_: None, Hints(deployment=given), tmp_path)
+        assert [each.line for each in found] == lines
+
+
 @pytest.mark.parametrize("changed", [{}, None], ids=["empty", "null"])
 def test_a_recording_is_judged_by_its_last_creation_and_its_last_list(changed: Any) -> None:
     wrapped = on("list", body=lambda _: [{"a": {"id": "p-1"}}])
