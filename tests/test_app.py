@@ -4,16 +4,13 @@ import gc
 from typing import Any
 
 import pytest
-from flask import Flask
 from werkzeug.test import create_environ
 
 from app import create_app
 from auth import allow_list
 from store import MemoryStore
-from tests.conftest import BEARER, Clock, client_of, make_stub
+from tests.conftest import BEARER, client_of, make_stub
 from tests.contract import assert_invalid, assert_problem
-from tests.replayed import read, response_to
-from tests.stores import ids_counted_by_prefix
 from web.speedups import speed_up
 
 
@@ -26,20 +23,6 @@ def test_an_exception_is_500_and_logged_without_the_token(caplog: pytest.LogCapt
     assert "secret" not in response.text
     assert "RuntimeError: ***: a secret of the store" in caplog.text
     assert "dev-token" not in caplog.text
-
-
-def app_alone() -> Flask:
-    """The service without the stub, whose responses depend on the requests alone."""
-    ids = ids_counted_by_prefix()
-    return create_app(allow_list(MemoryStore(Clock(), lambda prefix: ids(prefix, "", 0))))
-
-
-@pytest.mark.parametrize("name", ["session", "paths", "browsers", "like-prisma"])
-def test_the_speedups_change_no_response(name: str) -> None:
-    plain, fast = app_alone(), speed_up(app_alone())
-    for line in read(name).steps:
-        if "send" in line:
-            assert response_to(fast, line["send"]) == response_to(plain, line["send"]), line
 
 
 # Requests, and how many objects each may leave: Werkzeug's search for a route leaves a closure.
@@ -76,7 +59,7 @@ def test_requests_leave_nothing_to_the_garbage_collector(
 
 
 def test_the_service_alone_has_neither_worlds_nor_control_routes() -> None:
-    app = app_alone()
+    app = create_app(allow_list(MemoryStore()))
     client, anonymous = client_of(app), app.test_client()
     assert anonymous.get("/openapi.json").status_code == 200
     assert_problem(anonymous.post("/openapi.json"), 401, "token_missing")

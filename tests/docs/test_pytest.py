@@ -317,16 +317,18 @@ def test_a_worker_judges_its_requests_and_nothing_that_needs_those_of_all_worker
     assert "`idle` of STUB_FAIL_ON, need the requests of all workers" in done.stdout.str()
 
 
-@pytest.mark.parametrize("variable", ["STUB_PROBE", "STUB_ENV"])
 def test_what_only_a_program_around_the_tests_can_follow_is_an_error_without_one(
-    team: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, live_url: str, variable: str
+    team: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, live_url: str
 ) -> None:
     team.makepyfile("import pytest\n@pytest.mark.stub(pace=0)\ndef test_it(stub): pass")
-    monkeypatch.setenv(variable, "x")
-    done = team.runpytest_inprocess(*PLUGIN)
-    done.assert_outcomes(errors=1)
-    assert f"\n{variable} needs the program around the tests: run `" in done.stdout.str()
-    monkeypatch.setenv("STUB_URL", live_url)
+    for variable in ("STUB_PROBE", "STUB_ENV"):
+        with monkeypatch.context() as patch:
+            patch.setenv(variable, "x")
+            done = team.runpytest_inprocess(*PLUGIN)
+        done.assert_outcomes(errors=1)
+        assert f"\n{variable} needs the program around the tests: run `" in done.stdout.str()
+    for name, value in (("STUB_PROBE", "x"), ("STUB_ENV", "x"), ("STUB_URL", live_url)):
+        monkeypatch.setenv(name, value)
     team.runpytest_inprocess(*PLUGIN).assert_outcomes(passed=1)
 
 
