@@ -27,6 +27,11 @@ OTHER_VARIABLES = ("STUB_URL", "STUB_PROBE_RUN", "STUB_PROGRAM")
 class Program(click.Group):
     """The command `app.py`. Its `--help` lists the options under titles."""
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the words. `docs` and `verify` do not read the variables of the options."""
+        ctx.meta[options.HAS_VARIABLES] = not (args and args[0] in COMMANDS)
+        return super().parse_args(ctx, args)
+
     def format_options(self, context: click.Context, formatter: click.HelpFormatter) -> None:
         titles = {name: title for title, rows in options.ROWS.items() for name in rows}
         sections: dict[str, list[tuple[str, str]]] = {}

@@ -80,12 +80,15 @@ class Settings:
 BLANKS = " \t\r\n\ufeff"  # `\ufeff` is a byte order mark.
 
 
+HAS_VARIABLES = "deployment_stub.has_variables"  # the key in `meta` of click's context
+
+
 class Option(click.Option):
     """An option that reads its variable from `Start.environ`. click would read `os.environ`."""
 
     def resolve_envvar_value(self, ctx: click.Context) -> str | None:
-        name = str(self.envvar)
-        value: str = ctx.obj.environ.get(name, "").strip(BLANKS)
+        environ = ctx.obj.environ if ctx.meta[HAS_VARIABLES] else {}
+        value: str = environ.get(str(self.envvar), "").strip(BLANKS)
         return value or None
 
     def get_error_hint(self, ctx: click.Context | None) -> str:

@@ -144,6 +144,12 @@ def test_invalid_usage_is_one_line_with_the_reason() -> None:
         assert "s3cret" not in message
 
 
+def test_the_variables_of_the_options_are_nothing_to_another_command() -> None:
+    env = {"STUB_PORT": "x", "STUB_SEED": "/no/such", "STUB_LOG": "/no/such/log"}
+    assert run("docs", "node", env=env).status == 0
+    assert run("verify", env=env).stderr.startswith("error: give either the URL")
+
+
 # Variables that set no option, and the nearest that do.
 UNKNOWN = {
     "STUB_LISTEN_PORT": "",
