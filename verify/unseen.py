@@ -94,7 +94,8 @@ class UnseenJudge:
             return f"--deployment {given} was not read: {reason}"
         if kind == kinds.DEPLOYMENT and exchange is None:
             line = '"create": {"body": {"MEMBER": "{deployment.id}"}}'
-            return f"no response names one; give --deployment ID, or --like FILE with {line}"
+            advice = f"give --deployment ID, or --like FILE with {line}"
+            return f"no response names a deployment; {advice}"
         return reason
 
     def _check_followed(self) -> Iterator[Check]:
