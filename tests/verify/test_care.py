@@ -219,7 +219,7 @@ def test_a_large_response_is_judged_in_little_time() -> None:
     started = time.process_time()
     result = judged(Service(large), "write", saves=True)
     assert result.findings == []
-    assert time.process_time() - started < 2  # three such responses, and what the service takes
+    assert time.process_time() - started < 4  # three such responses, and what the service takes
     assert len("".join(describe_result(result))) < 20_000
 
 
