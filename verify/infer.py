@@ -51,7 +51,7 @@ class Inference:
         self._like = like
         self._observer = observe.Observer(log, places)
         self._templates = self._observer.templates
-        self._privacy = make_privacy(log, places, secrets)
+        self._privacy = make_privacy(log, places, secrets, like)
         self._notes: list[str] = []
         self._reasons: dict[str, str] = {}  # key: a part that the log does not give: `list/body`
         # A header field that varies in responses of a kind is in no part.
@@ -127,6 +127,9 @@ class Inference:
         (item,) = inspection.find_value(template.body, path)
         around = self._show_one_page(json_values.replace_value(template.body, path, []))
         around = self._privacy.clean_around(around, "/list/body")
+        if inspection.find_value(around, path) is NOTHING:
+            self._leave_out(kinds.LIST, "its array is in a map by the names of projects")
+            return None
         place = f"/list/body{format_pointer(*path, 0)}"
         item = self._privacy.clean_record(item, place)
         for inner in ids.find_second_numbers(self._places):
@@ -261,7 +264,9 @@ class Inference:
         return value if self._privacy.is_safe_field(name, value) else None
 
 
-def make_privacy(log: Log, places: Places, secrets: Secrets) -> privacy.Privacy:
+def make_privacy(
+    log: Log, places: Places, secrets: Secrets, like: profile.Profile | None
+) -> privacy.Privacy:
     """Separate the records of the run from all further records, which no profile may show."""
     own = [places.get_created_item(exchange) for exchange in places.lists]
     own += [places.created, places.request]
@@ -278,7 +283,7 @@ def make_privacy(log: Log, places: Places, secrets: Secrets) -> privacy.Privacy:
         others=others,
         own=own,
         names=[places.created_id, places.created_name, places.deployment_id],
-        strangers=Strangers(places),
+        strangers=Strangers(log, places, like),
     )
 
 

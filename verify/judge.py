@@ -1,6 +1,6 @@
 """Judges the log of a service, and selects the findings."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -129,22 +129,34 @@ def judge(log: Log, options: VerifyOptions, inputs: Inputs, token: str) -> Resul
     secrets = find_secrets(log, token)
     places = find_places(log, hints)
     rules = check_rules(log, places)
-    strangers = Strangers(places)
-    drift = find_drift(like, log, places) if like else None
-    if drift:
-        drift = [replace(check, observed=strangers.mask(check.observed)) for check in drift]
+    strangers = Strangers(log, places, like)
+    judged = parts.judge_parts(log, places, rules, hints.deployment)
     return Result(
         log=log,
         places=places,
         secrets=secrets,
         strangers=strangers,
-        unseen=list_unseen(log, options.level, hints, places, rules.values()),
-        parts=parts.judge_parts(log, places, rules, hints.deployment),
-        drift=drift,
+        unseen=list_unseen(log, options.level, hints, places, strangers, rules.values()),
+        parts=mask_checks(judged, strangers),
+        drift=mask_checks(find_drift(like, log, places), strangers) if like else None,
         lacking=list_lacking(like, log) if like else [],
         leaks=[*find_leaks(log, secrets)],
         inferred=infer.infer_profile(log, places, secrets, like) if options.save else None,
     )
+
+
+def mask_checks(checks: Iterable[Check], strangers: Strangers) -> list[Check]:
+    """Mask the names and ids of others in the texts of broken checks."""
+    return [
+        check
+        if check.holds
+        else replace(
+            check,
+            expected=strangers.mask(check.expected),
+            observed=strangers.mask(check.observed),
+        )
+        for check in checks
+    ]
 
 
 def find_same_drift(

@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from profiles import markers
 from profiles.markers import is_through_objects
@@ -29,6 +29,17 @@ class Hints:
     deployment: str = ""
     request: Any = None  # with the marker {project.name}
     profile: Profile | None = None
+
+
+class Doubt(NamedTuple):
+    """A place that is not certain: the kind of the response, a sentence, and candidates.
+
+    The candidates are the paths that were `seen`: `/data (array)`.
+    """
+
+    kind: str
+    advice: str
+    seen: str = ""
 
 
 @dataclass(frozen=True)
@@ -55,7 +66,7 @@ class Places:
     owner_name: str = ""
     status_path: json_values.Path | None = None  # the status in a deployment
     is_sure: bool = False  # whether no other member may be the status
-    doubts: tuple[tuple[str, str], ...] = ()  # kinds of responses, and sentences
+    doubts: tuple[Doubt, ...] = ()
 
     # The list
 
@@ -162,8 +173,8 @@ def add_doubt(
         for path in paths
     ]
     seen = ", ".join(shown[:max_paths]) or "nothing like it"
-    doubt = f"give --like FILE with {line}; seen: {seen}"
-    return replace(places, doubts=(*places.doubts, (kind, doubt)))
+    doubt = Doubt(kind, f"give --like FILE with {line}", seen)
+    return replace(places, doubts=(*places.doubts, doubt))
 
 
 # Hints
@@ -289,8 +300,8 @@ def add_items(places: Places, hints: Hints) -> Places:
         if isinstance(inspection.find_value(body, hinted), list):
             return replace(places, items_path=hinted)
         place = format_pointer(*hinted) or "the top"
-        doubt = f"no array is at {place}, where --like has the projects"
-        return replace(places, doubts=(*places.doubts, (kinds.LIST, doubt)))
+        doubt = Doubt(kinds.LIST, f"no array is at {place}, where --like has the projects")
+        return replace(places, doubts=(*places.doubts, doubt))
     found: list[json_values.Path] = []
     for exchange in (places.lists[-1], *places.lists[:-1]):
         found = found or find_arrays(exchange.seen, places.created_name)

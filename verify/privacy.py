@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Callable, Iterable
+from random import Random
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from profiles import markers
+from profiles import ids, markers
 from traffic.json_values import Path
 from traffic.secrets import Secrets, is_secret_name
 from web.validation import format_pointer
@@ -55,9 +56,9 @@ class Privacy:
         """Return the created record without secrets."""
 
         def find_foreign(path: Path, text: str) -> set[str]:
-            return self._strangers | self._shapes.find(text, with_prefix=True)
+            return self._strangers | self._shapes.find(text)
 
-        return self._clean(value, (), place, find_foreign)
+        return self._clean(self._empty_maps(value), (), place, find_foreign)
 
     def clean_around(self, value: Any, place: str) -> Any:
         """Return the body around records without secrets and foreign values."""
@@ -73,9 +74,9 @@ class Privacy:
         def find_foreign(path: Path, text: str) -> set[str]:
             if guesses.is_for_programs(get_key(path)) and errors.is_code(text):
                 return self._strangers | self._names
-            return self._foreign | self._shapes.find(text, with_prefix=True)
+            return self._foreign | self._shapes.find(text)
 
-        return self._clean(value, (), place, find_foreign)
+        return self._clean(self._empty_maps(value), (), place, find_foreign)
 
     def is_safe_word(self, word: str) -> bool:
         """Return whether a status may stand in a profile."""
@@ -133,10 +134,15 @@ class Privacy:
         return found
 
     def _leave_out(self, value: Any, path: Path, place: str, text: str = TEXT) -> Any:
-        """Note that a value is left out, and return a value of the same type."""
+        """Note that a value is left out, and return a value of the same type.
+
+        A made-up id replaces an id, since a client may read its form.
+        """
         self.notes.append(
             f"{place}{format_pointer(*path)}: left out: it may be a secret, or belong to others"
         )
+        if isinstance(value, str | int) and self._shapes.matches(str(value)):
+            return type(value)(ids.parse_opaque_form(str(value)).make(Random(0)))
         return text if isinstance(value, str) else type(value)()
 
     def _empty_maps(self, value: Any) -> Any:

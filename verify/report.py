@@ -44,7 +44,8 @@ def describe_result(result: judge.Result) -> Iterator[str]:
     yield from result.log.remarks
     for check in result.leaks:
         yield f"{check.part:34} {check.observed}"
-    yield f"found: {', '.join(list_places(result.places)) or 'no place of a record'}"
+    at = ", ".join(list_places(result.places))
+    yield f"found: {result.strangers.mask(at) or 'no place of a record'}"
     findings = result.join_findings(result.findings)
     if result.drift is not None:
         yield from describe_drift(result, findings)

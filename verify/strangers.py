@@ -3,17 +3,19 @@
 import json
 import re
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 from urllib.parse import quote
 
 from profiles import ids
+from profiles.profile import Profile
 from traffic import json_values
 from traffic.masking import MASK
 
-from . import inspection
+from . import guesses, inspection
 from .kinds import NAME_PREFIX
 from .places import Places
+from .service_log import Log
 
 MAIL = re.compile(r"(?<![\w./:@+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+(?![\w:/@-])")
 """Matches a mail address, but not the user and host of `git@git.example:shop.git`."""
@@ -34,13 +36,53 @@ def list_strangers(places: Places) -> list[Any]:
             found += [inspection.find_value(item, path) for path in paths]
             found += [text for text in inspection.find_texts(item).values() if "@" in text]
     if places.items_path is None:
-        for items in [value for each in places.lists for _, value in json_values.walk(each.seen)]:
+        bodies = [exchange.seen for exchange in places.lists]
+        arrays = [each for body in bodies for _, each in json_values.walk(body)]
+        maps = [each for body in bodies for each in list_maps(body)]
+        found += [name for each in maps for name in each]
+        arrays += [[*each.values()] for each in maps]
+        for items in arrays:
             if isinstance(items, list):
                 paths = find_distinct_paths(items)
                 found += [inspection.find_value(item, path) for item in items for path in paths]
     if not places.is_own or places.creation is None:
         found += [places.deployment_id, places.owner_id, places.owner_name]
     return found
+
+
+def list_related(log: Log, own: set[str], known: set[str], shapes: "IdShapes") -> Iterator[Any]:
+    """List the ids and names in objects of others: `"prj_2"`, `"cart"`.
+
+    An object is of others if it has an id like those of the run (`shapes`) or a mail address, and
+    no `own` id or name of the run. A value is of others if a `known` name of others is the name of
+    its member: `{"cart": "dpl_2"}`.
+    """
+    distinct = {exchange.response_body: exchange for exchange in log.exchanges}
+    for exchange in distinct.values():
+        for _, value in json_values.walk(exchange.seen):
+            members = value if isinstance(value, dict) else {}
+            leaves = {name: each for name, each in members.items() if inspection.is_id(each)}
+            texts = [str(each) for each in leaves.values()]
+            if own & {*texts}:
+                continue
+            yield from (leaves[name] for name in leaves if name in known and len(name) > 2)
+            found = [text for text in texts if shapes.matches(text)]
+            yield from found
+            if found:
+                yield from (leaves[name] for name in leaves if name in ("id", "name"))
+            # An error may have the mail address of the support.
+            mails = map(MAIL.fullmatch, inspection.find_texts(value).values())
+            if exchange.is_success and any(mails):
+                yield from (leaves[name] for name in leaves if guesses.has_word(name, "name"))
+
+
+def list_maps(value: Any) -> Iterator[dict[str, Any]]:
+    """List the maps of records by their names or ids: `{"cart": {"id": 1}, "shop": {"id": 2}}`."""
+    for _, each in json_values.walk(value):
+        records = [*each.values()] if isinstance(each, dict) else []
+        names = [set(record) for record in records if isinstance(record, dict)]
+        if len(names) == len(records) > 1 and set.intersection(*names):
+            yield each
 
 
 def find_distinct_paths(items: list[Any]) -> list[json_values.Path]:
@@ -79,12 +121,13 @@ class IdShapes:
             re.compile(f"(?<![A-Za-z0-9]){shape}(?![A-Za-z0-9])") for shape in shapes if shape
         ]
 
-    def find(self, text: str, *, with_prefix: bool = False) -> set[str]:
-        """Find the ids in a text, in lower case; those `with_prefix` can be nothing else."""
-        found = {match[0].lower() for each in self._patterns for match in each.finditer(text)}
-        if with_prefix:
-            return {own_id for own_id in found if re.match("[a-z]+[_.:~-]", own_id)}
-        return found
+    def find(self, text: str) -> set[str]:
+        """Find the ids in a text, in lower case."""
+        return {match[0].lower() for each in self._patterns for match in each.finditer(text)}
+
+    def matches(self, text: str) -> bool:
+        """Return whether a whole text is an id."""
+        return any(pattern.fullmatch(text) for pattern in self._patterns)
 
 
 def make_id_shape(own_id: str) -> str:
@@ -93,14 +136,17 @@ def make_id_shape(own_id: str) -> str:
         return f"[0-9]{{{len(own_id)}}}" if len(own_id) > 5 else ""
     if NAME_PREFIX in own_id or not re.search("[0-9A-Za-z]", own_id):
         return ""
-    form = ids.parse_opaque_form(own_id)
+    try:
+        form = ids.parse_opaque_form(own_id)
+    except ValueError:
+        return ""
     prefix = re.escape(form.prefix)
     if ids.UUID.fullmatch(form.rest):
         return f"{prefix}(?i:{ids.UUID.pattern})"
     ranges = ("a-z", "A-Z", "0-9")
     classes = "".join(each for each in ranges if re.search(f"[{each}]", form.rest))
     has_digits = "0-9" in classes
-    shortest = 4 if form.prefix else 12 if has_digits else 16
+    shortest = 4 if form.prefix else 8 if has_digits else 16
     if not form.rest.isalnum() or len(form.rest) < shortest:
         return ""
     digits = f"(?=[{classes}]*[0-9])" if has_digits else ""
@@ -110,17 +156,24 @@ def make_id_shape(own_id: str) -> str:
 class Strangers:
     """The names and ids of others in a log, and what looks like an id or a mail address."""
 
-    def __init__(self, places: Places) -> None:
-        texts = {str(value) for value in list_strangers(places) if inspection.is_id(value)}
-        texts -= {places.created_name, str(places.created_id), str(places.deployment_id)}
+    def __init__(self, log: Log, places: Places, like: Profile | None = None) -> None:
+        own_ids = [places.created_id, places.deployment_id if places.is_own else None]
+        own = {str(each) for each in (places.created_name, *own_ids) if each is not None}
+        values = list_strangers(places)
+        known = {each for each in values if isinstance(each, str)}
+        examples = like.document.get("ids", {}).values() if like else ()
+        listed = [places.find_id(item) for item in places.other_items]
+        ids_of_others = filter(None, (places.deployment_id, *listed))
+        with_digits = [each for each in known if re.search("[0-9]", each)]
+        self.shapes = IdShapes((*examples, *filter(None, own_ids), *ids_of_others, *with_digits))
+        values += list_related(log, own, known, self.shapes)
+        texts = {str(value) for value in values if inspection.is_id(value)} - own
         self.values = {text.lower() for text in texts if may_identify(text) and len(text) > 2}
         spelled = {json.dumps(text)[1:-1] for text in texts} | {
             quote(text, "", errors="replace") for text in texts
         }
         self._spelled = {text.lower() for text in spelled if may_identify(text) and len(text) > 2}
-        own_ids = [places.created_id, places.deployment_id]
-        self._own = {str(own_id).lower() for own_id in own_ids}
-        self.shapes = IdShapes(own_ids)
+        self._own = {text.lower() for text in own}
 
     def mask(self, text: str) -> str:
         """Replace them by `***`."""

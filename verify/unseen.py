@@ -12,19 +12,25 @@ from .inspection import find_value, is_id, list_leaves
 from .parts import load_contract
 from .places import Hints, Places
 from .service_log import Log, ServiceExchange
+from .strangers import Strangers
 
 NAMES = {kinds.LIST: "list", kinds.CREATE: "project", kinds.DEPLOYMENT: "deployment"}
 
 
 def list_unseen(
-    log: Log, level: str, hints: Hints, places: Places, rules: Collection[Check]
+    log: Log,
+    level: str,
+    hints: Hints,
+    places: Places,
+    strangers: Strangers,
+    rules: Collection[Check],
 ) -> list[Check]:
     """List the aims of a run that it did not see, with the reasons.
 
     A script must see its steps. A recording must see the operations that it sent, and the
     operations of the profile. Raises `ValueError` if it saw nothing, and no rule is broken.
     """
-    judge = UnseenJudge(log, level, hints, places)
+    judge = UnseenJudge(log, level, hints, places, strangers)
     if not judge.seen and all(check.holds or not check.observed for check in rules):
         raise ValueError(f"nothing could be checked: {describe_last(log)}")
     return [*judge.check_all()]
@@ -33,11 +39,14 @@ def list_unseen(
 class UnseenJudge:
     """Checks whether a run saw its aims."""
 
-    def __init__(self, log: Log, level: str, hints: Hints, places: Places) -> None:
+    def __init__(
+        self, log: Log, level: str, hints: Hints, places: Places, strangers: Strangers
+    ) -> None:
         self._log = log
         self._level = level
         self._hints = hints
         self._places = places
+        self._strangers = strangers
         self._sent = group_by_operation(log)
         self._failed = {kind: find_failed(self._sent[kind], kind) for kind in kinds.OPERATIONS}
         self.seen = [
@@ -56,9 +65,10 @@ class UnseenJudge:
             yield from self._check_list()
         if kinds.CREATE in self.seen:
             yield from self._check_last_creation()
-        for kind, doubt in self._places.doubts:
+        for kind, advice, seen in self._places.doubts:
             if kind in self.seen:
-                yield make_unseen(NAMES[kind], doubt, None)
+                more = f"; seen: {self._strangers.mask(seen)}" if seen else ""
+                yield make_unseen(NAMES[kind], advice + more, None)
         if self._level != options.RECORDED:
             yield from self._check_steps()
         if kinds.DEPLOYMENT in self.seen:
@@ -119,7 +129,7 @@ class UnseenJudge:
         if path is None and not any(isinstance(value, list) for _, value in walk(last.seen)):
             yield make_unseen("list", "no array is in it", last)
         if path is not None and not isinstance(items, list):
-            place = format_pointer(*path) or "the top"
+            place = self._strangers.mask(format_pointer(*path)) or "the top"
             yield make_unseen("list", f"no array is at {place} any more", last)
         creation = places.creation
         is_newer = creation is not None and last.time > creation.time
@@ -162,7 +172,7 @@ class UnseenJudge:
         elif last in load_contract().running:
             missing = ["its end"]
         for what in missing:
-            reason = f"the deployment stayed {last}"
+            reason = f"the deployment stayed {self._strangers.mask(last)}"
             yield make_unseen(f"deployment: {what}", reason, places.followed[-1])
 
 

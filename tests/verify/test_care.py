@@ -19,7 +19,7 @@ from verify.places import Places
 from verify.privacy import Privacy
 from verify.report import describe_result, list_left_behind
 from verify.script import Plan, read_retry_after
-from verify.service_log import ServiceExchange
+from verify.service_log import Log, ServiceExchange
 from verify.strangers import Strangers
 
 
@@ -225,7 +225,7 @@ def test_a_large_response_is_judged_in_little_time() -> None:
 
 def test_many_values_of_others_are_kept_out_in_little_time() -> None:
     others = [f"value number {number} of them" for number in range(3_000)]
-    nobody = Strangers(Places())
+    nobody = Strangers(Log("", ()), Places())
     privacy = Privacy(
         Secrets(), "https://x.example", others=[others], own=[], names=[], strangers=nobody
     )

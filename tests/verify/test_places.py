@@ -232,14 +232,15 @@ def test_what_is_not_certain_is_a_line_to_write() -> None:
         item=lambda each: {"key": each.id, "code": f"c-{each.id}", "name": each.name},
         deployment=lambda each: {"ref": each.deployment_id, "done": each.status == "succeeded"},
     )
-    kinds = dict(find_places(api.log()).doubts)
-    assert 'with "list": {"body": … [{"MEMBER": "{project.id}"}]}' in kinds["list"]
-    assert kinds["list"].endswith("seen: /key (string), /code (string)")
-    assert '"deployment": {"body": {"MEMBER": "{deployment.status}"}}' in kinds["deployment"]
+    kinds = {doubt.kind: doubt for doubt in find_places(api.log()).doubts}
+    assert 'with "list": {"body": … [{"MEMBER": "{project.id}"}]}' in kinds["list"].advice
+    assert kinds["list"].seen == "/key (string), /code (string)"
+    line = '"deployment": {"body": {"MEMBER": "{deployment.status}"}}'
+    assert line in kinds["deployment"].advice
     two = Api(listed=lambda items: {"a": items[:2], "b": items[:3]})
     (doubt,) = find_places(two.log()).doubts
-    assert doubt[0] == "list"
-    assert "seen: /a (array), /b (array)" in doubt[1]
+    assert doubt.kind == "list"
+    assert doubt.seen == "/a (array), /b (array)"
     assert find_places(two.log(), Hints(profile=make_profile(SKELETON))).doubts == ()
 
 

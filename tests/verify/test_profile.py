@@ -257,7 +257,7 @@ OTHERS_OWN = [
          Api(listed=list_privately, headers={"X-Owner": "private-owner"},
              error=lambda status, code: {"owner": "private-owner", "status": status}),
          {"/list/body": {
-             "projects": ["{record}"], "first": "{first.id}", "second": "text", "hint": "text",
+             "projects": ["{record}"], "first": "{first.id}", "second": "prj_7604", "hint": "text",
              "last": {"href": "/v1/projects?after={last.id}"}, "total": "{count}", "limit": 50,
              "by_name": {}, "owners": {}, "cursor": None}},
          lacks=("private", "918273645", "alice", "prj_7042")),
@@ -294,7 +294,7 @@ OTHERS_OWN = [
                           owner=lambda each: "me@acme.example" if each.name == NAME else MAIL),
              headers={"X-Owner": MAIL}, deployment=deployment_members(previous=PREVIOUS)),
          {"/deployment/body/previous":
-             {"id": "text", "of": "text", "owner": "text@mail.example", "branch": "main"},
+             {"id": "dpl_7604", "of": "prj_7604", "owner": "text@mail.example", "branch": "main"},
           "/record/owner": "text@mail.example"},
          lacks=(MAIL,)),
     Case("the deployment of another project",

@@ -1,25 +1,33 @@
 """The names, the ids and the secrets of others are in no profile and in no output."""
 
 import json
+import re
+from datetime import UTC, datetime
 from typing import Any
 
 from profiles.profile import make_profile
 from tests.verify.conftest import Response, Service, judged
-from verify.report import describe_result
+from verify.options import VerifyOptions
+from verify.report import build_report, describe_result
 from verify.service_log import ServiceExchange
 
+START = datetime(2026, 11, 25, tzinfo=UTC)
 IDS = {"p": "prj_{}7c4f9a2e", "d": "dpl_{}0b1d8e6f"}
 NEIGHBOUR = {"id": IDS["p"].format(2), "name": "sample-1", "build": IDS["d"].format(2)}
+UNLISTED = {"id": IDS["p"].format(7), "name": "payroll"}
 OTHERS = {
-    *NEIGHBOUR.values(), IDS["d"].format(9), "ann@acme.example", "T0/B1/x9", "s3cr3t-of-ann",
+    *NEIGHBOUR.values(), *UNLISTED.values(), IDS["d"].format(9), "ann@acme.example", "Ann Lee",
+    "T0/B1/x9", "s3cr3t-of-ann", "old-build",
 }  # fmt: skip
 
 
 def plant(response: Response, request: ServiceExchange, number: int) -> None:
     """Plant what is of others in a response: around the records, in them, and in a field."""
     planted: dict[str, Any] = {
-        "related": [NEIGHBOUR],
+        "related": [NEIGHBOUR, UNLISTED],
         "builds": {NEIGHBOUR["name"]: NEIGHBOUR["build"]},
+        "older": {NEIGHBOUR["id"]: "old-build"},
+        "owner": {"email": "ann@acme.example", "display_name": "Ann Lee"},
         "previous": IDS["d"].format(9),
         "hint": f"moved from {NEIGHBOUR['name']} by ann@acme.example",
         "hook": "https://hooks.example/T0/B1/x9",
@@ -27,6 +35,7 @@ def plant(response: Response, request: ServiceExchange, number: int) -> None:
     }
     response.body["planted"] = planted
     response.headers["X-Before"] = f"{NEIGHBOUR['name']},{NEIGHBOUR['build']}"
+    response.headers["Content-Range"] = f"name {UNLISTED['name']}..{NEIGHBOUR['name']}"
 
 
 def test_what_is_of_others_is_in_no_profile_and_in_no_output() -> None:
@@ -38,6 +47,41 @@ def test_what_is_of_others_is_in_no_profile_and_in_no_output() -> None:
     texts.append("\n".join(describe_result(result)))
     found = [(other, at) for at, text in enumerate(texts) for other in OTHERS if other in text]
     assert found == []
+
+
+def test_a_read_shows_nothing_of_others() -> None:
+    def plant_deeper(response: Response, request: ServiceExchange, number: int) -> None:
+        plant(response, request, number)
+        response.headers["Content-Type"] = f"application/x-{NEIGHBOUR['name']}"
+
+    result = judged(Service(plant_deeper, new_id=make_id))
+    report = build_report(result, VerifyOptions(), START, result.findings)
+    texts = [json.dumps(report), "\n".join(describe_result(result))]
+    found = [(other, at) for at, text in enumerate(texts) for other in OTHERS if other in text]
+    assert found == []
+
+
+def test_a_list_that_is_a_map_shows_no_key() -> None:
+    def name_keys(response: Response, request: ServiceExchange, number: int) -> None:
+        if response.case == "list":
+            projects = response.body["projects"]
+            response.body = {each["name"]: {**each, "tags": []} for each in projects}
+
+    result = judged(Service(name_keys, new_id=make_id), "write", saves=True)
+    text = "\n".join([*describe_result(result), *(each.line for each in result.findings)])
+    assert "/***/tags" in text
+    assert [name for name in ("sample-1", "sample-2", IDS["p"].format(1)) if name in text] == []
+
+
+def test_a_made_up_id_replaces_that_of_others() -> None:
+    def relate(response: Response, request: ServiceExchange, number: int) -> None:
+        response.body["parent"] = UNLISTED["id"]
+
+    result = judged(Service(relate, new_id=make_id), "write", saves=True)
+    assert result.inferred
+    parent = result.inferred.document["deployment"]["body"]["parent"]
+    assert re.fullmatch("prj_[0-9a-f]{9}", parent)
+    assert parent != UNLISTED["id"]
 
 
 def test_what_was_left_out_of_an_error_is_no_drift() -> None:
