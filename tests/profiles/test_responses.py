@@ -108,3 +108,14 @@ def test_a_fault_with_a_success_and_a_body_replaces_a_body_of_the_profile() -> N
     assert client.post("/_stub/faults", json=fault).status_code == 201
     response = client.get("/v1/projects")
     assert (response.status_code, response.text) == (200, "hi")
+
+
+def test_a_list_with_a_status_follows_a_deployment_that_was_created_before() -> None:
+    body = [{"id": "{project.id}", "status": "{deployment.status}"}]
+    run = {"run": ["queued", "done"]}
+    client = client_of(like(profile(list={"body": body}, statuses=run), pace=10))
+    client.post("/v1/projects", json={"name": "shop"})
+    for seconds, status in ((6, "queued"), (3, "queued"), (1, "done")):
+        client.post("/_stub/clock", json={"advance": seconds})
+        listed: Any = client.get("/v1/projects").json
+        assert listed[-1]["status"] == status

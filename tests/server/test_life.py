@@ -107,12 +107,16 @@ def test_what_has_been_received_gets_its_response_and_the_last_one_closes(echo: 
 
 def test_requests_that_the_kernel_has_received_get_their_responses(echo: Echo) -> None:
     server = create_server(echo, "127.0.0.1", 0, echo.options())
-    with closing(server), Connection(server.effective_port) as client:
-        client.send(get() + get())
+    with closing(server), ExitStack() as stack:
+        port = server.effective_port
+        clients = [stack.enter_context(Connection(port)) for _ in range(3)]
+        for client in clients:
+            client.send(get() + get())
         server.stop()
         server.run()
-        assert [client.reply().status_code for _ in range(2)] == [200, 200]
-        assert client.closed()
+        for client in clients:
+            assert [client.reply().status_code for _ in range(2)] == [200, 200]
+            assert client.closed()
 
 
 def test_a_request_behind_one_that_ends_gets_its_response(echo: Echo) -> None:

@@ -114,12 +114,18 @@ def test_a_finding_is_the_same_with_other_ids_and_times() -> None:
     assert [each.line for each in first] == [each.line for each in second]
 
 
+def reject_in_two_ways(response: Response, request: ServiceExchange, number: int) -> None:
+    on(status=403)(response, request, number)
+    on("list", status=401)(response, request, number)
+
+
 # Where nothing can be checked, and why.
 NOTHING_CHECKED = [
     (on(headers={"Content-Type": "text/html"}, raw=b"<!doc"), "no response is JSON (200)"),
     (on(status=302, headers=AWAY, raw=b""), "no response is JSON (302 to https://a.example/)"),
     (on(status=503), "nothing could be checked: 503"),
     (on(status=403), "VERIFY_TOKEN: the service rejects the token (403)"),
+    (reject_in_two_ways, "VERIFY_TOKEN: the service rejects the token (401)"),
     (on(failure="timed out"), "nothing could be checked: timed out"),
 ]
 
