@@ -101,7 +101,7 @@ def test_the_credential_and_the_parameter_access_token_are_masked() -> None:
     for authorization, shown in AUTHORIZATIONS:
         assert Redactor.mask_field("Authorization", authorization) == shown
     for query, shown in QUERIES:
-        assert Redactor(["s3cret"]).mask_query(query) == shown
+        assert Redactor(["s3cret"]).mask_target(f"/v1?{query}") == f"/v1?{shown}"
 
 
 def test_a_body_is_cut_where_no_token_can_stand() -> None:

@@ -6,7 +6,7 @@ import time
 from urllib.parse import quote
 
 from tests.verify.conftest import TOKEN
-from traffic.secrets import Secrets, is_secret_name
+from traffic.secrets import Secrets, is_placeholder, is_secret_name
 
 SECRETS = Secrets([TOKEN], ["cookie-7f3a9"])
 DATA = TOKEN.encode()
@@ -111,3 +111,10 @@ def test_a_long_text_takes_no_long_time() -> None:
         SECRETS.has_token(text)
         SECRETS.mask(text)
         assert time.process_time() - started < 2, piece  # a quadratic one takes minutes
+
+
+def test_a_placeholder_is_a_word_or_says_that_something_is_gone() -> None:
+    for text in ("***", "xxxx-xxxx", "[Filtered]", "REDACTED_4711", "token", "abcdefgh_ijklmn"):
+        assert is_placeholder(text), text
+    for text in ("t0ken", "abcdefgh_ijklmno"):
+        assert not is_placeholder(text), text

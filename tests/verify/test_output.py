@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from cli.verify_run import save_profile
+from profiles.check import MAX_BYTES
 from tests.conftest import limited
 from tests.contract import CREATED
 from tests.program import process, run
@@ -319,3 +321,14 @@ def test_a_full_stdout_or_file_is_named() -> None:
         with process(*words, env={"VERIFY_TOKEN": TOKEN}, stdout=full) as started:
             assert started.wait(60) == 2
             assert started.stderr.read() == "error: stdout: No space left on device.\n"
+
+
+def test_a_profile_that_is_too_large_for_like_is_not_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "profile.json"
+    assert not save_profile(file, {"x": MAX_BYTES * "x"})
+    assert capsys.readouterr().err == (
+        f"error: {file} was not written: it would have over {MAX_BYTES} bytes.\n"
+    )
+    assert not file.exists()
