@@ -117,9 +117,15 @@ def read_entry(entry: dict[str, Any], folder: Path) -> HAREntry:
         response_body=body,
         failure=failure,
     )
-    # Most tools have decompressed the body, and have kept the field Content-Encoding.
-    if body.startswith((b"\x1f\x8b", b"\x78")):  # RFC 1952 §2.3.1, RFC 1950 §2.2
+    try:
+        body.decode()
+    except UnicodeDecodeError:
         exchange = unpack(exchange)
+    else:  # Most tools have decompressed the body, and have kept the field.
+        fields = exchange.response_fields
+        exchange.response_fields = [
+            pair for pair in fields if pair[0].lower() != "content-encoding"
+        ]
     return HAREntry(f"{url.scheme}://{host}{port}", exchange)
 
 

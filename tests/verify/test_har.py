@@ -20,6 +20,7 @@ from verify.har import read_har
 from verify.infer import infer_profile
 from verify.inputs import Inputs
 from verify.judge import judge
+from verify.kinds import explain_nothing
 from verify.options import VerifyOptions
 from verify.places import Hints, find_places
 from verify.secrets import find_secrets, has_token
@@ -233,6 +234,14 @@ def test_a_body_that_cannot_be_read_is_no_text(tmp_path: Path) -> None:
     for members, failure in UNREADABLE:
         (exchange,) = read(tmp_path, changed(entries, "response", members)).exchanges
         assert exchange.failure == failure
+
+
+def test_a_text_has_no_coding_whatever_its_field_says(tmp_path: Path) -> None:
+    (entry,) = record(Service())[:1]
+    entry["response"]["content"]["text"] = "<p>Sign in</p>"
+    entry["response"]["headers"] += named({"Content-Encoding": "br"})
+    (exchange,) = read(tmp_path, [entry]).exchanges
+    assert explain_nothing(exchange, "list") == "200, but its body is not JSON"
 
 
 BROKEN: list[tuple[str, JSONEntry]] = [
