@@ -14,8 +14,10 @@ UUID = re.compile(
     r"(?<![0-9a-z])[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}(?![0-9a-z])", re.I
 )
 ULID = re.compile("[0-7][0-9A-HJKMNP-TV-Z]{25}")  # 128 bits in Crockford's base32
-LOWER_CASE = re.compile("[a-z0-9]{12,}")  # so long that it has no capitals or signs by chance
-HEXADECIMAL = re.compile("[0-9A-Fa-f]{12,}")  # so long that its letters are none by chance
+# An example of one of these is so long that it has no further characters by chance.
+DIGITS = re.compile("[0-9]{6,}")
+HEXADECIMAL = re.compile("[0-9A-Fa-f]{8,}")
+LOWER_CASE = re.compile("[a-z0-9]{10,}")
 TRIES = 20  # used ids, before an id gets more characters or a random number
 
 
@@ -79,7 +81,7 @@ class Opaque:
     @property
     def pattern(self) -> str | None:
         """The pattern of the ids if the example is a UUID, a ULID, a long hexadecimal number,
-        or small letters and digits alone, or begins with a prefix like `prj_`.
+        or digits or small letters alone, or begins with a prefix like `prj_`.
 
         It is None for another example: other ids of the service may look different.
         """
@@ -90,8 +92,9 @@ class Opaque:
             return f"{prefix}{ULID.pattern}"
         if self.is_hexadecimal and HEXADECIMAL.fullmatch(self.rest):
             return f"{prefix}{HEXADECIMAL.pattern}"
-        if not self.prefix and LOWER_CASE.fullmatch(self.rest):
-            return LOWER_CASE.pattern
+        for form in (DIGITS, LOWER_CASE):
+            if not self.prefix and form.fullmatch(self.rest):
+                return form.pattern
         is_word = re.fullmatch("[A-Za-z]+[_.:~-]", self.prefix)
         return f"{prefix}.+" if is_word else None
 

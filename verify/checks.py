@@ -186,6 +186,8 @@ def describe_form(value: Any) -> str:
         return f"{prefix[1]}…"
     if ids.ULID.fullmatch(value):
         return "a ULID"
+    if ids.DIGITS.fullmatch(value):
+        return "a text of digits"
     if ids.HEXADECIMAL.fullmatch(value):
         return "a hexadecimal number"
     return "small letters and digits" if ids.LOWER_CASE.fullmatch(value) else "another form"

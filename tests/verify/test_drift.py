@@ -277,6 +277,10 @@ IDS = [
     ("5f2c9a", "k7-q2x", True),  # too short to be one for sure
     ("01KB4X9V3T5N8Q2ZC7RD6MHJWE", "01KC0000000000000000000000", True),
     ("01KB4X9V3T5N8Q2ZC7RD6MHJWE", "dep_01KB4X9V3T5N8Q2ZC7RD6MHJWE", False),
+    ("8f3a21c0", "dep_8f3a21c0", False),
+    ("1234567", "dep_1234567", False),
+    ("1234567", "76543210", True),
+    ("x7k2q9w4zt", "dep_x7k2q9w4zt", False),
 ]
 
 
