@@ -220,9 +220,13 @@ class Forms:
     ) -> None:
         """Give an error the form that the profile has for it, if it has one.
 
-        An error that `Prefer` or a fault requested keeps its status.
+        An error that `Prefer` or a fault requested keeps its status. If it is 503, it has the form
+        of `store_unavailable`.
         """
-        form = self._errors.get(problem["code"]) or self._errors.get("default")
+        codes = [problem["code"], "default"]
+        if is_requested and response.status_code == 503:
+            codes.insert(1, "store_unavailable")
+        form = next((self._errors[code] for code in codes if code in self._errors), None)
         if form is None:
             return
         if form.own_status is not None and not is_requested:

@@ -101,6 +101,15 @@ def test_the_subject_of_an_error_is_the_id_the_name_or_the_path_of_its_request()
         assert response.json == {"message": f"There is no {subject}."}, path
 
 
+def test_a_requested_503_has_the_form_of_an_unavailable_store() -> None:
+    own = {"store_unavailable": {"body": {"own": "{error.code}"}}}
+    client = client_of(like(profile(errors={"default": {"body": {}}, **own})))
+    for status, expected in ((503, {"own": "injected_fault"}), (502, {})):
+        client.post("/_stub/faults", json={"status": status})
+        response = client.get("/v1/projects")
+        assert (response.status_code, response.json) == (status, expected)
+
+
 def test_a_fault_with_a_success_and_a_body_replaces_a_body_of_the_profile() -> None:
     listed = {"body": {"data": [{"id": "{project.id}", "name": NAME}]}}
     client = client_of(like(profile(list=listed)))
