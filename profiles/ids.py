@@ -14,7 +14,7 @@ UUID = re.compile(
     r"(?<![0-9a-z])[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}(?![0-9a-z])", re.I
 )
 ULID = re.compile("[0-7][0-9A-HJKMNP-TV-Z]{25}")  # 128 bits in Crockford's base32
-# An example of one of these is so long that it has no further characters by chance.
+# A shorter example would not show that no id has further characters.
 DIGITS = re.compile("[0-9]{6,}")
 HEXADECIMAL = re.compile("[0-9A-Fa-f]{8,}")
 LOWER_CASE = re.compile("[a-z0-9]{10,}")
@@ -81,7 +81,7 @@ class Opaque:
     @property
     def pattern(self) -> str | None:
         """The pattern of the ids if the example is a UUID, a ULID, a long hexadecimal number,
-        or digits or small letters alone, or begins with a prefix like `prj_`.
+        or has only digits, or only small letters and digits, or begins with a prefix like `prj_`.
 
         It is None for another example: other ids of the service may look different.
         """

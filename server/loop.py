@@ -58,7 +58,7 @@ class AppTask(WSGITask):
         }
 
     def service(self) -> None:
-        """Respond. An app cuts a response by a `ConnectionError` behind its head."""
+        """Respond. An app cuts a response if it raises `ConnectionError` after its head."""
         try:
             super().service()
         except ConnectionError:  # The connection ends, and there is nothing to log.

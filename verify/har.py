@@ -177,9 +177,8 @@ def read_response_body(response: dict[str, Any], folder: Path) -> tuple[bytes, s
             return b"", f"the file with the body of the response is missing: {name}"
     elif text is None:
         # Playwright writes the size -1 for a body that the page has not read.
-        return b"", "" if content.get(
-            "size"
-        ) == 0 else "the recording lacks the body of the response"
+        is_empty = content.get("size") == 0
+        return b"", "" if is_empty else "the recording lacks the body of the response"
     else:
         encoding = str(content.get("encoding") or "").lower()
         try:

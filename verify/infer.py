@@ -29,13 +29,17 @@ class Inferred:
 
 
 def infer_profile(
-    log: Log, places: Places, secrets: Secrets, like: profile.Profile | None = None
+    log: Log,
+    places: Places,
+    secrets: Secrets,
+    strangers: Strangers,
+    like: profile.Profile | None = None,
 ) -> Inferred:
     """Infer the profile of the created project. Without a created project it has only errors.
 
     The parts of `like` that the log does not show stay.
     """
-    inference = Inference(log, places, secrets, like)
+    inference = Inference(log, places, secrets, strangers, like)
     document = inference.make_document()
     return Inferred(document, tuple(dict.fromkeys(inference.notes)))
 
@@ -44,14 +48,19 @@ class Inference:
     """Makes a profile of the templates of a log, and notes the parts that it leaves out."""
 
     def __init__(
-        self, log: Log, places: Places, secrets: Secrets, like: profile.Profile | None
+        self,
+        log: Log,
+        places: Places,
+        secrets: Secrets,
+        strangers: Strangers,
+        like: profile.Profile | None,
     ) -> None:
         self._log = log
         self._places = places
         self._like = like
         self._observer = observe.Observer(log, places)
         self._templates = self._observer.templates
-        self._privacy = make_privacy(log, places, secrets, like)
+        self._privacy = make_privacy(log, places, secrets, strangers)
         self._notes: list[str] = []
         self._reasons: dict[str, str] = {}  # key: a part that the log does not give: `list/body`
         # A header field that varies in responses of a kind is in no part.
@@ -265,7 +274,7 @@ class Inference:
 
 
 def make_privacy(
-    log: Log, places: Places, secrets: Secrets, like: profile.Profile | None
+    log: Log, places: Places, secrets: Secrets, strangers: Strangers
 ) -> privacy.Privacy:
     """Separate the records of the run from all further records, which no profile may show."""
     own = [places.get_created_item(exchange) for exchange in places.lists]
@@ -283,7 +292,7 @@ def make_privacy(
         others=others,
         own=own,
         names=[places.created_id, places.created_name, places.deployment_id],
-        strangers=Strangers(log, places, like),
+        strangers=strangers,
     )
 
 

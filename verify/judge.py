@@ -141,7 +141,9 @@ def judge(log: Log, options: VerifyOptions, inputs: Inputs, token: str) -> Resul
         drift=mask_checks(find_drift(like, log, places), strangers) if like else None,
         lacking=list_lacking(like, log) if like else [],
         leaks=[*find_leaks(log, secrets)],
-        inferred=infer.infer_profile(log, places, secrets, like) if options.save else None,
+        inferred=(
+            infer.infer_profile(log, places, secrets, strangers, like) if options.save else None
+        ),
     )
 
 

@@ -83,7 +83,7 @@ def judge_parts(
 ) -> list[Check]:
     """Judge the parts of the contract, in its order, by all responses in a log.
 
-    A person gave the id of a deployment, which may be wrong, or "".
+    `given_id` is the id that a person gave for a deployment, and may be wrong; or it is "".
     """
     judge = PartsJudge(log, places, rule_checks, given_id)
     shown: dict[str, list[Check]] = defaultdict(list)

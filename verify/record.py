@@ -26,8 +26,8 @@ from web import problems
 from web.patterns import matches
 from web.routing import read_raw_target
 
-from . import kinds, streams
-from .service_log import CODINGS, MAX_BODY, Log, ServiceExchange, unpack
+from . import parts, streams
+from .service_log import CODINGS, DEPLOYMENTS, MAX_BODY, Log, ServiceExchange, unpack
 from .shorten import shorten
 
 HOP_FIELDS = {
@@ -35,10 +35,6 @@ HOP_FIELDS = {
     "proxy-connection", "proxy-authorization", "proxy-authenticate", "content-length",
 }  # fmt: skip
 """Header fields of a connection (RFC 9110 §7.6.1), and fields that the proxy makes anew."""
-
-OPERATION_IDS = {
-    kinds.LIST: "listProjects", kinds.CREATE: "createProject", kinds.DEPLOYMENT: "getDeployment",
-}  # fmt: skip
 
 
 class Opener(Protocol):
@@ -185,7 +181,7 @@ class ProxyJournal:
             "status": exchange.status,
             "code": None,
             "reason": exchange.failure or None,
-            "operation": OPERATION_IDS.get(kinds.name_operation(exchange)),
+            "operation": find_operation_id(exchange),
             "fault": None,
             "grease": [],
             "unpromised": [],
@@ -211,6 +207,14 @@ class ProxyJournal:
                 detail = "The filters are operation, method, path, status, after and limit."
                 raise problems.Problem(400, "unknown_query", detail)
         return {"requests": found[:limit], "last": self.last}
+
+
+def find_operation_id(exchange: ServiceExchange) -> str | None:
+    """Find the operation of a request in the contract: `listProjects`."""
+    path = f"{DEPLOYMENTS}{{id}}" if exchange.is_deployment else exchange.path
+    item = parts.load_contract().document["paths"].get(path, {})
+    operation_id: str | None = item.get(exchange.method.lower(), {}).get("operationId")
+    return operation_id
 
 
 def is_below_v1(path: str) -> bool:

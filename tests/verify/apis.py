@@ -14,6 +14,7 @@ from verify.infer import Inferred, infer_profile
 from verify.places import Hints, find_places
 from verify.secrets import find_secrets
 from verify.service_log import Log, ServiceExchange
+from verify.strangers import Strangers
 
 BASE = "https://api.acme.example"
 START = datetime(2026, 11, 25, 20, 38, 8, tzinfo=UTC)
@@ -154,7 +155,9 @@ def respond(
 def infer_log(log: Log, hints: Hints | None = None) -> Inferred:
     """Infer the profile, and its notes, of a log with a created project."""
     like = hints.profile if hints else None
-    return infer_profile(log, find_places(log, hints), find_secrets(log, TOKEN), like)
+    places = find_places(log, hints)
+    strangers = Strangers(log, places, like)
+    return infer_profile(log, places, find_secrets(log, TOKEN), strangers, like)
 
 
 def infer_document(api: Api) -> Any:

@@ -26,6 +26,7 @@ from verify.places import Hints, find_places
 from verify.secrets import find_secrets, has_token
 from verify.service_log import PROJECTS, Log, ServiceExchange
 from verify.shorten import shorten
+from verify.strangers import Strangers
 
 COOKIE = "session=cookie-7f3a9; theme=dark"
 URL = "https://service.example"
@@ -198,7 +199,9 @@ def test_the_day_is_that_of_the_first_time_or_of_the_file(tmp_path: Path) -> Non
         (tmp_path / "har").write_bytes(har_of(entries))
         os.utime(tmp_path / "har", (900_000_000, 900_000_000))
         log = read_har(tmp_path / "har")
-        assert infer_profile(log, find_places(log), secrets).document["observed_at"] == day
+        places = find_places(log)
+        inferred = infer_profile(log, places, secrets, Strangers(log, places))
+        assert inferred.document["observed_at"] == day
 
 
 def test_bodies_beside_the_file_are_read(tmp_path: Path) -> None:
