@@ -65,12 +65,38 @@ def test_a_list_that_is_a_map_shows_no_key() -> None:
     def name_keys(response: Response, request: ServiceExchange, number: int) -> None:
         if response.case == "list":
             projects = response.body["projects"]
-            response.body = {each["name"]: {**each, "tags": []} for each in projects}
+            response.body = {each.pop("name"): {**each, "tags": []} for each in projects}
 
     result = judged(Service(name_keys, new_id=make_id), "write", saves=True)
     text = "\n".join([*describe_result(result), *(each.line for each in result.findings)])
     assert "/***/tags" in text
     assert [name for name in ("sample-1", "sample-2", IDS["p"].format(1)) if name in text] == []
+
+
+def test_a_place_shows_no_name_of_others() -> None:
+    def nest(response: Response, request: ServiceExchange, number: int) -> None:
+        if response.case == "list":
+            projects = response.body["projects"]
+            response.body = {NEIGHBOUR["name"]: {} if number else projects}
+
+    result = judged(Service(nest, new_id=make_id), "write")
+    lines = [*describe_result(result), *(each.line for each in result.findings)]
+    assert any("the list at /***" in line for line in lines)
+    assert "unseen: list: no array is at /*** any more" in lines
+    assert NEIGHBOUR["name"] not in "\n".join(lines)
+
+
+def test_an_array_below_a_name_of_a_project_is_in_no_profile() -> None:
+    def nest(response: Response, request: ServiceExchange, number: int) -> None:
+        if response.case == "list":
+            projects = response.body["projects"]
+            response.body = {each["name"]: {"items": [each]} for each in projects}
+
+    result = judged(Service(nest, new_id=make_id), "write", saves=True)
+    assert result.inferred
+    assert "list" not in result.inferred.document
+    reason = "its array is in a map by the names of projects"
+    assert f"/list is left out: {reason}" in result.inferred.notes
 
 
 def test_a_made_up_id_replaces_that_of_others() -> None:
