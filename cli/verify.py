@@ -47,7 +47,19 @@ OPTIONS = [
 ]
 
 
+class Verify(click.Command):
+    """The command `verify`. An unknown option may belong to a COMMAND without `--`."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            hint = f"{error.message} A COMMAND and its options come after --."
+            raise click.NoSuchOption(error.option_name, hint, error.possibilities) from None
+
+
 @click.command(
+    cls=Verify,
     params=[
         click.Argument(["url"], default="", metavar="[URL]"),
         click.Argument(["words"], nargs=-1, metavar="[-- COMMAND [ARG]...]"),

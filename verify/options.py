@@ -48,6 +48,8 @@ def find_contradictions(options: VerifyOptions) -> Iterator[str]:
     har = options.har
     if bool(options.url) == bool(har):
         yield "give either the URL of a service or --har FILE."
+    if options.url.endswith(".har"):
+        yield f"give a recording as --har {options.url}, without a URL."
     if options.words is not None and not "".join(options.words[:1]).strip():
         yield "give a command after --."
     if options.words and har:

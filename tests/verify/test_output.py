@@ -252,8 +252,16 @@ def test_a_wrong_option_is_status_2_before_anything_is_asked() -> None:
         done = run("verify", URL, env=env)
         assert (done.status, done.stdout) == (2, "")
         assert "VERIFY_TOKEN" in done.stderr
-    done = run("verify", URL, "npm", "test", env={"VERIFY_TOKEN": TOKEN})
-    assert done.stderr == "error: put -- before the command: verify URL -- COMMAND.\n"
+
+
+def test_a_wrong_source_is_told_how_to_be_given() -> None:
+    for words, hint in (
+        (("a.har",), "give a recording as --har a.har, without a URL."),
+        ((URL, "npm", "test"), "put -- before the command: verify URL -- COMMAND."),
+        ((URL, "pytest", "-q"), "No such option '-q'. A COMMAND and its options come after --."),
+    ):
+        done = run("verify", *words, env={"VERIFY_TOKEN": TOKEN})
+        assert (done.status, done.stderr) == (2, f"error: {hint}\n")
 
 
 @with_process
