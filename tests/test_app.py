@@ -61,7 +61,8 @@ def test_requests_leave_nothing_to_the_garbage_collector(
 def test_the_service_alone_has_neither_worlds_nor_control_routes() -> None:
     app = create_app(allow_list(MemoryStore()))
     client, anonymous = client_of(app), app.test_client()
-    assert anonymous.get("/openapi.json").status_code == 200
+    for method in ("GET", "HEAD"):
+        assert anonymous.open("/openapi.json", method=method).status_code == 200
     assert_problem(anonymous.post("/openapi.json"), 401, "token_missing")
     assert client.get("/v1/projects", headers={"Prefer": "code=503"}).json == {"projects": []}
     for path in ("/_stub/health", "/llms.txt"):
@@ -88,3 +89,12 @@ def test_the_service_alone_has_a_bound_and_is_strict_on_request() -> None:
     assert client.post("/v1/projects", json={"name": "a"}).status_code == 201
     assert_problem(client.post("/v1/projects", json={"name": "a"}), 409, "name_taken")
     assert_problem(client.post("/v1/projects", json={"name": "b"}), 507, "store_full")
+
+
+def test_the_service_alone_uses_no_id_twice() -> None:
+    ids = {"prj": iter(["p1", "p1", "p2"]), "dpl": iter(["d1", "d1", "d2"])}
+    store = MemoryStore(new_id=lambda prefix: next(ids[prefix]))
+    client = client_of(create_app(allow_list(store)))
+    created = [client.post("/v1/projects", json={"name": name}).json for name in ("a", "b")]
+    found = [(each["id"], each["latest_deployment_id"]) for each in created]
+    assert found == [("p1", "d1"), ("p2", "d2")]

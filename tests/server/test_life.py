@@ -14,8 +14,9 @@ from typing import Any
 import pytest
 
 from server import ServerOptions, create_server, serve
+from tests.conftest import eventually
 from tests.program import process_state
-from tests.server.conftest import Echo, running
+from tests.server.conftest import LARGE, Echo, running
 from tests.wire import AUTHORIZATION, SECRET, Connection, get, post
 
 pytestmark = pytest.mark.process
@@ -131,6 +132,16 @@ def test_a_request_behind_one_that_ends_gets_its_response(echo: Echo) -> None:
         reply = client.reply()
         assert (reply.status_code, reply.headers["Connection"]) == (200, "close")
         assert client.closed()
+
+
+def test_a_response_that_a_client_reads_slowly_arrives_whole(echo: Echo) -> None:
+    with running(echo) as server, Connection(server.effective_port) as client:
+        client.send(get("/large"))
+        eventually(lambda: any(each.total_outbufs_len for each in server.connections))
+        (connection,) = server.connections
+        eventually(lambda: not connection.requests)
+        until_it_drains(server.effective_port, server.stop)
+        assert len(client.reply().data) == LARGE
 
 
 def test_the_end_waits_for_the_grace_at_most(echo: Echo) -> None:

@@ -31,6 +31,7 @@ SPELLINGS = {
     "base64": base64_of(DATA),
     "base64url": base64.urlsafe_b64encode(DATA).decode(),
     "of Bearer TOKEN and a line end": base64_of(b"Bearer " + DATA + b"\n"),
+    "of key:TOKEN": base64_of(b"key:" + DATA),
     "of x:TOKEN:y": base64_of(b"x:" + DATA + b":y"),
     "of user:TOKEN, base64url": base64.urlsafe_b64encode(b"user:" + DATA).decode().rstrip("="),
     "hex": DATA.hex(),

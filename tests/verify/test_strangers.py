@@ -7,6 +7,7 @@ from typing import Any
 
 from profiles.profile import make_profile
 from tests.verify.conftest import Response, Service, judged
+from tests.verify.differences import on_deployment, put
 from verify.options import VerifyOptions
 from verify.report import build_report, describe_result
 from verify.service_log import ServiceExchange
@@ -100,14 +101,24 @@ def test_an_array_below_a_name_of_a_project_is_in_no_profile() -> None:
 
 
 def test_a_made_up_id_replaces_that_of_others() -> None:
-    def relate(response: Response, request: ServiceExchange, number: int) -> None:
-        response.body["parent"] = UNLISTED["id"]
-
+    """It is known by its form alone: no list has it, and it stands in a record of our own."""
+    relate = on_deployment(put(parent=UNLISTED["id"]))
     result = judged(Service(relate, new_id=make_id), "write", saves=True)
     assert result.inferred
     parent = result.inferred.document["deployment"]["body"]["parent"]
     assert re.fullmatch("prj_[0-9a-f]{9}", parent)
     assert parent != UNLISTED["id"]
+
+
+def test_a_status_that_is_a_name_of_others_is_not_shown() -> None:
+    inferred = judged(Service(new_id=make_id), "write", saves=True).inferred
+    assert inferred
+    change = on_deployment(put(status=NEIGHBOUR["name"]))
+    like = make_profile(inferred.document)
+    findings = judged(Service(change, new_id=make_id), "write", like).findings
+    lines = [each.line for each in findings]
+    assert "unseen: deployment: the status succeeded: the deployment stayed ***" in lines
+    assert NEIGHBOUR["name"] not in "".join(lines)
 
 
 def test_what_was_left_out_of_an_error_is_no_drift() -> None:
