@@ -17,11 +17,9 @@ import server
 from profiles.check import MAX_BYTES
 from traffic.addresses import is_loopback
 from traffic.secrets import Secrets
-from verify import parts, record, script, service_log
-from verify.client import HTTPClient, check_token
-from verify.har import read_har
 from verify.inputs import Inputs, check_save, read_inputs
 from verify.judge import Result, VerifyFinding, judge
+from verify.judges import parts
 from verify.options import KINDS, VerifyOptions
 from verify.report import (
     NOTHING_SHOWN,
@@ -32,6 +30,10 @@ from verify.report import (
     describe_saved,
     mask_line,
 )
+from verify.seen import service_log
+from verify.sources import record, script
+from verify.sources.client import HTTPClient, check_token
+from verify.sources.har import read_har
 
 from . import files, reports, stderr
 from .command import Command

@@ -1,5 +1,12 @@
 """Learns and checks a real service.
 
-A source (`script`, `har` or `record`) gives a log of exchanges. `judge` judges a log: by the rules
-of the interface, by the contract, and by a profile. `infer` makes the profile of the service.
+The rooms, in the order of a run:
+
+- `sources`: a script, a HAR file or a recording proxy gives a log of exchanges.
+- `seen`: the kind of each response, and the places of the projects, ids and statuses.
+- `judges`: checks by the rules of the interface, the contract and a profile.
+- `learn`: the profile of the service, for `--save`.
+
+`judge.py` calls the last three, and selects the findings; `report.py` describes them. To read it:
+`seen/service_log.py`, `seen/kinds.py`, `seen/places.py`, `judges/checks.py`, `judge.py`.
 """

@@ -16,7 +16,7 @@ from web.files import read_user_file
 from web.validation import require_valid
 
 from .options import VerifyOptions
-from .places import Hints
+from .seen.places import Hints
 
 
 @dataclass(frozen=True)

@@ -7,18 +7,19 @@ from typing import NamedTuple
 from traffic.secrets import Secrets
 from web.patterns import matches
 
-from . import infer, parts
-from .checks import Check
-from .drift import find_drift, is_note, list_lacking, write_drift_line
 from .inputs import Inputs
-from .kinds import find_kinds
+from .judges import parts
+from .judges.checks import Check
+from .judges.drift import find_drift, is_note, list_lacking, write_drift_line
+from .judges.rules import check_rules
+from .judges.unseen import NAMES, list_unseen
+from .learn import infer
 from .options import VerifyOptions
-from .places import Places, find_places
-from .rules import check_rules
-from .secrets import find_secrets, has_token
-from .service_log import Log, ServiceExchange
-from .strangers import Strangers
-from .unseen import NAMES, list_unseen
+from .seen.kinds import find_kinds
+from .seen.places import Places, find_places
+from .seen.secrets import find_secrets, has_token
+from .seen.service_log import Log, ServiceExchange
+from .seen.strangers import Strangers
 
 DRIFT, LEAKS, UNSEEN = "drift", "leaks", "unseen"
 

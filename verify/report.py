@@ -10,13 +10,15 @@ from traffic import masking
 from traffic.json_values import map_leaves
 from traffic.secrets import Secrets
 
-from . import judge, kinds, parts
-from .checks import Check
-from .drift import write_drift_line
-from .inspection import list_leaves
+from . import judge
+from .judges import parts
+from .judges.checks import Check
+from .judges.drift import write_drift_line
 from .options import VerifyOptions
-from .places import find_places, list_places
-from .service_log import Log, ServiceExchange
+from .seen import kinds
+from .seen.inspection import list_leaves
+from .seen.places import find_places, list_places
+from .seen.service_log import Log, ServiceExchange
 
 NOTHING_SHOWN = "no response showed it"
 

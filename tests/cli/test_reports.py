@@ -14,7 +14,7 @@ from tests.program import run
 from tests.verify.conftest import TOKEN, Response, Service, verify
 from tests.verify.differences import ALL_ERRORS, on, on_deployment, on_projects, put, without
 from tests.wire import call
-from verify.service_log import ServiceExchange
+from verify.seen.service_log import ServiceExchange
 
 pytestmark = pytest.mark.process
 

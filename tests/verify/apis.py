@@ -10,11 +10,11 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from tests.verify.conftest import TOKEN as TOKEN
-from verify.infer import Inferred, infer_profile
-from verify.places import Hints, find_places
-from verify.secrets import find_secrets
-from verify.service_log import Log, ServiceExchange
-from verify.strangers import Strangers
+from verify.learn.infer import Inferred, infer_profile
+from verify.seen.places import Hints, find_places
+from verify.seen.secrets import find_secrets
+from verify.seen.service_log import Log, ServiceExchange
+from verify.seen.strangers import Strangers
 
 BASE = "https://api.acme.example"
 START = datetime(2026, 11, 25, 20, 38, 8, tzinfo=UTC)

@@ -27,11 +27,11 @@ from tests.live import serving
 from tests.program import run
 from verify.inputs import Inputs
 from verify.judge import Result, judge
+from verify.judges.parts import give_reason, give_verdict
 from verify.options import VerifyOptions
-from verify.parts import give_reason, give_verdict
-from verify.places import Hints
-from verify.script import Plan, Session
-from verify.service_log import PROJECTS, ServiceExchange
+from verify.seen.places import Hints
+from verify.seen.service_log import PROJECTS, ServiceExchange
+from verify.sources.script import Plan, Session
 from web.routing import read_raw_target
 
 TOKEN = "tok-9f27/Kc+abc~x.y=="

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from tests import contract
 from tests.verify.conftest import Change, Response, Service, problem
-from verify.service_log import ServiceExchange
+from verify.seen.service_log import ServiceExchange
 
 LIST_PATH, DEP_PATH = "#/paths/~1v1~1projects", "#/paths/~1v1~1deployments~1{id}"
 LIST, POST, DEP = f"{LIST_PATH}/get", f"{LIST_PATH}/post", f"{DEP_PATH}/get"

@@ -7,8 +7,8 @@ from flask.testing import FlaskClient
 
 from profiles.profile import Profile, make_profile
 from tests.profiles.conftest import client_of, like
-from verify.places import Places
-from verify.service_log import DEPLOYMENTS, Log, ServiceExchange
+from verify.seen.places import Places
+from verify.seen.service_log import DEPLOYMENTS, Log, ServiceExchange
 
 Outcome = tuple[int, Any]  # status and shape of the body
 

@@ -6,10 +6,10 @@ from datetime import UTC, datetime, timedelta
 from profiles.profile import Profile
 from stub import Options, create_stub
 from stub.sample import make_sample
-from verify.kinds import DEPLOYMENT
-from verify.places import Hints
-from verify.script import Plan, Session
-from verify.service_log import Log, ServiceExchange
+from verify.seen.kinds import DEPLOYMENT
+from verify.seen.places import Hints
+from verify.seen.service_log import Log, ServiceExchange
+from verify.sources.script import Plan, Session
 
 TOKEN = "dev-token"
 PACE = 3.0  # seconds of a status: each is read at least once

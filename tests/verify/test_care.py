@@ -14,13 +14,13 @@ from tests.verify import differences as parts
 from tests.verify.conftest import TOKEN, Response, Service, find_verdict, judged, listening, verify
 from tests.verify.differences import first, on, on_listed, put, without
 from traffic.secrets import Secrets
-from verify.kinds import REJECTED
-from verify.places import Places
-from verify.privacy import Privacy
+from verify.learn.privacy import Privacy
 from verify.report import describe_result, list_left_behind
-from verify.script import Plan, read_retry_after
-from verify.service_log import Log, ServiceExchange
-from verify.strangers import Strangers
+from verify.seen.kinds import REJECTED
+from verify.seen.places import Places
+from verify.seen.service_log import Log, ServiceExchange
+from verify.seen.strangers import Strangers
+from verify.sources.script import Plan, read_retry_after
 
 
 def posts(service: Service) -> list[ServiceExchange]:

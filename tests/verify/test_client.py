@@ -17,10 +17,10 @@ from cli.verify_run import list_warnings
 from tests.conftest import needs
 from tests.verify.conftest import TOKEN
 from tests.wire import free_port
-from verify.client import HTTPClient
-from verify.kinds import explain_failure
 from verify.options import VerifyOptions
-from verify.service_log import PROJECTS, ServiceExchange
+from verify.seen.kinds import explain_failure
+from verify.seen.service_log import PROJECTS, ServiceExchange
+from verify.sources.client import HTTPClient
 
 pytestmark = pytest.mark.process
 

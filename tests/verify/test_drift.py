@@ -22,9 +22,9 @@ from tests.verify.differences import (
     put,
     without,
 )
-from verify.drift import write_drift_line
 from verify.judge import Result
-from verify.parts import VERDICTS
+from verify.judges.drift import write_drift_line
+from verify.judges.parts import VERDICTS
 from verify.report import describe_result
 
 KINDS = ("broken", "differs", "drift", "unseen")  # With a profile nothing differs: it drifts.

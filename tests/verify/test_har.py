@@ -16,17 +16,17 @@ import pytest
 from tests.verify import differences as parts
 from tests.verify.conftest import TOKEN, Service, judged, told, verify
 from tests.verify.differences import on
-from verify.har import read_har
-from verify.infer import infer_profile
 from verify.inputs import Inputs
 from verify.judge import judge
-from verify.kinds import explain_nothing
+from verify.learn.infer import infer_profile
 from verify.options import VerifyOptions
-from verify.places import Hints, find_places
-from verify.secrets import find_secrets, has_token
-from verify.service_log import PROJECTS, Log, ServiceExchange
-from verify.shorten import shorten
-from verify.strangers import Strangers
+from verify.seen.kinds import explain_nothing
+from verify.seen.places import Hints, find_places
+from verify.seen.secrets import find_secrets, has_token
+from verify.seen.service_log import PROJECTS, Log, ServiceExchange
+from verify.seen.shorten import shorten
+from verify.seen.strangers import Strangers
+from verify.sources.har import read_har
 
 COOKIE = "session=cookie-7f3a9; theme=dark"
 URL = "https://service.example"

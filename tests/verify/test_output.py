@@ -29,8 +29,8 @@ from tests.verify.differences import AWAY, on, on_deployment, on_projects, put, 
 from verify.inputs import read_known
 from verify.judge import Result
 from verify.report import describe_result, list_left_behind, mask_line
-from verify.script import NotVerifiable
-from verify.service_log import ServiceExchange
+from verify.seen.service_log import ServiceExchange
+from verify.sources.script import NotVerifiable
 
 with_process = pytest.mark.process
 MAIN = threading.main_thread().ident or 0

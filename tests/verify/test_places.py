@@ -19,12 +19,12 @@ from tests.verify.apis import (
 )
 from tests.verify.conftest import Service, judged
 from tests.verify.differences import Edit, first, on_projects, put, without
-from verify.candidates import find_in_bodies
-from verify.kinds import find_kinds
-from verify.order import find_order
-from verify.places import Hints, find_arrays, find_candidates, find_ids, find_places
-from verify.service_log import Log, ServiceExchange
-from verify.status import find_status
+from verify.seen.candidates import find_in_bodies
+from verify.seen.kinds import find_kinds
+from verify.seen.order import find_order
+from verify.seen.places import Hints, find_arrays, find_candidates, find_ids, find_places
+from verify.seen.service_log import Log, ServiceExchange
+from verify.seen.status import find_status
 
 TIME = "2026-01-01T00:00:00Z"
 OLD, NEW = {"id": 1, "name": "a"}, {"id": 2, "name": "new"}

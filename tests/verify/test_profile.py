@@ -37,13 +37,13 @@ from tests.verify.apis import (
 from tests.verify.replay import find_differences
 from tests.verify.served import ask_stub
 from traffic.exchange import UNKNOWN_TIME
-from verify.errors import mark_error
 from verify.inputs import Inputs
 from verify.judge import judge
-from verify.observe import Observer
+from verify.learn.errors import mark_error
+from verify.learn.observe import Observer
 from verify.options import VerifyOptions
-from verify.places import Hints, find_places
-from verify.service_log import Log, ServiceExchange
+from verify.seen.places import Hints, find_places
+from verify.seen.service_log import Log, ServiceExchange
 
 CREATED_AT = "{project.created_at:2026-01-05T09:00:00Z}"
 DATE = "Wed, 25 Nov 2026 20:38:08 GMT"

@@ -12,8 +12,8 @@ from tests.conftest import ROOT
 from tests.verify import differences as parts
 from tests.verify.conftest import TOKEN, Direct, Service, judged, verify
 from tests.verify.differences import on, on_projects, put
-from verify.record import Recorder
-from verify.service_log import PROJECTS, ServiceExchange
+from verify.seen.service_log import PROJECTS, ServiceExchange
+from verify.sources.record import Recorder
 
 BASE = "https://service.example/api"
 BODY = '{"name": "my shop", "plan": "pro"}'

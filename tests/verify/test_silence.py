@@ -20,13 +20,13 @@ from tests.verify.differences import (
 )
 from tests.verify.test_har import har_of, record
 from tests.verify.test_record import Proxy
-from verify.har import read_har
 from verify.inputs import Inputs
 from verify.judge import VerifyFinding, judge
 from verify.options import VerifyOptions
-from verify.places import Hints
-from verify.script import NotVerifiable
-from verify.service_log import PROJECTS, Log, ServiceExchange
+from verify.seen.places import Hints
+from verify.seen.service_log import PROJECTS, Log, ServiceExchange
+from verify.sources.har import read_har
+from verify.sources.script import NotVerifiable
 
 DEFAULT = ("broken", "leaks", "drift", "unseen")  # what ends a run with 1
 

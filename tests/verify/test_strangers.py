@@ -10,7 +10,7 @@ from tests.verify.conftest import Response, Service, judged
 from tests.verify.differences import on_deployment, put
 from verify.options import VerifyOptions
 from verify.report import build_report, describe_result
-from verify.service_log import ServiceExchange
+from verify.seen.service_log import ServiceExchange
 
 START = datetime(2026, 11, 25, tzinfo=UTC)
 IDS = {"p": "prj_{}7c4f9a2e", "d": "dpl_{}0b1d8e6f"}

@@ -13,8 +13,8 @@ import pytest
 
 from tests.live import serving
 from tests.verify.conftest import TOKEN, verify
-from verify.client import HTTPClient
-from verify.record import Recorder
+from verify.sources.client import HTTPClient
+from verify.sources.record import Recorder
 
 pytestmark = pytest.mark.process
 

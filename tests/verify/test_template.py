@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from profiles.markers import CHOICE
-from verify.known import Known, make_base_pattern
-from verify.service_log import shorten_value
-from verify.template import Reading, unify
+from verify.learn.known import Known, make_base_pattern
+from verify.learn.template import Reading, unify
+from verify.seen.service_log import shorten_value
 
 NAMED = (("deployment.id", "d-77"), ("project.id", 41), ("project.name", "shop"))
 SINCE = 1795639088.0  # 2026-11-25T20:38:08Z

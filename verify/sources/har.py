@@ -14,9 +14,9 @@ from urllib.parse import urlencode, urlsplit
 from traffic.json_values import get_value
 from web.files import read_user_file
 
-from .inspection import parse_seconds
-from .service_log import MAX_BODY, TOO_LARGE, Log, ServiceExchange, unpack
-from .shorten import shorten
+from ..seen.inspection import parse_seconds
+from ..seen.service_log import MAX_BODY, TOO_LARGE, Log, ServiceExchange, unpack
+from ..seen.shorten import shorten
 
 OPERATION = re.compile(r"([^?]*)/v1/(?:projects|deployments/[^/?]+)(?:\?.*)?", re.DOTALL)
 """Matches the target of an operation; the group is the path of the service."""

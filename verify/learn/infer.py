@@ -11,13 +11,14 @@ from web import strict_json
 from web.schemas import is_valid
 from web.validation import format_pointer
 
-from . import guesses, ids, inspection, join, kinds, observe, privacy
+from ..seen import guesses, inspection, kinds
+from ..seen.order import find_order
+from ..seen.places import Places
+from ..seen.service_log import NOTHING, Log
+from ..seen.strangers import Strangers
+from . import ids, join, observe, privacy
 from .errors import find_common_form
 from .join import Part
-from .order import find_order
-from .places import Places
-from .service_log import NOTHING, Log
-from .strangers import Strangers
 
 
 @dataclass(frozen=True)
@@ -88,7 +89,7 @@ class Inference:
         if not run:
             # Without statuses a plain text stands for the status.
             found = json_values.map_leaves(
-                found, lambda _, leaf: privacy.TEXT if leaf == markers.CHOICE else leaf
+                found, lambda _, leaf: guesses.TEXT if leaf == markers.CHOICE else leaf
             )
         self._remove_invalid(found)
         if self._like:
@@ -303,7 +304,7 @@ def hide_other_names(request: Any, name: str) -> Any:
         if not isinstance(value, str) or value == markers.NAME:
             return value
         has_name = name != "" and name in value
-        return privacy.TEXT if has_name or markers.find_markers(value) else value
+        return guesses.TEXT if has_name or markers.find_markers(value) else value
 
     return json_values.map_leaves(request, hide)
 

@@ -6,8 +6,8 @@ from http.client import HTTPResponse
 from queue import Empty, SimpleQueue
 from threading import Event, Thread
 
+from ..seen.service_log import CODINGS, MAX_BODY, TOO_LARGE, make_decompressor
 from . import client
-from .service_log import CODINGS, MAX_BODY, TOO_LARGE, make_decompressor
 
 Record = Callable[[bytes, str], None]
 """Called once, with the body of a response, and "" or the reason why it is not complete."""

@@ -7,6 +7,7 @@ import re
 from functools import lru_cache
 from typing import Any
 
+from profiles import markers
 from traffic.json_values import Path
 
 from . import inspection
@@ -14,6 +15,8 @@ from . import inspection
 SHORTEST_PART = 3  # characters of a value that is found inside a text
 SHORTEST_NUMBER = 5  # digits of a number that is found inside a text
 SHORTEST_NAME = 5  # characters of a value that is found inside the name of a member
+
+TEXT = "text"  # stands in a profile for a text that was left out
 
 COMPUTED_FIELDS = re.compile(
     "etag|last-modified|age|expires|date|warning|via|retry-after|set-cookie2?|server-timing|b3"
@@ -62,6 +65,14 @@ def is_for_programs(name: str) -> bool:
     return has_word(
         name, "code", "type", "kind", "error", "errors", "status", "reason", "resource", "name"
     )
+
+
+def is_code(value: Any, max_code: int = 10_000) -> bool:
+    """Return whether a value may be an error code: `not_found`, `E-1042`, 17, but no id."""
+    if isinstance(value, str):
+        has_form = re.fullmatch("[A-Za-z_.:/-]{1,64}|[A-Z]{0,8}[-_]?[0-9]{1,6}", value)
+        return has_form is not None and not markers.find_markers(value)
+    return isinstance(value, bool) or (inspection.is_number(value) and abs(value) < max_code)
 
 
 # Pages

@@ -9,10 +9,10 @@ from profiles import ids
 from profiles.markers import is_through_objects
 from traffic.json_values import Path
 
-from . import guesses, inspection
+from ..seen import guesses, inspection
+from ..seen.places import Places
+from ..seen.service_log import Log
 from .known import is_timestamp, strip_markers
-from .places import Places
-from .service_log import Log
 
 SECOND_ID = re.compile(r"(?=[^0-9]*[0-9])(?!v?[0-9]+(\.[0-9x]+)+$)[\w.~:-]*\w[\w~:-]*", re.ASCII)
 """A text with a digit that may be an id, such as `c-49f`, and is no version, such as `20.4`."""

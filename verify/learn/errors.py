@@ -8,9 +8,9 @@ from werkzeug.http import HTTP_STATUS_CODES
 from profiles import markers
 from traffic import json_values
 
-from . import inspection
-from .guesses import is_for_people
-from .kinds import NAME_PREFIX
+from ..seen import inspection
+from ..seen.guesses import is_code, is_for_people
+from ..seen.kinds import NAME_PREFIX
 
 DETAIL = "{error.detail}"
 
@@ -81,11 +81,3 @@ def find_common_value(values: list[Any], statuses: list[int]) -> Any:
     if DETAIL in values or not all(map(is_code, values)):
         return DETAIL
     return "{error.code}"
-
-
-def is_code(value: Any, max_code: int = 10_000) -> bool:
-    """Return whether a value may be an error code: `not_found`, `E-1042`, 17, but no id."""
-    if isinstance(value, str):
-        has_form = re.fullmatch("[A-Za-z_.:/-]{1,64}|[A-Z]{0,8}[-_]?[0-9]{1,6}", value)
-        return has_form is not None and not markers.find_markers(value)
-    return isinstance(value, bool) or (inspection.is_number(value) and abs(value) < max_code)

@@ -11,13 +11,13 @@ from traffic.json_values import Path
 from traffic.secrets import Secrets, is_secret_name
 from web.validation import format_pointer
 
-from . import errors, guesses
-from .inspection import get_key
+from ..seen import guesses
+from ..seen.inspection import get_key
+from ..seen.secrets import find_label
+from ..seen.strangers import MAIL, Strangers, lower_texts, may_identify
+from . import errors
 from .known import make_value_pattern
-from .secrets import find_label
-from .strangers import MAIL, Strangers, lower_texts, may_identify
 
-TEXT = "text"  # replaces a secret
 ADDRESS = "text@mail.example"  # replaces a mail address
 
 FindForeign = Callable[[Path, str], set[str]]
@@ -72,7 +72,7 @@ class Privacy:
         """Return the body of an error. An error code stays, even if a record has the same text."""
 
         def find_foreign(path: Path, text: str) -> set[str]:
-            if guesses.is_for_programs(get_key(path)) and errors.is_code(text):
+            if guesses.is_for_programs(get_key(path)) and guesses.is_code(text):
                 return self._strangers | self._names
             return self._foreign | self._shapes.find(text)
 
@@ -101,7 +101,7 @@ class Privacy:
             return {markers.CHOICE: words}
         if isinstance(value, dict):
             return self._clean_object(value, path, place, find_foreign)
-        if value is None or isinstance(value, bool) or value in ("", TEXT):
+        if value is None or isinstance(value, bool) or value in ("", guesses.TEXT):
             return value
         text = MAIL.sub(ADDRESS, str(value))
         if is_in_secret(path):
@@ -110,7 +110,7 @@ class Privacy:
             is_kept = self._is_safe(path, text, find_foreign(path, text))
         if is_kept and text == str(value):
             return value
-        return self._leave_out(value, path, place, text if is_kept else TEXT)
+        return self._leave_out(value, path, place, text if is_kept else guesses.TEXT)
 
     def _clean_object(
         self, value: dict[str, Any], path: Path, place: str, find_foreign: FindForeign
@@ -133,7 +133,7 @@ class Privacy:
                 found[name] = self._clean(member, inner, place, find_foreign)
         return found
 
-    def _leave_out(self, value: Any, path: Path, place: str, text: str = TEXT) -> Any:
+    def _leave_out(self, value: Any, path: Path, place: str, text: str = guesses.TEXT) -> Any:
         """Note that a value is left out, and return a value of the same type.
 
         A made-up id replaces an id, since a client may read its form.

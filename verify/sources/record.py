@@ -26,9 +26,10 @@ from web import problems
 from web.patterns import matches
 from web.routing import read_raw_target
 
-from . import parts, streams
-from .service_log import CODINGS, DEPLOYMENTS, MAX_BODY, Log, ServiceExchange, unpack
-from .shorten import shorten
+from ..judges import parts
+from ..seen.service_log import CODINGS, DEPLOYMENTS, MAX_BODY, Log, ServiceExchange, unpack
+from ..seen.shorten import shorten
+from . import streams
 
 HOP_FIELDS = {
     "connection", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade", "expect",

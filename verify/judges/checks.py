@@ -13,8 +13,8 @@ from web.documents import parse_pointer
 from web.times import parse_time
 from web.validation import format_pointer
 
-from . import inspection
-from .service_log import ServiceExchange
+from ..seen import inspection
+from ..seen.service_log import ServiceExchange
 
 PRESENT, MISSING = "present", "missing"
 

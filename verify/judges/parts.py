@@ -16,12 +16,13 @@ from web.files import read_file
 from web.routing import CREATED
 from web.validation import format_pointer
 
-from . import checks, kinds, rules
+from ..seen import kinds
+from ..seen.inspection import find_value
+from ..seen.order import find_order
+from ..seen.places import Places
+from ..seen.service_log import Log, ServiceExchange
+from . import checks, rules
 from .checks import Check
-from .inspection import find_value
-from .order import find_order
-from .places import Places
-from .service_log import Log, ServiceExchange
 
 KEPT, BROKEN, CONFIRMED, DIFFERS = "kept", "broken", "confirmed", "differs"
 NOT_SEEN, COULD_NOT_CHECK = "not seen", "could not check"

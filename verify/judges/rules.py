@@ -6,10 +6,10 @@ They need no schema: a service with different bodies may keep all rules.
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from . import inspection, kinds
+from ..seen import inspection, kinds
+from ..seen.places import Places
+from ..seen.service_log import Log, ServiceExchange
 from .checks import MISSING, PRESENT, Check
-from .places import Places
-from .service_log import Log, ServiceExchange
 
 PROJECTS_PART = "#/paths/~1v1~1projects"
 DEPLOYMENTS_PART = "#/paths/~1v1~1deployments~1{id}"

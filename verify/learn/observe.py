@@ -8,12 +8,13 @@ from typing import Any, NamedTuple
 
 from traffic import json_values
 
-from . import errors, guesses, inspection, kinds
+from ..seen import guesses, inspection, kinds
+from ..seen.places import Places
+from ..seen.service_log import NOTHING, Log, ServiceExchange
+from ..seen.status import format_word
+from . import errors
 from .ids import find_second_ids
 from .known import Known, make_base_pattern
-from .places import Places
-from .service_log import NOTHING, Log, ServiceExchange
-from .status import format_word
 from .template import Reading, unify
 
 

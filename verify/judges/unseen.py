@@ -6,13 +6,14 @@ from collections.abc import Collection, Iterator
 from traffic.json_values import walk
 from web.validation import format_pointer
 
-from . import kinds, options
+from ..options import RECORDED, WRITE
+from ..seen import kinds
+from ..seen.inspection import find_value, is_id, list_leaves
+from ..seen.places import Hints, Places
+from ..seen.service_log import Log, ServiceExchange
+from ..seen.strangers import Strangers
 from .checks import Check
-from .inspection import find_value, is_id, list_leaves
 from .parts import load_contract
-from .places import Hints, Places
-from .service_log import Log, ServiceExchange
-from .strangers import Strangers
 
 NAMES = {kinds.LIST: "list", kinds.CREATE: "project", kinds.DEPLOYMENT: "deployment"}
 
@@ -69,18 +70,18 @@ class UnseenJudge:
             if kind in self.seen:
                 more = f"; seen: {self._strangers.mask(seen)}" if seen else ""
                 yield make_unseen(NAMES[kind], advice + more, None)
-        if self._level != options.RECORDED:
+        if self._level != RECORDED:
             yield from self._check_steps()
         if kinds.DEPLOYMENT in self.seen:
             yield from self._check_end()
 
     def _list_aims(self) -> list[str]:
         like = self._hints.profile
-        if self._level == options.RECORDED:
+        if self._level == RECORDED:
             return [
                 kind for kind in kinds.OPERATIONS if self._sent[kind] or (like and like.form(kind))
             ]
-        if self._level != options.WRITE:
+        if self._level != WRITE:
             return [kinds.LIST, kinds.DEPLOYMENT]
         # Without a project there is no deployment to see.
         is_read = self._hints.deployment or self._sent[kinds.DEPLOYMENT]
@@ -116,7 +117,7 @@ class UnseenJudge:
         is_missing = places.creation is not None and kinds.DEPLOYMENT in self.seen and not read
         if given and given not in read:
             yield make_unseen("deployment", f"--deployment {given} was not read", None)
-        elif self._level == options.WRITE and is_missing:
+        elif self._level == WRITE and is_missing:
             reason = "the deployment of the created project was not read"
             yield make_unseen("deployment", reason, None)
 

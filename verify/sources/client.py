@@ -34,7 +34,7 @@ from urllib.request import (
 from traffic.addresses import is_loopback
 from web.files import read_user_file
 
-from .service_log import MAX_BODY, TOO_LARGE, ServiceExchange, unpack
+from ..seen.service_log import MAX_BODY, TOO_LARGE, ServiceExchange, unpack
 
 T = TypeVar("T")
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from profiles import markers
 
-from . import guesses, inspection
+from ..seen import guesses, inspection
 
 
 @dataclass(frozen=True)

@@ -15,11 +15,11 @@ from urllib.parse import quote
 from profiles import markers
 from web.strict_json import MEDIA_TYPE
 
-from . import kinds
-from .candidates import Candidate
-from .parts import load_contract
-from .places import Hints, Places, find_candidates, find_places
-from .service_log import DEPLOYMENTS, PROJECTS, Log, ServiceExchange
+from ..judges.parts import load_contract
+from ..seen import kinds
+from ..seen.candidates import Candidate
+from ..seen.places import Hints, Places, find_candidates, find_places
+from ..seen.service_log import DEPLOYMENTS, PROJECTS, Log, ServiceExchange
 
 STILL = 10.0  # seconds for an unknown status to change, and for a response to name a deployment
 

@@ -10,15 +10,14 @@ from profiles.schema import build_schema
 from traffic.json_values import Path, walk
 from web.validation import format_pointer
 
-from . import checks, inspection, kinds, parts
+from ..seen import inspection, kinds
+from ..seen.guesses import TEXT, has_word, is_code
+from ..seen.order import find_order
+from ..seen.places import Places
+from ..seen.service_log import Log, ServiceExchange
+from ..seen.status import is_alone_in_arrays
+from . import checks, parts
 from .checks import Check
-from .errors import is_code
-from .guesses import has_word
-from .order import find_order
-from .places import Places
-from .privacy import TEXT
-from .service_log import Log, ServiceExchange
-from .status import is_alone_in_arrays
 
 
 def find_drift(like: profile.Profile, log: Log, places: Places) -> list[Check]:

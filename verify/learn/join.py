@@ -9,9 +9,9 @@ from profiles.statuses import find_statuses
 from traffic import json_values
 from web.strict_json import MEDIA_TYPE
 
-from . import kinds
-from .inspection import is_same
-from .service_log import NOTHING
+from ..seen import kinds
+from ..seen.inspection import is_same
+from ..seen.service_log import NOTHING
 
 Part = dict[str, Any]
 

@@ -9,9 +9,9 @@ from profiles import times
 from profiles.markers import CHOICE
 from traffic.json_values import Path
 
-from . import guesses, inspection
+from ..seen import guesses, inspection
+from ..seen.service_log import NOTHING
 from .known import Known
-from .service_log import NOTHING
 
 
 @dataclass(frozen=True)
