@@ -161,7 +161,7 @@ class Probe:
     def _try_failure(self, name: str) -> None:
         """Run the command with a failure for the first call of every operation."""
         planned = failures.Failures(name, self._plain_attempts)
-        run = self._run(name, failures=planned)
+        run = self._run(name, planned_faults=planned)
         if run.end in (BREAKS, HANGS):
             run.missed = sorted(planned.waiting)
         self.failures.append(run)

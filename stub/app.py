@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from flask import Flask, Response, g, request
-from flask.typing import ResponseReturnValue
+from flask.typing import BeforeRequestCallable, ResponseReturnValue
 
 import store
 from app import create_app
@@ -71,22 +71,24 @@ def create_stub(
 
 
 def add_steps(app: Flask, steps: Steps, log: Callable[[Response], Response] | None) -> None:
-    """Add the steps before and after the view, in this order."""
+    """Add the steps of a request, in their order.
+
+    The service checks the token first. Between the steps before and after the view, it rejects a
+    query that is not in the contract, and calls the view.
+    """
     cors = steps.cors
     app.wsgi_app = time_requests(app.wsgi_app)  # type: ignore[method-assign]
-    # Here the service checks the token.
+    before: list[BeforeRequestCallable] = [steps.enter]
+    after: list[Callable[[Response], Response]] = [steps.finish]
     if cors.is_on:
-        app.before_request(cors.respond_to_preflight)
-    app.before_request(steps.enter)
-    # Here the service rejects a query that is not in the contract, and calls the view. Flask runs
-    # the following steps in reverse order.
+        before = [cors.respond_to_preflight, steps.enter]
+        after = [cors.add_headers, steps.finish, cors.expose_headers]
     if log:
-        app.after_request(log)
-    if cors.is_on:
-        app.after_request(cors.expose_headers)
-    app.after_request(steps.finish)
-    if cors.is_on:
-        app.after_request(cors.add_headers)
+        after.append(log)
+    for step in before:
+        app.before_request(step)
+    for step_after in reversed(after):  # Flask runs them in reverse order.
+        app.after_request(step_after)
 
 
 def explain_rejection(worlds: Worlds, rejection: Unauthorized) -> ResponseReturnValue:

@@ -3,13 +3,12 @@
 import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from flask import Request, Response, g, request
 from flask.typing import ResponseReturnValue
 from werkzeug.exceptions import ClientDisconnected
 
-from profiles.openapi import Operation
 from store import StoreUnavailable
 from traffic.exchange import Exchange, read_fields
 from web import problems, routing
@@ -24,10 +23,9 @@ from .request.entry import (
     STARTED,
     Applied,
     Entry,
-    mask_sentences,
     shorten_body,
 )
-from .world.world import Common, WorldState
+from .world.world import Common
 from .world.worlds import Visit
 
 OPEN_PATHS = {
@@ -40,9 +38,9 @@ OPEN_PATHS = {
 }
 """The paths that need no token: they hold no data."""
 
-# The paths of the stub, and the paths that browsers request by themselves (RFC 8615).
 UNRECORDED_PATHS = {"/", "/_stub", "/openapi.json", "/llms.txt", "/favicon.ico"}
 UNRECORDED_PREFIXES = (paths.CONTROLS, "/.well-known/", "/apple-touch-icon")
+"""The journal has neither requests to the stub nor those that browsers send by themselves."""
 
 
 def time_requests(wsgi_app: Callable[..., Iterable[bytes]]) -> Callable[..., Iterable[bytes]]:
@@ -67,12 +65,26 @@ def is_recorded(request: Request) -> bool:
     return environ["REQUEST_METHOD"] != "OPTIONS" or not paths.is_preflight(request)
 
 
-def unwrap(proxy: Any) -> Any:
-    """Return the object behind a proxy of Flask. A proxy finds its object again for any attribute.
+def get_request() -> Request:
+    """Return the current request itself. A proxy of Flask finds it again for any attribute.
 
     This saves 14 % of the app's processor time of a POST.
     """
-    return proxy._get_current_object()
+    return request._get_current_object()  # type: ignore[attr-defined, no-any-return]
+
+
+class Call(NamedTuple):
+    """A request to record, with its response. The steps after the view share it."""
+
+    request: Request
+    response: Response
+    visit: Visit
+    outcome: faults.Outcome
+    problem: dict[str, Any] | None
+
+    @property
+    def environ(self) -> dict[str, Any]:
+        return self.request.environ
 
 
 class Steps:
@@ -96,144 +108,134 @@ class Steps:
 
         Return the response that a fault or `Prefer` requests, or None.
         """
-        received = unwrap(request)
-        environ = received.environ
-        if not is_recorded(received):
+        current = get_request()
+        environ = current.environ
+        if not environ["PATH_INFO"].startswith(routing.PREFIX) or not is_recorded(current):
             return None
-        visit: Visit = unwrap(g).store
-        world = visit.world
-        if not environ["PATH_INFO"].startswith(routing.PREFIX):
-            return None
-        operation = self.common.contract.operation(received)
-        failures = self.options.failures
-        if world.faults.waiting or failures or "HTTP_PREFER" in environ:
-            from .request.outcome import decide  # Many programs need none of this.
+        visit: Visit = g.store
+        world = visit.world  # It is opened here. A reset does not change it for this request.
+        contract = self.common.contract
+        operation = contract.operation(current)
+        planned = self.options.planned_faults
+        if world.faults.waiting or planned or "HTTP_PREFER" in environ:
+            from .request.outcome import decide_outcome
 
-            contract = self.common.contract
-            outcome = decide(received, operation, world.faults, world.name, contract, failures)
+            visit.outcome = decide_outcome(
+                current, operation, world.faults, world.name, contract, planned
+            )
         else:
-            outcome = faults.Outcome(operation)
-        visit.outcome = outcome
-        return outcome.response
+            visit.outcome = faults.Outcome(operation)
+        return visit.outcome.response
 
     def finish(self, response: Response) -> Response:
-        """Vary the response, apply a fault, record it, advance the clock, and delay it."""
-        received = unwrap(request)
-        visit: Visit | None = unwrap(g).get("store")
-        if visit is None:
+        """Vary the response, apply a fault, record it, advance the clock, and delay it.
+
+        `explain_rejection` in app.py makes the visit of a rejected request.
+        """
+        current = get_request()
+        visit: Visit | None = g.get("store")
+        if visit is None or not is_recorded(current):
             return response
-        outcome = visit.outcome
-        if outcome is None:  # The request was rejected, or its path is not below /v1.
-            if not is_recorded(received):
-                return response
-            outcome = faults.Outcome(self.common.contract.operation(received))
-        world = visit.world
+        # A rejected request has no outcome, nor has a request to a path that is not below /v1.
+        outcome = visit.outcome or faults.Outcome(self.common.contract.operation(current))
         problem = problems.find_problem(response) if response.status_code >= 400 else None
-        applied = self._apply(response, received, world, outcome, problem)
-        entry = self._describe(received, response, visit, outcome, applied, problem)
+        call = Call(current, response, visit, outcome, problem)
+        applied = self._apply(call)
+        entry = self._describe(call, applied)
+        world = visit.world
         visit.recorded = world.record(entry)
         tick = world.clock.setting.tick
         if tick and entry.status_read:
             with suppress(StoreUnavailable):  # The next read advances the clock.
                 world.clock.change(tick)
         if applied.delay:
-            faults.wait(applied.delay, received.environ, self.sleep)
+            faults.wait(applied.delay, current.environ, self.sleep)
         return response
 
-    def _apply(
-        self,
-        response: Response,
-        received: Request,
-        world: WorldState,
-        outcome: faults.Outcome,
-        problem: dict[str, Any] | None,
-    ) -> Applied:
+    def _apply(self, call: Call) -> Applied:
         """Give an error the form of a profile, vary the response, and apply the fault."""
+        response = call.response
+        outcome = call.outcome
         forms = self.common.forms
-        if forms and problem:
-            forms.fill_error(response, problem, is_requested=outcome.response is not None)
-        fault = outcome.fault
+        if forms and call.problem:
+            is_requested = outcome.response is not None
+            forms.fill_error(response, call.problem, is_requested=is_requested)
         status = response.status_code
-        failures = self.options.failures
-        if failures and outcome.operation and not fault and 200 <= status < 300:
-            fault = failures.spoil(outcome.operation.id)
-        if not received.environ["PATH_INFO"].startswith(routing.PREFIX):
+        if not call.environ["PATH_INFO"].startswith(routing.PREFIX):
             return Applied(status)
+        fault = outcome.fault
+        planned = self.options.planned_faults
+        if planned and outcome.operation and not fault and 200 <= status < 300:
+            fault = planned.spoil(outcome.operation.id)
         delay = self.options.delay
-        axes = self._vary(response, received, world, outcome, fault)
+        axes = self._vary(call, fault)
         if fault:
-            fault.change(response, received.environ)
+            fault.change(response, call.environ)
             delay += fault.delay or 0.0
-        return Applied(status if response.status_code else 0, fault, axes, delay)
+            if fault.skips_operation:
+                status = 0
+        return Applied(status, fault, axes, delay)
 
-    def _vary(
-        self,
-        response: Response,
-        received: Request,
-        world: WorldState,
-        outcome: faults.Outcome,
-        fault: faults.Fault | None,
-    ) -> tuple[str, ...]:
+    def _vary(self, call: Call, fault: faults.Fault | None) -> tuple[str, ...]:
         """Vary the response by the grease of its world, unless a fault has its own body.
 
         Return the axes: `("members", "times")`.
         """
+        world = call.visit.world
         grease = world.grease.current
-        ids = world.ids
-        if not grease.parts and not ids.are_varied:  # An id stays varied when its axis is off.
+        may_vary = grease.parts or world.ids.are_varied  # An id stays varied without its axis.
+        has_fault_body = fault and (fault.has_own_body or fault.drop)
+        if not may_vary or has_fault_body:
             return ()
-        if fault and (fault.has_own_body or fault.drop):
-            return ()
-        from .grease.responses import vary  # Most programs need none of this.
+        from .grease.responses import vary
 
-        axes = vary(response, grease, ids, self.common.parts, outcome.operation, received)
+        response = call.response
+        operation = call.outcome.operation
+        axes = vary(response, grease, world.ids, self.common.parts, operation, call.request)
         if axes and self.options.announces_grease:
             response.headers["Stub-Grease"] = f"seed={grease.seed}; axes={','.join(axes)}"
         return axes
 
-    def _describe(
-        self,
-        received: Request,
-        response: Response,
-        visit: Visit,
-        outcome: faults.Outcome,
-        applied: Applied,
-        problem: dict[str, Any] | None,
-    ) -> Entry:
-        """Describe a request and its response, with its unpromised parts and its violations."""
-        environ = received.environ
-        operation = outcome.operation
-        exchange = self._read_exchange(received, response, visit.world, applied.delay)
-        unpromised: list[str] = []
-        violations: list[str] = []
-        if operation is None or not visit.is_accepted:
-            header = None if visit.is_accepted else environ.get("HTTP_AUTHORIZATION", "")
-            target = f"{exchange.method} {exchange.path}"
-            violations = promises.find_violations(operation, header, target)
-        elif exchange.request_body or environ["QUERY_STRING"]:
-            unpromised = self._find_unpromised(received, operation)
+    def _describe(self, call: Call, applied: Applied) -> Entry:
+        """Describe a call, with its unpromised parts and its violations."""
+        visit = call.visit
+        problem = call.problem
+        operation = call.outcome.operation
+        exchange = self._read_exchange(call, applied.delay)
         redactor = self.common.redactor
-        is_rejected = problem and response.status_code in REJECTED
+        unpromised: tuple[str, ...] = ()
+        violations: tuple[str, ...] = ()
+        if operation is None or not visit.is_accepted:
+            header = None if visit.is_accepted else call.environ.get("HTTP_AUTHORIZATION", "")
+            target = f"{exchange.method} {exchange.path}"
+            violations = promises.find_violations(operation, header, target, redactor)
+        elif exchange.request_body or call.environ["QUERY_STRING"]:
+            query = call.environ["QUERY_STRING"]
+            document = cast(JSONRequest, call.request).document
+            body = b"" if document else read_body(call.request)
+            unpromised = promises.find_unpromised(operation, query, document, body, redactor)
+        reason = ""
+        if problem and call.response.status_code in REJECTED:
+            reason = problems.list_reasons(problem)[0]
         return Entry(
             exchange=exchange,
             applied=applied,
             operation=operation,
             redactor=redactor,
-            started=environ[STARTED],
-            is_requested=outcome.response is not None,
+            started=call.environ[STARTED],
+            is_requested=call.outcome.response is not None,
             code=problem["code"] if problem else None,
-            reason=problems.list_reasons(problem)[0] if problem and is_rejected else "",
+            reason=reason,
             status_read=visit.status_read if exchange.method == "GET" else None,
-            unpromised=mask_sentences(unpromised, redactor) if unpromised else (),
-            violations=mask_sentences(violations, redactor) if violations else (),
+            unpromised=unpromised,
+            violations=violations,
         )
 
-    def _read_exchange(
-        self, received: Request, response: Response, world: WorldState, delay: float
-    ) -> Exchange:
+    def _read_exchange(self, call: Call, delay: float) -> Exchange:
         """Read a request and its response, with as much of the bodies as an entry keeps."""
-        environ = received.environ
-        now, is_frozen = world.clock.read()
+        environ = call.environ
+        response = call.response
+        now, is_frozen = call.visit.world.clock.read()
         # While the clock of a world is frozen, its requests take no time.
         seconds = 0.0 if is_frozen else time.perf_counter() - environ[STARTED] + delay
         pieces: Any = response.response
@@ -243,7 +245,7 @@ class Steps:
             method=environ["REQUEST_METHOD"],
             target=routing.read_target(environ),
             request_fields=read_fields(environ),
-            request_body=self._keep(read_body(received)),
+            request_body=self._keep(read_body(call.request)),
             status=response.status_code,
             response_fields=response.headers,
             response_body=self._keep(sent),
@@ -254,19 +256,10 @@ class Steps:
     def _keep(self, body: bytes) -> bytes:
         return body if len(body) <= MAX_KEPT else shorten_body(body, self.common.redactor)
 
-    def _find_unpromised(self, received: Request, operation: Operation) -> list[str]:
-        """Find the parts of a request that the contract does not promise."""
-        query = received.environ["QUERY_STRING"]
-        if query:
-            query = self.common.redactor.mask(query)  # It is masked before it is decoded.
-        document = cast(JSONRequest, received).document
-        body = b"" if document else read_body(received)
-        return promises.find_unpromised(operation, query, document, body)
 
-
-def read_body(received: Request) -> bytes:
+def read_body(request: Request) -> bytes:
     """Return the body of a request. It is empty if the client closed the connection before."""
-    if "CONTENT_LENGTH" in received.environ:
+    if "CONTENT_LENGTH" in request.environ:
         with suppress(ClientDisconnected, OSError):
-            return received.get_data()
+            return request.get_data()
     return b""

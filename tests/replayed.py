@@ -92,7 +92,7 @@ def make_app(given: dict[str, Any], clock: Clock, **more: Any) -> Flask:
     if "grease" in given:
         options["grease"] = parse_axes(given["grease"])
     if "failures" in given:
-        options["failures"] = failures_after(*given["failures"])
+        options["planned_faults"] = failures_after(*options.pop("failures"))
     options = {"sleep": lambda seconds: None, **options}
     return make_stub(clock=clock, new_id=ids_counted_by_prefix(), **options)
 

@@ -1,8 +1,7 @@
 """An entry of the journal: a request and its response. Its JSON has no secrets."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any, NamedTuple
-from zlib import crc32
 
 from profiles.openapi import Operation
 from records import timestamp
@@ -23,10 +22,12 @@ MAX_REASON = 300  # bytes of a reason in a log or a journal
 
 
 class Applied(NamedTuple):
-    """The intended changes of a response: a fault, the axes of grease, and a delay in seconds.
+    """The changes of a response, after the view.
 
-    `status` is the status before grease. It is 0 if the response was dropped and the operation was
-    not performed.
+    - `status` is the status before grease and the fault. It is 0 if the operation was skipped.
+    - `fault` is the fault of the `Outcome`, or a planned fault.
+    - `axes` are the axes of grease that varied the response: `("members", "times")`.
+    - `delay` is in seconds.
     """
 
     status: int
@@ -48,11 +49,14 @@ class Applied(NamedTuple):
 class Entry(NamedTuple):
     """A recorded request, with the changes of its response and with its findings.
 
-    The exchange is not masked, and a long body is cut. An entry is masked when it is read, since
-    most entries are never read. `started` is a time of `time.perf_counter()`. It `is_requested` if
-    a fault or `Prefer` made the response. `code` is the code of a problem, and `reason` the reason
-    of a rejection. `status_read` is the status of a deployment, for example `"queued"`.
-    `unpromised` and `violations` are masked.
+    - `exchange` is the request and the response. It is not masked, and a long body is cut.
+    - `redactor` masks the entry when it is read, since most entries are never read.
+    - `started` is a time of `time.perf_counter()`.
+    - `is_requested` is true if a fault or `Prefer` made the response.
+    - `code` is the code of a problem, for example `"name_taken"`.
+    - `reason` is the reason of a rejection.
+    - `status_read` is the status of the deployment that was read, for example `"queued"`.
+    - `unpromised` and `violations` are findings. They are masked.
     """
 
     exchange: Exchange
@@ -76,6 +80,7 @@ class Entry(NamedTuple):
         redactor = self.redactor
         exchange = self.exchange
         fault = self.applied.fault
+        reason = masking.make_printable(redactor.mask(self.reason))
         return {
             "number": number,
             "time": timestamp(exchange.time),
@@ -83,10 +88,7 @@ class Entry(NamedTuple):
             **show_request(exchange, redactor),
             "status": exchange.status,
             "code": self.code,
-            "reason": masking.cut_text(
-                masking.make_printable(redactor.mask(self.reason)), MAX_REASON
-            )
-            or None,
+            "reason": masking.cut_text(reason, MAX_REASON) or None,
             "operation": self.operation_id,
             "fault": fault.id if fault else None,
             "unpromised": [*self.unpromised],
@@ -119,19 +121,6 @@ class Recorded(NamedTuple):
         shown = self.document()
         names = ("number", "method", "path", "query", "headers", "body", "status", "code", "reason")
         return {"world": self.world, **{name: shown[name] for name in names}}
-
-
-def mask_sentences(sentences: Iterable[str], redactor: masking.Redactor) -> tuple[str, ...]:
-    """Mask and shorten sentences."""
-    return tuple(shorten(masking.make_printable(redactor.mask(each))) for each in sentences)
-
-
-def shorten(sentence: str, max_bytes: int = 160) -> str:
-    """Cut a long sentence, and add a digest: two sentences may begin alike. It is `…3f2a9c01`."""
-    data = sentence.encode()
-    if len(data) <= max_bytes:
-        return sentence
-    return f"{masking.cut_text(sentence, max_bytes)}…{crc32(data):08x}"
 
 
 def shorten_body(body: bytes, redactor: masking.Redactor) -> bytes:

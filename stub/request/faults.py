@@ -49,11 +49,17 @@ class Fault:
         """Return whether a request matches. The pattern of a path may be percent-encoded."""
         if self.operation is not None and self.operation != operation:
             return False
-        methods = {request.method, request.method.replace("HEAD", "GET")}
+        # A fault for GET is also for HEAD.
+        methods = ("HEAD", "GET") if request.method == "HEAD" else (request.method,)
         if self.method is not None and self.method not in methods:
             return False
         # Of an encoded path, `request.path` still has `%2F` and `%25`.
         return self.path is None or matches(unquote(self.path), unquote(request.path))
+
+    @property
+    def skips_operation(self) -> bool:
+        """Whether the response is dropped, and the operation is not performed."""
+        return bool(self.drop and not self.performed)
 
     @property
     def has_own_body(self) -> bool:
@@ -72,8 +78,8 @@ class Fault:
     def change(self, response: Response, environ: Mapping[str, Any]) -> None:
         """Add the header fields, and cut or drop the response; then the connection ends.
 
-        A dropped response has the status 0, unless the operation was performed. The server of this
-        project has functions for the connection in the WSGI environment.
+        If the operation is skipped, the response has the status 0. The server of this project has
+        functions for the connection in the WSGI environment.
         """
         response.headers.update(self.headers or {})
         if self.cut is not None:
@@ -84,7 +90,7 @@ class Fault:
         if self.drop:
             response.data = b""
             response.headers.clear()
-            if not self.performed:
+            if self.skips_operation:
                 response.status_code = 0
             environ.get("server.drop", do_nothing)()
 
@@ -140,7 +146,11 @@ def wait(
 
 
 class Outcome(NamedTuple):
-    """The outcome of a request. A `response` replaces the response of the view."""
+    """The outcome of a request to an operation, before the view.
+
+    The `fault` changes the response. A `response` replaces the response of the view: it is that of
+    a fault with a status, or of `Prefer`.
+    """
 
     operation: Operation | None
     fault: Fault | None = None

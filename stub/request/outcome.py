@@ -28,38 +28,30 @@ class Example(NamedTuple):
     value: Any = None
 
 
-def decide(
+def decide_outcome(
     request: Request,
     operation: openapi.Operation | None,
     faults: Faults,
     world: str,
     contract: openapi.Contract,
-    failures: PlannedFaults | None,
+    planned: PlannedFaults | None,
 ) -> Outcome:
     """Decide the outcome of a request to `/v1`. A fault that matches it is used up.
 
-    `failures` are those of a run of `--probe failures`. A request meets a failure unless a fault or
-    `Prefer` requests a status.
+    A waiting fault comes first. The planned faults of `--probe failures` spare a request whose
+    `Prefer` names a status.
     """
     fault = faults.take(operation.id if operation else None, request)
-    preferences = {} if fault else read_preferences(request)
-    status = find_status(preferences)
     if fault:
-        status = fault.status
-    if failures and operation and not fault and status is None:
-        fault = failures.replace(operation.id, identify(request, world))
-        status = fault.status if fault else None
-    response: ResponseReturnValue | None = None
-    example = None
-    if "example" in preferences:
-        example = find_example(contract, operation, preferences["example"], status)
-    if fault and fault.drop and not fault.performed:
-        response = "", 503  # Nothing of it is sent.
-    elif example:
-        response = make_example(request, example, contract)
-    elif status is not None:
-        response = make_requested(request, operation, status, fault, contract)
-    return Outcome(operation, fault, response)
+        return Outcome(operation, fault, respond_by_fault(request, operation, fault, contract))
+    preferences = read_preferences(request)
+    status = find_status(preferences)
+    if planned and operation and status is None:
+        fault = planned.replace(operation.id, identify(request, world))
+        if fault:
+            return Outcome(operation, fault, respond_by_fault(request, operation, fault, contract))
+    response = respond_by_preference(request, operation, preferences, contract)
+    return Outcome(operation, None, response)
 
 
 def identify(request: Request, world: str) -> int:
@@ -88,21 +80,54 @@ def find_status(preferences: Mapping[str, str]) -> int | None:
     return int(code) if re.fullmatch("[45][0-9]{2}", code) else None
 
 
-def make_requested(
+def respond_by_fault(
+    request: Request, operation: openapi.Operation | None, fault: Fault, contract: openapi.Contract
+) -> ResponseReturnValue | None:
+    """Make the response with the status of a fault. Without a status, the view responds."""
+    if fault.skips_operation:
+        return "", 503  # Nothing of it is sent.
+    status = fault.status
+    if status is None:
+        return None
+    if not fault.has_own_body:
+        return respond_with_status(request, operation, status, {}, contract)
+    code, _ = find_error(contract, operation, status)
+    response = fault.make_response()
+    response.headers.update(make_error_headers(request, status, code, contract))
+    return response
+
+
+def respond_by_preference(
+    request: Request,
+    operation: openapi.Operation | None,
+    preferences: Mapping[str, str],
+    contract: openapi.Contract,
+) -> ResponseReturnValue | None:
+    """Make the response of `Prefer: example=name_taken` or `Prefer: code=409`.
+
+    The view responds if no preference names a response of the contract or a status of an error.
+    """
+    status = find_status(preferences)
+    if "example" in preferences:
+        example = find_example(contract, operation, preferences["example"], status)
+        if example:
+            return make_example(request, example, contract)
+    if status is None:
+        return None
+    headers = make_preference_headers(status, f"code={status}")
+    return respond_with_status(request, operation, status, headers, contract)
+
+
+def respond_with_status(
     request: Request,
     operation: openapi.Operation | None,
     status: int,
-    fault: Fault | None,
+    headers: dict[str, str],
     contract: openapi.Contract,
 ) -> ResponseReturnValue:
-    """Make the response with the status of a fault or, without a fault, of `Prefer`."""
+    """Respond with the problem that the contract has for a status."""
     code, example = find_error(contract, operation, status)
-    headers = {} if fault else make_preference_headers(status, f"code={status}")
-    headers |= make_error_headers(request, status, code, contract)
-    if fault and fault.has_own_body:
-        response = fault.make_response()
-        response.headers.update(headers)
-        return response
+    headers = headers | make_error_headers(request, status, code, contract)
     errors = [problems.FieldError(**error) for error in example]
     return problems.respond(
         problems.Problem(status, code, REQUESTED, headers=headers, errors=errors)

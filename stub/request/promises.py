@@ -1,27 +1,38 @@
-"""Finds the parts of a request that no document promises, and those that break a rule."""
+"""Finds the parts of a request that no document promises, and those that break a rule.
+
+The findings have no secrets.
+"""
 
 import json
 import re
+from collections.abc import Iterable
 from typing import Any
 from urllib.parse import parse_qsl
+from zlib import crc32
 
 from auth import B64TOKEN
 from profiles import openapi
+from traffic import masking
 from web.validation import format_pointer
 
 
 def find_unpromised(
-    operation: openapi.Operation, query: str, document: dict[str, Any] | None, body: bytes
-) -> list[str]:
+    operation: openapi.Operation,
+    query: str,
+    document: dict[str, Any] | None,
+    body: bytes,
+    redactor: masking.Redactor,
+) -> tuple[str, ...]:
     """Find the parts of a request that are not in the contract.
 
-    For example `listProjects: query parameter page`. The query is masked before it is decoded: a
-    decoded name has lost the `=` at the end of a token. `document` is the value of the body. If it
-    is None, the body is parsed here.
+    For example `listProjects: query parameter page`. `document` is the value of the body. If it is
+    None, the body is parsed here.
     """
     found: list[str] = []
     if query:
-        names = dict.fromkeys(name for name, _ in parse_qsl(query, keep_blank_values=True))
+        # A decoded name has lost the `=` at the end of a token, so it is masked before.
+        pairs = parse_qsl(redactor.mask(query), keep_blank_values=True)
+        names = dict.fromkeys(name for name, _ in pairs)
         found += [f"{operation.id}: query parameter {name}" for name in names]
     if operation.names:
         sent = parse_object(body) if document is None else document
@@ -31,12 +42,15 @@ def find_unpromised(
             for path in openapi.find_missing(sent, operation.expected):
                 place = format_pointer(*path)
                 found.append(f"{operation.id}: sent without {place}, which the example has")
-    return found
+    return mask_sentences(found, redactor)
 
 
 def find_violations(
-    operation: openapi.Operation | None, rejected: str | None, target: str
-) -> list[str]:
+    operation: openapi.Operation | None,
+    rejected: str | None,
+    target: str,
+    redactor: masking.Redactor,
+) -> tuple[str, ...]:
     """Find the rules of the interface (§4, §5, §9) that a request breaks.
 
     For example `no operation: GET /v2/projects`, with the `target` of the request. `rejected` is a
@@ -50,7 +64,20 @@ def find_violations(
         found.append(f"{name}: {form}")
     if operation is None:
         found.append(f"no operation: {target}")
-    return found
+    return mask_sentences(found, redactor)
+
+
+def mask_sentences(sentences: Iterable[str], redactor: masking.Redactor) -> tuple[str, ...]:
+    """Mask and shorten sentences."""
+    return tuple(shorten(masking.make_printable(redactor.mask(each))) for each in sentences)
+
+
+def shorten(sentence: str, max_bytes: int = 160) -> str:
+    """Cut a long sentence, and add a digest: two sentences may begin alike. It is `…3f2a9c01`."""
+    data = sentence.encode()
+    if len(data) <= max_bytes:
+        return sentence
+    return f"{masking.cut_text(sentence, max_bytes)}…{crc32(data):08x}"
 
 
 def parse_object(body: bytes) -> dict[str, Any]:

@@ -36,7 +36,7 @@ class Options:
     - `max_entries` limits the journal of a world, `max_worlds` the worlds besides the main world,
       `max_faults` the waiting faults of a world, and `max_firsts` the findings with a whole
       first request.
-    - `failures` are for a run of `--probe failures`.
+    - `planned_faults` are for a run of `--probe failures`.
     - `stores` are shared by programs. By default a world is in memory.
     - `log` is the last step of a request.
     """
@@ -62,7 +62,7 @@ class Options:
     max_seed_bytes: int = 64 * 1024 * 1024
     like: "Profile | None" = None
     announces_grease: bool = True
-    failures: PlannedFaults | None = None
+    planned_faults: PlannedFaults | None = None
     stores: SharedStores | None = None
     log: Callable[[Response], Response] | None = None
 
