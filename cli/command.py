@@ -58,7 +58,7 @@ class Command:
         try:
             yield
         finally:
-            server.restore_handlers(previous)
+            server.set_handlers(previous)
 
     def start(self, work: Callable[[], int], then: Callable[[], None]) -> None:
         """Run the command by calling `work` in a thread; store its status, and call `then`.

@@ -1,6 +1,6 @@
 """waitress with errors in JSON, with dropped responses, and with an end that loses no request.
 
-It does not know the app. It uses only public names of waitress, and overrides six methods:
+It does not know the app. It uses only public names of waitress, and overrides seven methods:
 
 | method | effect for a user |
 |---|---|
@@ -9,6 +9,7 @@ It does not know the app. It uses only public names of waitress, and overrides s
 | `ErrorTask.execute` | errors in JSON |
 | `WSGITask.get_environment`, `WSGITask.build_response_header` | cut and dropped responses |
 | `WSGITask.service` | no traceback of a response that its app cuts |
+| `HTTPChannel.__init__` | none: a connection knows its server |
 
 [speedups.py](speedups.py) overrides more methods, and no response depends on it.
 """
@@ -22,16 +23,15 @@ from ipaddress import ip_address
 from types import FrameType
 from typing import Any
 
-from .addresses import ListenError as ListenError
-from .addresses import find_address as find_address
-from .addresses import listen
-from .hosts import App, serve_hosts
-from .hosts import add_brackets as add_brackets
-from .hosts import check_hosts as check_hosts
-from .hosts import is_host as is_host
-from .loop import Server as Server
-from .loop import ServerOptions as ServerOptions
-from .speedups import speed_up as speed_up
+from .addresses import ListenError, find_address, listen
+from .hosts import App, add_brackets, check_hosts, is_host, serve_hosts
+from .loop import Server, ServerOptions
+from .speedups import speed_up
+
+__all__ = [
+    "ListenError", "Server", "ServerOptions", "add_brackets", "check_hosts", "create_server",
+    "find_address", "handle_stop_signals", "is_host", "serve", "set_handlers", "speed_up",
+]  # fmt: skip
 
 Handlers = dict[signal.Signals, Any]
 DEFAULTS = ServerOptions()
@@ -62,11 +62,11 @@ def serve(app: App, host: str, port: int, options: ServerOptions = DEFAULTS) -> 
     """
     logger = logging.getLogger("waitress")
     logger.setLevel(logging.ERROR)  # A cut response is a warning, but it is cut on purpose.
-    logger.addFilter(remove_message)
+    logger.addFilter(hide_message)
     server = create_server(app, host, port, options)
 
     def drain(number: int, frame: FrameType | None) -> None:
-        restore_handlers(dict.fromkeys(previous, signal.SIG_DFL))
+        set_handlers(dict.fromkeys(previous, signal.SIG_DFL))
         server.stop()
 
     previous = handle_stop_signals(drain)
@@ -75,7 +75,7 @@ def serve(app: App, host: str, port: int, options: ServerOptions = DEFAULTS) -> 
         server.run()
     finally:
         server.close()
-        restore_handlers(previous)
+        set_handlers(previous)
 
 
 def handle_stop_signals(handler: Callable[[int, FrameType | None], None]) -> Handlers:
@@ -84,21 +84,24 @@ def handle_stop_signals(handler: Callable[[int, FrameType | None], None]) -> Han
     If SIGHUP is ignored, such as by `nohup`, it stays ignored.
     """
     previous: Handlers = {}
-    for each in signal.Signals:
-        is_ignored = signal.getsignal(each) is signal.SIG_IGN
-        # Windows has no SIGHUP.
-        if each.name in ("SIGTERM", "SIGINT") or (each.name == "SIGHUP" and not is_ignored):
-            previous[each] = signal.signal(each, handler)
+    stops = [signal.SIGTERM, signal.SIGINT]
+    if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+        stops.append(signal.SIGHUP)  # Windows has no SIGHUP.
+    for each in stops:
+        previous[each] = signal.signal(each, handler)
     return previous
 
 
-def restore_handlers(previous: Handlers) -> None:
-    for each, handler in previous.items():
+def set_handlers(handlers: Handlers) -> None:
+    for each, handler in handlers.items():
         signal.signal(each, handler)
 
 
-def remove_message(record: logging.LogRecord) -> bool:
-    """Log only the type and the frames of an exception. Its message may quote the request."""
+def hide_message(record: logging.LogRecord) -> bool:
+    """Log only the type and the frames of an exception, since its message may quote the request.
+
+    It is a filter of `logging`: a record stays for True.
+    """
     kind, _, trace = sys.exc_info()
     if kind:
         frames = "".join(traceback.format_tb(trace))

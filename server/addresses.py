@@ -22,6 +22,7 @@ def resolve(host: str, port: int) -> tuple[int, tuple[Any, ...]]:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, ValueError):
         raise ListenError(f"no address is known for {host!r}") from None
+    # False sorts before True.
     family, _, _, _, address = min(found, key=lambda info: info[0] != socket.AF_INET)
     return family, address
 
@@ -42,6 +43,7 @@ def listen(host: str, port: int) -> list[socket.socket]:
     except OSError as error:
         for each in sockets:
             each.close()
+        # Python adds ` (while attempting to bind on address ...)`.
         reason, _, _ = str(error.strerror).partition(" (while")
         raise ListenError(f"cannot listen on {host}, port {port}: {reason}") from error
     return sockets

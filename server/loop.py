@@ -93,9 +93,9 @@ class Connection(HTTPChannel):
     def is_open(self, half_closed: float = 0.1) -> bool:
         """Return whether the client waits for the response, and the server continues.
 
-        A client that sends its end (FIN) has closed the connection, or still waits, such as
-        `nc -N`. It still waits if the FIN came before the first call for this request, or at most
-        `half_closed` seconds after the request.
+        A FIN may mean that the client has closed the connection, or that it only sends no more, as
+        `nc -N` does. It still waits if the FIN came before the first call for this request, or at
+        most `half_closed` seconds after the request.
         """
         is_first_look = not self.was_looked_at
         self.was_looked_at = True
@@ -194,7 +194,7 @@ class Server:
         self.close_listeners()
         while True:
             for connection in self.connections:
-                end(connection)
+                finish(connection)
             left = ends - time.monotonic()
             if not self.connections or left <= 0:
                 return
@@ -215,7 +215,7 @@ class Server:
             each.close()
 
 
-def end(connection: Connection) -> None:
+def finish(connection: Connection) -> None:
     """Close a connection after its last request with a received head.
 
     If the kernel has bytes of a further request, they are read first.

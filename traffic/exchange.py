@@ -16,7 +16,7 @@ UNKNOWN_TIME = datetime.fromtimestamp(0, UTC)
 
 @dataclass(eq=False, slots=True)  # A frozen class takes longer to fill, for each request.
 class Exchange:
-    """A request and its response. Nothing changes it. A long body may have been cut.
+    """A request and its response. It stays as it was made. A long body may have been cut.
 
     `target` is the path and the query as the client sent them: `/v1/projects?page=2`. `time` is
     UTC; `ms` is the duration in milliseconds. The status is 0 if there is no response.

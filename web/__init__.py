@@ -1,1 +1,5 @@
-"""The parts around the views: errors, strict JSON, schemas, times, files, routing."""
+"""The parts around the views.
+
+The service needs `problems`, `strict_json`, `validation`, `routing` and `files`. Only its stub and
+`verify` need `schemas`, `documents`, `times` and `patterns`.
+"""

@@ -59,12 +59,17 @@ def keep_raw_path(wsgi_app: Callable[..., Iterable[bytes]]) -> Callable[..., Ite
             environ["PATH_INFO"] = "/"
         if "%" in path:
             path = decode_path(path)
-            environ["PATH_INFO"] = path.encode().decode("latin-1")
+            environ["PATH_INFO"] = encode_wsgi(path)
         if path.startswith("//"):
-            environ["PATH_INFO"] = f"/%2F{path[2:]}".encode().decode("latin-1")
+            environ["PATH_INFO"] = encode_wsgi(f"/%2F{path[2:]}")
         return wsgi_app(environ, start_response)
 
     return call
+
+
+def encode_wsgi(path: str) -> str:
+    """Encode a path as PEP 3333 has it: a character for each byte of UTF-8, `Ã¼` for `ü`."""
+    return path.encode().decode("latin-1")
 
 
 def read_target(environ: dict[str, Any]) -> str:
@@ -93,7 +98,7 @@ def read_raw_target(environ: dict[str, Any]) -> str:
     """
     target: str | None = environ.get("REQUEST_URI") or environ.get("RAW_URI")
     if not target:
-        from wsgiref.util import request_uri  # most servers need it not
+        from wsgiref.util import request_uri  # Few servers need it.
 
         target = request_uri(environ)
     if target[0] == "/":

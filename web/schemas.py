@@ -18,17 +18,16 @@ from .problems import FieldError
 from .times import parse_time
 from .validation import make_error
 
-TYPES: dict[str, tuple[Any, str]] = {
-    "string": ("text", "a string"),
-    "integer": (1, "an integer"),
-    "number": (0.5, "a number"),
-    "boolean": (True, "true or false"),
-    "null": (None, "null"),
-    "array": ([], "an array"),
-    "object": ({}, "a JSON object"),
+TYPES: dict[str, tuple[type, str]] = {
+    "string": (str, "a string"),
+    "integer": (int, "an integer"),
+    "number": (float, "a number"),
+    "boolean": (bool, "true or false"),
+    "null": (type(None), "null"),
+    "array": (list, "an array"),
+    "object": (dict, "a JSON object"),
 }
-
-"""A value of every type of JSON, and the name of the type in a message."""
+"""The type of Python for every type of JSON, and the name of the type in a message."""
 
 Schema = dict[str, Any]
 
@@ -67,8 +66,11 @@ def find_errors(value: Any, rules: Schema, *path: str | int) -> Iterator[FieldEr
 def find_broken_keyword(value: Any, rules: Schema) -> str | None:
     """Return the first keyword that a value breaks, like `minLength`.
 
-    Members and items of the value are not checked.
+    Members and items of the value are not checked. The type comes first: other keywords are only
+    for values of the type.
     """
+    if "type" in rules and not has_type(value, rules["type"]):
+        return "type"
     for keyword, expected in rules.items():
         holds = KEYWORDS.get(keyword)
         if holds and not holds(value, expected):
@@ -87,15 +89,11 @@ def explain_keyword(keyword: str, rules: Schema) -> str:
 
 
 def find_item_errors(items: list[Any], rules: Schema, *path: str | int) -> Iterator[FieldError]:
-    if not rules.keys() & {"items", "x-others", "x-last"}:
-        return
-    of_each = rules.get("items", {})
-    of_others = rules.get("x-others", {})
+    last = len(items) - 1
     for index, item in enumerate(items):
-        is_last = index == len(items) - 1
-        more = rules.get("x-last", {}) if is_last else of_others
-        yield from find_errors(item, of_each, *path, index)
-        yield from find_errors(item, more, *path, index)
+        by_place = "x-last" if index == last else "x-others"
+        yield from find_errors(item, rules.get("items", {}), *path, index)
+        yield from find_errors(item, rules.get(by_place, {}), *path, index)
 
 
 def find_member_errors(
@@ -129,7 +127,7 @@ def has_type(value: Any, name: str) -> bool:
     """Return whether a value has a type of JSON Schema. There `2.0` is an `integer`."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         plain, _ = TYPES[name]
-        return type(value) is type(plain)
+        return type(value) is plain
     if name == "integer":
         return value == int(value)
     return name == "number"
@@ -148,9 +146,8 @@ FORMATS: dict[str, Callable[[Any], object]] = {
     "date": lambda text: parse_time(f"{text}T00:00:00Z"),
     "printable": str.isprintable,
 }
-# The functions return whether a value satisfies a keyword. In a schema, `type` must stand first.
+# The functions return whether a value satisfies a keyword.
 KEYWORDS: dict[str, Callable[[Any, Any], object]] = {
-    "type": has_type,
     "enum": lambda value, known: value in known,
     "minimum": operator.ge,
     "maximum": operator.le,

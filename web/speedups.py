@@ -1,7 +1,7 @@
 """Makes a finished app faster, and changes no response.
 
-Only this file uses internals of Flask. The program applies it, and the app does not know it. It
-saves a third of a GET's processor time in the app.
+It uses internals of Flask. The program applies it, and the app does not know it. It saves a third
+of a GET's processor time in the app.
 """
 
 from collections.abc import Callable, Iterable, Sequence

@@ -39,7 +39,7 @@ def check_name(document: dict[str, Any], max_length: int = 100) -> Iterator[prob
     elif not isinstance(name, str):
         yield problems.FieldError("/name", "must be a string")
     else:
-        # Patterns in a JSON Schema have the white space of ECMA-262: that of Python, and U+FEFF.
+        # The pattern of the contract counts U+FEFF as white space, as ECMA-262 does.
         if not name.replace("\ufeff", "").strip():
             yield problems.FieldError("/name", "must not be blank")
         if len(name) > max_length:
