@@ -67,7 +67,7 @@ def read_attempt(recorded: Recorded, sent: int, ended: float) -> Attempt | None:
         ended=ended,
         is_success=200 <= exchange.status < 300,
         fault=fault.id if fault else None,
-        first=recorded.first() if fault and fault.id in FAULTS else None,
+        first=recorded.shown if fault and fault.id in FAULTS else None,
     )
 
 

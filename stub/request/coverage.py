@@ -24,12 +24,16 @@ class Coverage:
     """
 
     def __init__(self, contract: Contract, most: int, total: "Coverage | None" = None) -> None:
+        self._most = most
         self._total = total
         self._lock = Lock()
         self.is_called = False  # True after a request to /v1
-        self._operations = contract.operation_ids
-        # Counts by kind: `_counts["violations"]["no operation: GET /v2"]`. An operation is a kind,
-        # too: `_counts["getDeployment"]["404"]`.
+        # The counts of responses: `_responses["getDeployment"]["404"]`.
+        self._responses: dict[str, dict[str, int]] = {}
+        for operation in contract.operations:
+            statuses = [*operation.responses, "other"]
+            self._responses[operation.id] = dict.fromkeys(statuses, 0)
+        # The counts of a kind: `_counts["violations"]["no operation: GET /v2"]`.
         self._counts: dict[str, dict[str, int]] = {
             "violations": {},
             "unpromised": {},
@@ -37,12 +41,8 @@ class Coverage:
             "deployment_statuses": dict.fromkeys(contract.statuses, 0),
             "grease": dict.fromkeys(AXES, 0),
         }
-        for operation in contract.operations:
-            statuses = [*operation.responses, "other"]
-            self._counts[operation.id] = dict.fromkeys(statuses, 0)
         # The first request of every finding, and of every axis of grease.
         self._first: dict[tuple[str, str], findings.FirstRequest] = {}
-        self._most = most
         # The worlds in which an axis varied a response, in order.
         self._varied: defaultdict[str, dict[str, bool]] = defaultdict(dict)
 
@@ -55,21 +55,28 @@ class Coverage:
 
     def _count(self, recorded: Recorded, counted: list[tuple[str, str]]) -> None:
         entry = recorded.entry
-        first: findings.FirstRequest | None = None
         with self._lock:
             if not self.is_called:
                 self.is_called = entry.exchange.path.startswith(PREFIX)
+            if entry.operation:
+                counts = self._responses[entry.operation.id]
+                status = str(entry.applied.status)
+                counts[status if status in counts else "other"] += 1
             for kind, what in counted:
                 counts = self._counts[kind]
                 if what not in counts:
-                    what = entry.redactor.mask(what)
+                    what = entry.redactor.mask(what)  # A status of a seed may be a token.
                 counts[what] = counts.get(what, 0) + 1
-                if (kind in FOUND or kind == "grease") and (kind, what) not in self._first:
-                    if len(self._first) < self._most:
-                        first = first or recorded.first()
-                    self._first[kind, what] = first or recorded.place()
-                if kind == "grease":
-                    self._varied[what][recorded.world] = True
+                if kind in FOUND or kind == "grease":
+                    self._remember_first(kind, what, recorded)
+
+    def _remember_first(self, kind: str, what: str, recorded: Recorded) -> None:
+        """Remember the first request of a finding or an axis. The caller holds the lock."""
+        if kind == "grease":
+            self._varied[what][recorded.world] = True
+        if (kind, what) not in self._first:
+            has_room = len(self._first) < self._most
+            self._first[kind, what] = recorded.shown if has_room else recorded.place
 
     def document(self, *, worlds: bool = False) -> dict[str, Any]:
         """Return the JSON of the coverage.
@@ -78,22 +85,23 @@ class Coverage:
         With `worlds`, a finding has the world of its first request.
         """
         with self._lock:
-            counts = {kind: dict(each) for kind, each in self._counts.items()}
+            operations = {name: dict(counts) for name, counts in self._responses.items()}
+            statuses_read = dict(self._counts["deployment_statuses"])
+            grease = dict(self._counts["grease"])
             unpromised = self._list("unpromised")
             violations = self._list("violations")
-        operations = {name: counts[name] for name in self._operations}
         declared = not_met = 0
         for statuses in operations.values():
             not_met += len(find_unmet(statuses))
             declared += len(statuses) - 1  # `other` is not declared.
         return {
             "operations": operations,
-            "deployment_statuses": counts["deployment_statuses"],
+            "deployment_statuses": statuses_read,
             "met": declared - not_met,
             "of": declared,
             "unpromised": [export_finding(each, worlds=worlds) for each in unpromised],
             "violations": [export_finding(each, worlds=worlds) for each in violations],
-            "grease": counts["grease"],
+            "grease": grease,
         }
 
     def list_findings(self) -> list[findings.Finding]:
@@ -111,14 +119,13 @@ class Coverage:
     def find_idle(self) -> list[findings.Finding]:
         """Return a finding for every operation that no request called."""
         called = self.list_called()
-        return [
-            findings.make_finding("idle", name) for name in self._operations if name not in called
-        ]
+        idle = [name for name in self._responses if name not in called]
+        return [findings.make_finding("idle", name) for name in idle]
 
     def list_called(self) -> list[str]:
         """List the called operations: `["listProjects"]`."""
         with self._lock:
-            return [name for name in self._operations if any(self._counts[name].values())]
+            return [name for name, counts in self._responses.items() if any(counts.values())]
 
     def describe_axis(self, axis: str) -> tuple[int, findings.FirstRequest | None, list[str]]:
         """Return the number of responses that an axis varied, the first request, and the worlds."""
@@ -128,15 +135,11 @@ class Coverage:
 
 
 def list_counted(entry: Entry) -> list[tuple[str, str]]:
-    """List the kinds and texts that an entry counts for: `[("createProject", "201")]`."""
-    applied = entry.applied
-    operation = entry.operation
-    found = [("grease", axis) for axis in applied.axes]
-    if operation:
-        status = str(applied.status)
-        found.append((operation.id, status if status in operation.responses else "other"))
-        if applied.status in REJECTED and not entry.is_requested:
-            found.append(("rejected", f"{operation.id} {status}"))
+    """List the kinds and texts that an entry counts for: `[("rejected", "createProject 422")]`."""
+    status = entry.applied.status
+    found = [("grease", axis) for axis in entry.applied.axes]
+    if entry.operation and status in REJECTED and not entry.is_requested:
+        found.append(("rejected", f"{entry.operation.id} {status}"))
     if entry.status_read:
         found.append(("deployment_statuses", entry.status_read))
     found += [("unpromised", each) for each in entry.unpromised]

@@ -1,6 +1,8 @@
 """An entry of the journal: a request and its response. Its JSON has no secrets."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from profiles.openapi import Operation
@@ -98,7 +100,8 @@ class Entry(NamedTuple):
         }
 
 
-class Recorded(NamedTuple):
+@dataclass(frozen=True)
+class Recorded:
     """An entry with its place: the masked name of the world, and the number in the journal."""
 
     world: str
@@ -109,18 +112,17 @@ class Recorded(NamedTuple):
     def name(self) -> str:
         return findings.name_request(self.world, self.number)
 
-    def document(self) -> dict[str, Any]:
-        return self.entry.document(self.number)
-
+    @property
     def place(self) -> findings.FirstRequest:
-        """Return the world and the number: `{"world": "job-42", "number": 3}`."""
+        """The world and the number: `{"world": "job-42", "number": 3}`."""
         return {"world": self.world, "number": self.number}
 
-    def first(self) -> findings.FirstRequest:
-        """Return the request as a finding shows it: `{"world": "job-42", "number": 3, …}`."""
-        shown = self.document()
+    @cached_property
+    def shown(self) -> findings.FirstRequest:
+        """The request as a finding shows it: `{"world": "job-42", "number": 3, …}`."""
+        document = self.entry.document(self.number)
         names = ("number", "method", "path", "query", "headers", "body", "status", "code", "reason")
-        return {"world": self.world, **{name: shown[name] for name in names}}
+        return {"world": self.world, **{name: document[name] for name in names}}
 
 
 def shorten_body(body: bytes, redactor: masking.Redactor) -> bytes:

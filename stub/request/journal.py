@@ -3,7 +3,6 @@
 import re
 from collections import deque
 from collections.abc import Collection
-from itertools import islice
 from threading import Lock
 from typing import Any
 
@@ -14,13 +13,13 @@ from web.problems import Problem
 
 from .entry import Entry
 
-NUMBERS = dict.fromkeys(("after", "before", "limit"), ("[0-9]{1,15}", "1 to 15 digits"))
+NUMBERS = ("after", "before", "limit")
 FILTERS = {
     # A fault may have any of these statuses. A filter that never matches would hide a mistake.
     "status": ("0|[2-5]([0-9]{2}|xx)", "0, 200 to 599, or a class such as 4xx"),
     "method": ("[A-Z]{1,20}", "a method, such as POST"),
     "path": ("(?s:.{1,256})", "a shell pattern of 1 to 256 characters, such as /v1/*"),
-    **NUMBERS,
+    **dict.fromkeys(NUMBERS, ("[0-9]{1,15}", "1 to 15 digits")),
 }
 """The patterns of the values of filters, and their descriptions."""
 
@@ -72,19 +71,23 @@ class Journal:
             last = self.last
         if before is not None:
             numbered = [each for each in reversed(numbered) if each[0] < before]
-        matching = (
-            (number, entry)
-            for number, entry in numbered
-            if number > after
-            and operation in (None, entry.operation_id)
-            and status in ("", str(entry.exchange.status), f"{entry.exchange.status // 100}xx")
-            and method in ("", entry.exchange.method)
-            and (not path or matches(path, entry.redactor.mask(entry.exchange.path)))
-        )
-        return {
-            "requests": [entry.document(n) for n, entry in sorted(islice(matching, limit))],
-            "last": last,
-        }
+        found: list[dict[str, Any]] = []
+        for number, entry in numbered:
+            if len(found) == limit:
+                break
+            exchange = entry.exchange
+            if number <= after or operation not in (None, entry.operation_id):
+                continue
+            if status not in ("", str(exchange.status), f"{exchange.status // 100}xx"):
+                continue
+            if method not in ("", exchange.method):
+                continue
+            if path and not matches(path, entry.redactor.mask(exchange.path)):
+                continue
+            found.append(entry.document(number))
+        if before is not None:
+            found.reverse()
+        return {"requests": found, "last": last}
 
     def clear(self) -> None:
         """Remove the entries. The numbers continue."""
