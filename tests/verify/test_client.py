@@ -18,7 +18,7 @@ from tests.conftest import needs
 from tests.verify.conftest import TOKEN
 from tests.wire import free_port
 from verify.options import VerifyOptions
-from verify.seen.kinds import explain_failure
+from verify.seen.kinds import find_failure
 from verify.seen.service_log import PROJECTS, ServiceExchange
 from verify.sources.client import HTTPClient
 
@@ -106,7 +106,7 @@ def test_a_compressed_body_is_unpacked_and_another_coding_stays() -> None:
         with sending(OK + fields.encode() + body, received=received) as url:
             exchange = HTTPClient(url, None).send(LIST)
         assert b"Accept-Encoding: gzip\r\n" in received[0]
-        seen = exchange.response_json if exchange.has_json else explain_failure(exchange, "list")
+        seen = exchange.response_json if exchange.has_json else find_failure(exchange, "list")
         assert seen == (
             "200, but its body is not JSON, its coding is br" if coding == "br" else [1]
         )

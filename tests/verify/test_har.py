@@ -20,7 +20,7 @@ from verify.inputs import Inputs
 from verify.judge import judge
 from verify.learn.infer import infer_profile
 from verify.options import VerifyOptions
-from verify.seen.kinds import explain_nothing
+from verify.seen.kinds import find_defect
 from verify.seen.places import Hints, find_places
 from verify.seen.secrets import find_secrets, has_token
 from verify.seen.service_log import PROJECTS, Log, ServiceExchange
@@ -244,7 +244,7 @@ def test_a_text_has_no_coding_whatever_its_field_says(tmp_path: Path) -> None:
     entry["response"]["content"]["text"] = "<p>Sign in</p>"
     entry["response"]["headers"] += named({"Content-Encoding": "br"})
     (exchange,) = read(tmp_path, [entry]).exchanges
-    assert explain_nothing(exchange, "list") == "200, but its body is not JSON"
+    assert find_defect(exchange, "list") == "200, but its body is not JSON"
 
 
 BROKEN: list[tuple[str, JSONEntry]] = [

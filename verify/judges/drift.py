@@ -94,7 +94,7 @@ class DriftJudge:
         for exchange in parts.select_distinct(own):
             is_nameless = exchange.purpose == kinds.NAMELESS and exchange.is_success
             is_accepted = is_nameless and self._like.has_optional_name
-            if is_accepted or kinds.explain_nothing(exchange, kind):
+            if is_accepted or kinds.find_defect(exchange, kind):
                 continue
             yield from check_status(kind, form, exchange)
             if exchange.is_success == is_error:

@@ -118,7 +118,7 @@ def give_reason(check: Check) -> str:
         return ""
     is_of_token = exchange.purpose and kinds.find_asked_kind(exchange) in kinds.TOKEN_ERRORS
     operation = "" if is_of_token else kinds.name_operation(exchange)
-    return kinds.explain_failure(exchange, operation)
+    return kinds.find_failure(exchange, operation)
 
 
 def name_purpose(exchange: ServiceExchange | None) -> str:
@@ -153,7 +153,7 @@ class PartsJudge:
         for kind, exchanges in self._by_kind.items():
             response, _ = RESPONSES.get(kind, ("", 0))
             shown = [*ACCEPTED.get(kind, ()), *(list_parts(response) if response else ())]
-            if part in shown and kinds.explain_failure(exchanges[-1], kind):
+            if part in shown and kinds.find_failure(exchanges[-1], kind):
                 return exchanges[-1]
         return None
 
@@ -171,7 +171,7 @@ class PartsJudge:
         is_judged = exchange.is_list or status == 401
         if kind in kinds.TOKEN_ERRORS and (exchange.is_success or not is_judged):
             return  # The rule of the token covers it.
-        if kind in (kinds.LIST, kinds.DEPLOYMENT) and kinds.explain_nothing(exchange, kind):
+        if kind in (kinds.LIST, kinds.DEPLOYMENT) and kinds.find_defect(exchange, kind):
             return
         place, expected = RESPONSES[kind]
         part, response = load_contract().find(place)

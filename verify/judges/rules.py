@@ -134,7 +134,7 @@ def check_operation(
             if observed:
                 return Check(part, expected, observed, exchange)
     for exchange in asked:
-        if not kinds.explain_nothing(exchange, kinds.name_operation(exchange)):
+        if not kinds.find_defect(exchange, kinds.name_operation(exchange)):
             return Check(part, expected, expected, exchange)
     return make_unseen(evidence, part, expected, operations)
 
@@ -213,7 +213,7 @@ def check_bearer(evidence: Evidence) -> Check:
         if observed:
             return Check(part, "rejected", observed, exchange)
     missing = list(find_missing_rejections(evidence, rejected))
-    failed = [exchange for exchange in missing if exchange and kinds.explain_failure(exchange, "")]
+    failed = [exchange for exchange in missing if exchange and kinds.find_failure(exchange, "")]
     if missing:
         return Check(part, "rejected", "", (failed or missing)[0])
     return Check(part, "rejected", "rejected", rejected[0])
@@ -255,6 +255,6 @@ def find_missing_rejections(
         own = [each for each in rejected if kinds.name_operation(each) == operation]
         for asked in ([e for e in own if not e.token], [e for e in own if e.token]):
             last = asked[-1] if asked else None
-            is_shown = last and is_accepted and not kinds.explain_failure(last, "")
+            is_shown = last and is_accepted and not kinds.find_failure(last, "")
             if not is_shown and not (last and last.status in kinds.NO_TOKEN):
                 yield last

@@ -94,7 +94,7 @@ class UnseenJudge:
         given = self._hints.deployment
         reason = "no request was sent"
         if exchange:
-            reason = kinds.explain_nothing(exchange, kind)
+            reason = kinds.find_defect(exchange, kind)
         if kind == kinds.CREATE and exchange is None:
             return "no project was created: no request asked for it, or its body was rejected"
         if kind == kinds.CREATE:
@@ -153,7 +153,7 @@ class UnseenJudge:
                 last[exchange.purpose] = exchange
         for purpose, exchange in last.items():
             kind = kinds.find_asked_kind(exchange) or "errors/"
-            reason = kinds.explain_nothing(exchange, kind)
+            reason = kinds.find_defect(exchange, kind)
             if reason:
                 yield make_unseen(purpose, reason, exchange)
 
@@ -208,7 +208,7 @@ def group_by_operation(log: Log) -> dict[str, list[ServiceExchange]]:
 def find_failed(exchanges: list[ServiceExchange], kind: str) -> ServiceExchange | None:
     """Find a last response that shows nothing, by path; a creation has one path."""
     last = {each.path if kind != kinds.CREATE else "": each for each in exchanges}
-    failed = [each for each in last.values() if kinds.explain_nothing(each, kind)]
+    failed = [each for each in last.values() if kinds.find_defect(each, kind)]
     return failed[-1] if failed else None
 
 
@@ -219,5 +219,5 @@ def describe_last(log: Log) -> str:
         return "no request belongs to this interface"
     with_token = [each for each in operations if each.token]
     last = with_token[-1] if with_token else operations[-1]
-    reason = kinds.explain_nothing(last, kinds.name_operation(last))
+    reason = kinds.find_defect(last, kinds.name_operation(last))
     return reason or "no operation has a good last response"

@@ -1,4 +1,20 @@
-"""The kinds of responses, the purposes of requests, and why a response shows nothing."""
+"""The kinds of responses, the purposes of requests, and why a response shows nothing.
+
+The purpose says why the script sent a request. It is "" in a recording. The operation follows from
+the method and the path, and the kind from the whole exchange. Typical exchanges of the script:
+
+| request and status          | purpose                 | operation  | kind                        |
+| --------------------------- | ----------------------- | ---------- | --------------------------- |
+| GET the list: 200           | list                    | list       | list                        |
+| GET the list: 500           | list                    | list       | list                        |
+| GET the list, no token: 401 | list without a token    | list       | errors/token_missing        |
+| POST {"name": "shop"}: 201  | create                  | create     | create                      |
+| POST {}: 422                | creation without a name | create     | errors/invalid_body         |
+| GET a deployment: 200       | deployment              | deployment | deployment                  |
+| GET no deployment: 404      | unknown deployment      | deployment | errors/deployment_not_found |
+| GET a candidate: 404        | candidate               | deployment | none, it shows nothing      |
+| GET no path: 404            | unknown path            | none       | errors/not_found            |
+"""
 
 from collections import defaultdict
 
@@ -130,10 +146,12 @@ def find_recorded_kind(exchange: ServiceExchange, tokens: set[str], *, is_known:
 
 
 # Responses that show nothing
+#
+# Both functions return a reason, or "" for a response that can be used.
 
 
-def explain_failure(exchange: ServiceExchange, kind: str) -> str:
-    """Explain why a response shows nothing: `200 without a body`. It is "" if it shows something.
+def find_failure(exchange: ServiceExchange, kind: str) -> str:
+    """Find the reason why a response shows nothing: `200 without a body`.
 
     A rejection, such as 404, shows something.
     """
@@ -146,18 +164,20 @@ def explain_failure(exchange: ServiceExchange, kind: str) -> str:
         return f"{status}: the token is not accepted for this"
     if not exchange.is_success or exchange.has_json:
         return ""
-    if not exchange.response_body:
-        is_plain = kind == CREATE and status in (201, 202, 204)
-        return "" if is_plain else f"{status} without a body"
-    coding = f", its coding is {exchange.coding}" if exchange.coding else ""
-    return f"{status}, but its body is not JSON{coding}"
+    if exchange.response_body:
+        coding = f", its coding is {exchange.coding}" if exchange.coding else ""
+        return f"{status}, but its body is not JSON{coding}"
+    is_complete = kind == CREATE and status in (201, 202, 204)
+    return "" if is_complete else f"{status} without a body"
 
 
-def explain_nothing(exchange: ServiceExchange, kind: str) -> str:
-    """Explain why a response does not show an operation, "" if it does: `404`.
+def find_defect(exchange: ServiceExchange, kind: str) -> str:
+    """Find the reason why a response does not show an operation: `404`.
 
     A success shows it. Its body is JSON; that of a creation may be empty.
     """
-    failure = explain_failure(exchange, kind)
+    failure = find_failure(exchange, kind)
+    if failure:
+        return failure
     is_rejected = kind in OPERATIONS and not exchange.is_success
-    return failure or (exchange.reason if is_rejected else "")
+    return exchange.reason if is_rejected else ""

@@ -372,7 +372,7 @@ def require_service(first: list[ServiceExchange]) -> None:
     listed, unknown, _ = first
     if {listed.status, unknown.status} <= {*kinds.NO_TOKEN}:
         raise NotVerifiable(f"VERIFY_TOKEN: the service rejects the token ({listed.status})")
-    reasons = [kinds.explain_nothing(each, kinds.find_asked_kind(each)) for each in first]
+    reasons = [kinds.find_defect(each, kinds.find_asked_kind(each)) for each in first]
     if all(reasons):
         raise NotVerifiable(f"nothing could be checked: {reasons[0]}")
     if any(each.has_json for each in first):
