@@ -40,7 +40,7 @@ from traffic.exchange import UNKNOWN_TIME
 from verify.inputs import Inputs
 from verify.judge import judge
 from verify.learn.errors import mark_error
-from verify.learn.observe import Observer
+from verify.learn.templates import TemplateMaker
 from verify.options import VerifyOptions
 from verify.seen.places import Hints, find_places
 from verify.seen.service_log import Log, ServiceExchange
@@ -631,7 +631,7 @@ def test_an_error_that_was_not_seen_as_such_is_not_in_a_profile() -> None:
     assert errors["deployment_not_found"] == {"status": 404, "body": None}
     assert errors["token_invalid"] == errors["token_missing"]
     assert "/errors/deployment_not_found/body is left out: it is not JSON" in found.notes
-    assert Observer(changed, find_places(changed)).templates["errors/not_found"].status == 200
+    assert TemplateMaker(changed, find_places(changed)).templates["errors/not_found"].status == 200
 
 
 def test_a_recording_without_times_has_those_of_the_responses() -> None:

@@ -16,9 +16,10 @@ from ..seen.order import find_order
 from ..seen.places import Places
 from ..seen.service_log import NOTHING, Log
 from ..seen.strangers import Strangers
-from . import ids, join, observe, privacy
+from . import ids, join, privacy
 from .errors import find_common_form
 from .join import Part
+from .templates import Template, TemplateMaker, remove_data
 
 
 @dataclass(frozen=True)
@@ -59,8 +60,8 @@ class Inference:
         self._log = log
         self._places = places
         self._like = like
-        self._observer = observe.Observer(log, places)
-        self._templates = self._observer.templates
+        self._maker = TemplateMaker(log, places)
+        self._templates = self._maker.templates
         self._privacy = make_privacy(log, places, secrets, strangers)
         self._notes: list[str] = []
         self._reasons: dict[str, str] = {}  # key: a part that the log does not give: `list/body`
@@ -75,7 +76,7 @@ class Inference:
         return [*self._notes, *self._privacy.notes]
 
     def make_document(self) -> Part:
-        run = list(filter(self._privacy.is_safe_word, self._observer.run))
+        run = list(filter(self._privacy.is_safe_word, self._maker.run))
         parts = {
             "observed_at": find_day(self._log),
             "statuses": {"run": run} if run else None,
@@ -177,7 +178,7 @@ class Inference:
             form["status"] = template.status
         request: Any = markers.DEFAULT_REQUEST
         if self._places.request is not None:
-            found = observe.remove_data(self._places.request, set())
+            found = remove_data(self._places.request, set())
             found = self._privacy.clean_record(found, "/create/request")
             request = hide_other_names(found, self._places.created_name)
             form = {"request": request, **form}
@@ -214,7 +215,7 @@ class Inference:
             found["default"] = default
         return found
 
-    def _reject(self, template: observe.Template) -> bool:
+    def _reject(self, template: Template) -> bool:
         """Return whether a profile cannot have a body, and note the reason.
 
         It can have strict JSON. A creation and an error may have no body.
@@ -238,7 +239,7 @@ class Inference:
 
     # Forms
 
-    def _make_form(self, template: observe.Template, body: Any) -> Part:
+    def _make_form(self, template: Template, body: Any) -> Part:
         """Make the form of a response: its body, its content type and its header fields."""
         place = f"/{template.kind}"
         for path in sorted(template.varying, key=str):

@@ -6,7 +6,7 @@ import pytest
 
 from profiles.markers import CHOICE
 from verify.learn.known import Known, make_base_pattern
-from verify.learn.template import Reading, unify
+from verify.learn.unify import Reading, unify
 from verify.seen.service_log import shorten_value
 
 NAMED = (("deployment.id", "d-77"), ("project.id", 41), ("project.name", "shop"))

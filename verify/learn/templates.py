@@ -1,4 +1,4 @@
-"""Observes a service: makes templates of its responses."""
+"""Makes templates of the responses of a service."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -15,7 +15,7 @@ from ..seen.status import format_word
 from . import errors
 from .ids import find_second_ids
 from .known import Known, make_base_pattern
-from .template import Reading, unify
+from .unify import Reading, unify
 
 
 @dataclass(frozen=True)
@@ -55,8 +55,8 @@ class Listed(NamedTuple):
     possible: set[str]
 
 
-class Observer:
-    """Reads the bodies of a log with the values that are known of them, and makes templates."""
+class TemplateMaker:
+    """Makes templates of the responses in a log, by the values that are known of its project."""
 
     def __init__(self, log: Log, places: Places) -> None:
         self._log = log
@@ -106,7 +106,7 @@ class Observer:
         readings = self._read_items()
         if path is None or not lists or not readings:
             return replace(self._make_plain(kinds.LIST, exchanges), is_own=False)
-        known = [self._know_list(exchange) for exchange in lists]
+        known = [self._make_known_of_list(exchange) for exchange in lists]
         bodies = [json_values.replace_value(exchange.seen, path, []) for exchange in lists]
         around = unify([Reading(*pair) for pair in zip(bodies, known, strict=True)])
         item = unify(readings)
@@ -115,7 +115,7 @@ class Observer:
         headers = find_common_headers(lists, known)
         return Template(kinds.LIST, tuple(lists), body, varying, headers)
 
-    def _know_list(self, exchange: ServiceExchange) -> Known:
+    def _make_known_of_list(self, exchange: ServiceExchange) -> Known:
         places = self._places
         items = places.list_items(exchange)
         named: list[tuple[str, Any]] = [("count", len(items))]
@@ -126,7 +126,7 @@ class Observer:
 
     def _read_items(self) -> list[Reading]:
         """Read the created project in the lists, with the status that it shows or that was read."""
-        known = self._know_created()
+        known = self._make_known_of_project()
         readings = []
         for listed in self._listed:
             shown = format_word(inspection.find_value(listed.item, self._status_path))
@@ -174,7 +174,7 @@ class Observer:
         creation = places.creation
         if creation is None:
             return self._make_plain(kinds.CREATE, exchanges[-1:])
-        known = self._know_created()
+        known = self._make_known_of_project()
         headers = find_common_headers([creation], [known])
         if not creation.has_json:
             return Template(kinds.CREATE, (creation,), headers=headers)
@@ -191,7 +191,7 @@ class Observer:
 
     def _make_deployment(self, exchanges: list[ServiceExchange]) -> Template:
         places = self._places
-        known = self._know_deployment()
+        known = self._make_known_of_deployment()
         readings = [
             self._read(exchange.seen, known, places.read_status(exchange))
             for exchange in places.followed
@@ -204,20 +204,20 @@ class Observer:
         template = Template(kinds.DEPLOYMENT, places.followed, unified.body, unified.varying)
         return replace(template, headers=headers, is_own=places.is_own)
 
-    def _know_deployment(self) -> Known:
+    def _make_known_of_deployment(self) -> Known:
         places = self._places
         is_new = places.creation is not None and places.owner_id == places.created_id
         ids = [("deployment.id", places.deployment_id), ("project.id", places.owner_id)]
-        return self._know("deployment", ids, places.owner_name, is_new=is_new)
+        return self._make_known("deployment", ids, places.owner_name, is_new=is_new)
 
-    def _know_created(self) -> Known:
+    def _make_known_of_project(self) -> Known:
         places = self._places
         is_named = places.owner_id == places.created_id and places.is_own
         deployment_id = places.deployment_id if is_named else None
         ids = [("project.id", places.created_id), ("deployment.id", deployment_id)]
-        return self._know("project", ids, places.created_name, is_new=True)
+        return self._make_known("project", ids, places.created_name, is_new=True)
 
-    def _know(
+    def _make_known(
         self, kind: str, ids: list[tuple[str, Any]], project_name: str, *, is_new: bool
     ) -> Known:
         """Return the values that are known of a project and its deployment."""
