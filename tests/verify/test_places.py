@@ -224,6 +224,11 @@ def test_in_a_recording_the_name_is_the_text_that_is_a_name_in_the_response() ->
     assert places.request == {"title": "{project.name}", "team": "t_1"}
 
 
+def test_a_member_without_a_name_is_no_name_of_a_project() -> None:
+    places = find_places(Api(item=lambda project: {"id": project.id, "": "x"}).log())
+    assert [places.find_name(item) for item in places.other_items] == ["", "", ""]
+
+
 SKELETON = {"observed_at": "2026-11-25", "list": {"body": {"b": [{"name": "{project.name}"}]}}}
 
 

@@ -7,7 +7,7 @@ is not taken: `doubts` have the line of a profile to write.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -96,10 +96,10 @@ class Places:
     def find_name(self, item: Any) -> str:
         """Find the name of a listed project, or ""."""
         texts = inspection.find_texts(item)
-        created = inspection.find_texts(self.latest_item).items()
-        paths = [path for path, text in created if text == self.created_name and path in texts]
-        path = inspection.get_first(paths) or find_called(texts, "name")
-        return texts.get(path or ("",), "")
+        for path, text in inspection.find_texts(self.latest_item).items():
+            if text == self.created_name and path in texts:
+                return texts[path]
+        return get_called(texts, "name")
 
     # The created project
 
@@ -252,7 +252,7 @@ def add_name(places: Places, hints: Hints) -> Places:
         line = f'"create": {{"request": {{"MEMBER": "{markers.NAME}"}}, "body": {{}}}}'
         places = add_doubt(places, kinds.CREATE, line, texts, sent)
     returned = inspection.find_texts(creation.seen)
-    return replace(places, created_name=returned.get(find_called(returned, "name") or ("",), ""))
+    return replace(places, created_name=get_called(returned, "name"))
 
 
 def find_sent_name(
@@ -284,6 +284,12 @@ def find_called(paths: Iterable[json_values.Path], name: str) -> json_values.Pat
     return inspection.get_first(
         path for path in paths if inspection.get_key(path) == name and is_through_objects(path)
     )
+
+
+def get_called(texts: Mapping[json_values.Path, str], name: str) -> str:
+    """Return the text of the outermost member of a plain name, or ""."""
+    path = find_called(texts, name)
+    return "" if path is None else texts[path]
 
 
 # The list
