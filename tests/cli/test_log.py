@@ -47,8 +47,8 @@ def test_beside_a_command_the_latest_lines_are_held(quiet: bool, capsys: Capture
     assert held.startswith("(--log FILE has the earlier lines)\n#6 " if quiet else "#1 ")
     shown = lines[-20:] if quiet else [*lines, "GET /_stub/requests 200"]
     assert requests(held) == shown
-    (failed,) = send("/_stub/none")  # no client shows a control request that failed
-    assert failed.startswith("GET /_stub/none 404 ")
+    (failed,) = send("/_stub/requests?x=1")  # no client shows a control request that failed
+    assert failed.startswith("GET /_stub/requests?x=1 400 ")
     assert requests(log.held()) == requests(held)
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from cli.stderr import background_stderr, say
-from tests.conftest import eventually
+from tests.conftest import eventually, needs
 from tests.program import process, run
 from tests.wire import call, port_of
 
@@ -33,10 +33,12 @@ def test_it_prints_its_address_an_example_and_the_coverage() -> None:
 
 
 def test_an_open_address_is_printed_for_this_machine() -> None:
-    done = run("--host", "0", "--token", "long-token", during=port_of)
-    url = f"http://127.0.0.1:{done.result}"
-    assert done.stdout == f"listening on {url}\n"
-    assert f'try: curl -H "Authorization: Bearer TOKEN" {url}/v1/projects\n' in done.stderr
+    needs("IPv6")
+    for host, own in (("0", "127.0.0.1"), ("::", "[::1]")):
+        done = run("--host", host, "--token", "long-token", during=port_of)
+        url = f"http://{own}:{done.result}"
+        assert done.stdout == f"listening on {url}\n"
+        assert f'try: curl -H "Authorization: Bearer TOKEN" {url}/v1/projects\n' in done.stderr
 
 
 # Options, and what the start says of them. An empty text is for nothing.

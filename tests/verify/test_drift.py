@@ -189,6 +189,7 @@ VARIATIONS: dict[str, tuple[tuple[Change, ...], tuple[Change, ...], str]] = {
     ), "write"),
     "less": (RICH, (
         on_projects(put(owner=None, tags=[], created_at="2026-01-04T09:00:00.12Z")),
+        on_deployment(put(created_at="")),
     ), "write"),
 }  # fmt: skip
 

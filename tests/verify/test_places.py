@@ -97,6 +97,11 @@ def test_the_location_of_the_creation_may_name_the_deployment() -> None:
     assert [each.id for each in find_candidates(places)] == ["d/1"]
 
 
+def test_the_location_of_a_project_names_no_deployment() -> None:
+    for location, ids in (("/v1/runs/d-1", ["d-1"]), ("/v1/projects/p-1", [])):
+        assert [each.id for each in find_in_bodies([], location, None)] == ids
+
+
 def reads(*bodies: Any) -> list[Any]:
     return [{"id": "d", **body} for body in bodies]
 
@@ -129,6 +134,20 @@ def test_the_status_is_the_word_that_changes(bodies: Any, paths: Any, is_sure: b
 
 
 # Logs
+
+
+def test_a_flag_that_only_the_end_shows_is_false_before() -> None:
+    def operate(project: Project) -> Any:
+        done = {"done": True} if project.status else {}
+        return {"id": project.deployment_id, **done}
+
+    document = {
+        "observed_at": "2026-11-25", "statuses": {"run": ["false", "true"]},
+        "deployment": {"body": {"id": "{deployment.id}", "done": CHOICE}},
+    }  # fmt: skip
+    api = Api(deployment=operate, run=(False, True))
+    places = find_places(api.log(), Hints(profile=make_profile(document)))
+    assert places.words == ["false", "true", "true"]
 
 
 def test_a_known_profile_says_where_things_are() -> None:

@@ -41,7 +41,8 @@ def after(times: int, change: Change) -> Change:
 def breaking(case: str) -> dict[str, Change]:
     """The ways in which the responses of a case show nothing any more."""
     own = partial(on, case)
-    ways = {str(status): own(status=status) for status in (401, 403, 404, 429, 500, 502, 503)}
+    statuses = (400, 401, 403, 404, 422, 429, 500, 502, 503)
+    ways = {str(status): own(status=status) for status in statuses}
     return ways | {
         "moved": own(status=302, headers=AWAY, raw=b""),
         "a page": own(status=200, headers={"Content-Type": HTML}, raw=b"<p>Log in.</p>"),
@@ -143,12 +144,15 @@ def test_no_way_to_break_after_a_good_response_ends_with_0(source: str, tmp_path
 
 
 def test_what_is_unseen_has_the_reason_of_its_last_response() -> None:
+    advice = "give --body FILE with what the service asks for"
     reasons = {
         "list 401": "list: 401: the token is not accepted for this",
         "list a page": "list: 200, but its body is not JSON",
         "deployment 404": "deployment: 404",
         "deployment no response": "deployment: timed out",
         "creation 500": "project: no project was created: 500",
+        "creation 400": f"project: no project was created: 400; {advice}",
+        "creation 422": f"project: no project was created: 422; {advice}",
         "an empty list": "list: the created project is not in it",
         "a deployment that stays": "deployment: its end: the deployment stayed queued",
     }
