@@ -258,13 +258,13 @@ def test_what_is_not_certain_is_a_line_to_write() -> None:
     )
     kinds = {doubt.kind: doubt for doubt in find_places(api.log()).doubts}
     assert 'with "list": {"body": … [{"MEMBER": "{project.id}"}]}' in kinds["list"].advice
-    assert kinds["list"].seen == "/key (string), /code (string)"
+    assert kinds["list"].possible == "/key (string), /code (string)"
     line = '"deployment": {"body": {"MEMBER": "{deployment.status}"}}'
     assert line in kinds["deployment"].advice
     two = Api(listed=lambda items: {"a": items[:2], "b": items[:3]})
     (doubt,) = find_places(two.log()).doubts
     assert doubt.kind == "list"
-    assert doubt.seen == "/a (array), /b (array)"
+    assert doubt.possible == "/a (array), /b (array)"
     assert find_places(two.log(), Hints(profile=make_profile(SKELETON))).doubts == ()
 
 

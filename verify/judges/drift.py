@@ -142,7 +142,7 @@ class DriftJudge:
             is_plain = marker and marker.form in ("", "text") and markers.CHOICE not in path
             if marker and is_plain and marker.name in known:
                 found[place] = known[marker.name]
-            if kind not in kinds.OPERATIONS and is_read_code(path, value, exchange.seen):
+            if kind not in kinds.OPERATIONS and is_read_code(path, value, exchange.body):
                 found[place] = checks.relate_equal(value)
         return found
 

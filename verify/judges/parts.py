@@ -242,7 +242,7 @@ class PartsJudge:
             yield Check(f"{part}/properties/projects", "oldest first", order, places.lists[-1])
         creation = places.creation
         later = [each for each in places.lists if creation and each.sent_at > creation.sent_at]
-        if not later or not isinstance(find_value(later[-1].seen, places.items_path), list):
+        if not later or not isinstance(find_value(later[-1].body, places.items_path), list):
             return
         expected = "a created project is listed"
         if places.latest_item is not None:

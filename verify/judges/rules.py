@@ -175,7 +175,7 @@ def check_id(evidence: Evidence) -> Check:
         if not is_read or kind not in (kinds.DEPLOYMENT, kinds.UNKNOWN_DEPLOYMENT):
             continue
         shown = shown or exchange
-        leaves = inspection.list_leaves(exchange.seen)
+        leaves = inspection.list_leaves(exchange.body)
         ids = {str(value) for _, value in leaves if inspection.is_id(value)}
         # The id is a member of the record, which may be in an envelope.
         has_id = any(len(path) in (1, 2) and path[-1] == "id" for path, _ in leaves)

@@ -126,8 +126,8 @@ class UnseenJudge:
         places = self._places
         last = self._sent[kinds.LIST][-1]
         path = places.items_path
-        items = find_value(last.seen, path)
-        if path is None and not any(isinstance(value, list) for _, value in walk(last.seen)):
+        items = find_value(last.body, path)
+        if path is None and not any(isinstance(value, list) for _, value in walk(last.body)):
             yield make_unseen("list", "no array is in it", last)
         if path is not None and not isinstance(items, list):
             place = self._strangers.mask(format_pointer(*path)) or "the top"
@@ -139,7 +139,7 @@ class UnseenJudge:
 
     def _check_last_creation(self) -> Iterator[Check]:
         """Check that the last creation has a record if an earlier creation had one."""
-        *earlier, last = (exchange.seen for exchange in self._sent[kinds.CREATE])
+        *earlier, last = (exchange.body for exchange in self._sent[kinds.CREATE])
         paths = [path for body in earlier for path, value in list_leaves(body) if is_id(value)]
         if paths and not any(is_id(find_value(last, path)) for path in paths):
             exchange = self._sent[kinds.CREATE][-1]

@@ -24,7 +24,7 @@ def find_second_ids(places: Places, log: Log) -> Iterator[tuple[str, str]]:
     Yields the marker and the text: `("project.id:415104041262", "415104041264")`.
     """
     yield from find_unique_ids(places, places.latest_item, places.other_items)
-    others = [each.seen for each in log.creations if each is not places.creation]
+    others = [each.body for each in log.creations if each is not places.creation]
     yield from find_unique_ids(places, places.created, others)
 
 

@@ -283,11 +283,11 @@ def make_privacy(
     own += [places.created, places.request]
     others = [item for exchange in places.lists for item in places.list_others(exchange)]
     if places.items_path is None:
-        others += [exchange.seen for exchange in places.lists]
+        others += [exchange.body for exchange in places.lists]
     for exchange in log.exchanges:
         if exchange.is_deployment and exchange.is_success:
             is_own = places.is_own and exchange in places.followed
-            (own if is_own else others).append(exchange.seen)
+            (own if is_own else others).append(exchange.body)
     return privacy.Privacy(
         secrets,
         log.base,

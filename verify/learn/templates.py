@@ -100,14 +100,14 @@ class TemplateMaker:
         lists = [
             each
             for each in places.lists
-            if isinstance(inspection.find_value(each.seen, path), list)
+            if isinstance(inspection.find_value(each.body, path), list)
         ]
         lists = inspection.prefer(lists, lambda exchange: bool(places.list_items(exchange)))
         readings = self._read_items()
         if path is None or not lists or not readings:
             return replace(self._make_plain(kinds.LIST, exchanges), is_own=False)
         known = [self._make_known_of_list(exchange) for exchange in lists]
-        bodies = [json_values.replace_value(exchange.seen, path, []) for exchange in lists]
+        bodies = [json_values.replace_value(exchange.body, path, []) for exchange in lists]
         around = unify([Reading(*pair) for pair in zip(bodies, known, strict=True)])
         item = unify(readings)
         body = json_values.replace_value(around.body, path, [item.body])
@@ -193,7 +193,7 @@ class TemplateMaker:
         places = self._places
         known = self._make_known_of_deployment()
         readings = [
-            self._read(exchange.seen, known, places.read_status(exchange))
+            self._read(exchange.body, known, places.read_status(exchange))
             for exchange in places.followed
         ]
         readings = inspection.prefer(readings, lambda reading: reading.word != "")
@@ -286,7 +286,7 @@ class TemplateMaker:
         headers = find_common_headers(same, known)
         if not all(exchange.has_json for exchange in same):
             return Template(kind, same, headers=headers)
-        bodies = [exchange.seen for exchange in same]
+        bodies = [exchange.body for exchange in same]
         unified = unify([Reading(*pair) for pair in zip(bodies, known, strict=True)])
         return Template(kind, same, unified.body, unified.varying, headers)
 

@@ -32,14 +32,14 @@ class Hints:
 
 
 class Doubt(NamedTuple):
-    """A place that is not certain: the kind of the response, a sentence, and candidates.
+    """A place that is not certain: the kind of the response, and a sentence with advice.
 
-    The candidates are the paths that were `seen`: `/data (array)`.
+    `possible` are the paths that it may have: `/data (array), /items (array)`.
     """
 
     kind: str
     advice: str
-    seen: str = ""
+    possible: str = ""
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class Places:
 
     def list_items(self, exchange: ServiceExchange) -> list[Any]:
         """Return the projects in a list, or `[]` without an array of projects."""
-        found = inspection.find_value(exchange.seen, self.items_path)
+        found = inspection.find_value(exchange.body, self.items_path)
         return found if isinstance(found, list) else []
 
     @property
@@ -121,11 +121,11 @@ class Places:
         """Return the body. A list becomes bodies of a single item: the created project, or all."""
         items = self.list_items(exchange) if exchange in self.created_items else []
         if not items or self.items_path is None:
-            return [exchange.seen]
+            return [exchange.body]
         created = self.get_created_item(exchange)
         chosen = items if created is None else [created]
         return [
-            json_values.replace_value(exchange.seen, self.items_path, [item]) for item in chosen
+            json_values.replace_value(exchange.body, self.items_path, [item]) for item in chosen
         ]
 
     # The deployment
@@ -134,7 +134,7 @@ class Places:
         """Return the status of a deployment as a word: `queued`, or ""."""
         if self.status_path is None:
             return ""
-        return status.read_words(self.status_path, [exchange.seen, self.followed[-1].seen])[0]
+        return status.read_words(self.status_path, [exchange.body, self.followed[-1].body])[0]
 
     @cached_property
     def words(self) -> list[str]:
@@ -172,8 +172,8 @@ def add_doubt(
         f"{format_pointer(*path)} ({inspection.find_type(inspection.find_value(body, path))})"
         for path in paths
     ]
-    seen = ", ".join(shown[:max_paths]) or "nothing like it"
-    doubt = Doubt(kind, f"give --like FILE with {line}", seen)
+    possible = ", ".join(shown[:max_paths]) or "nothing like it"
+    doubt = Doubt(kind, f"give --like FILE with {line}", possible)
     return replace(places, doubts=(*places.doubts, doubt))
 
 
@@ -226,7 +226,7 @@ def choose_creation(
 
     def count_states(creation: ServiceExchange) -> int:
         location = creation.find_response_field("Location") or ""
-        found = candidates.find_in_bodies([creation.seen], location, None)
+        found = candidates.find_in_bodies([creation.body], location, None)
         return max((len(bodies[each.id]) for each in found if each.id in bodies), default=0)
 
     return max(reversed(creations), key=count_states, default=None)
@@ -244,14 +244,14 @@ def add_name(places: Places, hints: Hints) -> Places:
     sent_texts = inspection.find_texts(sent) if isinstance(sent, dict) else {}
     texts = {path: text for path, text in sent_texts.items() if is_through_objects(path)}
     later = [each for each in places.lists if each.sent_at >= creation.sent_at]
-    path = find_sent_name(texts, hints, [each.seen for each in (creation, *later[-1:])])
+    path = find_sent_name(texts, hints, [each.body for each in (creation, *later[-1:])])
     if path is not None:
         request = json_values.replace_value(sent, path, markers.NAME)
         return replace(places, created_name=texts[path], request=request)
     if texts:
         line = f'"create": {{"request": {{"MEMBER": "{markers.NAME}"}}, "body": {{}}}}'
         places = add_doubt(places, kinds.CREATE, line, texts, sent)
-    returned = inspection.find_texts(creation.seen)
+    returned = inspection.find_texts(creation.body)
     return replace(places, created_name=get_called(returned, "name"))
 
 
@@ -299,7 +299,7 @@ def add_items(places: Places, hints: Hints) -> Places:
     """Add the path of the array of the projects in the lists."""
     if not places.lists:
         return places
-    body = places.lists[-1].seen
+    body = places.lists[-1].body
     form = hints.profile.form("list") if hints.profile else None
     hinted = inspection.get_first(markers.find_project_arrays(form.body)) if form else None
     if hinted is not None:
@@ -310,7 +310,7 @@ def add_items(places: Places, hints: Hints) -> Places:
         return replace(places, doubts=(*places.doubts, doubt))
     found: list[json_values.Path] = []
     for exchange in (places.lists[-1], *places.lists[:-1]):
-        found = found or find_arrays(exchange.seen, places.created_name)
+        found = found or find_arrays(exchange.body, places.created_name)
     if len(found) == 1:
         return replace(places, items_path=found[0])
     line = '"list": {"body": {"MEMBER": [{"name": "{project.name}"}]}}'
@@ -383,7 +383,7 @@ def add_created(places: Places) -> Places:
         is_other = isinstance(value, dict) and (value in others or is_record_in(value, records))
         if is_other or has_siblings(value, places.created_name):
             return places
-    return replace(places, created=creation.seen)
+    return replace(places, created=creation.body)
 
 
 def is_record_in(value: dict[str, Any], records: dict[str, dict[str, Any]]) -> bool:
@@ -507,7 +507,7 @@ def add_deployment(places: Places, reads: list[ServiceExchange], hints: Hints) -
     chosen = named or created or inspection.get_first(by_id)
     if chosen is None:
         return places
-    body = by_id[chosen][-1].seen
+    body = by_id[chosen][-1].body
     owner_id, owner_name = find_owner(places, chosen, body)
     bodies = [body]
     if chosen == created:
@@ -539,7 +539,7 @@ def find_created_deployment(
         str(value) for value in (places.created_id, places.created_name) if inspection.is_id(value)
     }
     for deployment_id, exchanges in by_id.items():
-        values = {str(value) for _, value in inspection.list_leaves(exchanges[-1].seen)}
+        values = {str(value) for _, value in inspection.list_leaves(exchanges[-1].body)}
         if own & values:
             return deployment_id
     return ""
@@ -561,7 +561,7 @@ def find_owner(places: Places, deployment_id: str, body: Any) -> tuple[Any, str]
 
 def add_status(places: Places, hints: Hints) -> Places:
     """Add the path of the status in the deployment."""
-    bodies = [exchange.seen for exchange in places.followed]
+    bodies = [exchange.body for exchange in places.followed]
     if not bodies:
         return places
     hinted = find_hinted_status(hints)

@@ -36,11 +36,11 @@ def find_named_secrets(exchange: ServiceExchange) -> Iterator[str]:
     for name, value in list_sent_members(exchange):
         if secrets.is_secret_name(name):
             yield value
-    for name, value in list_members(exchange.seen):
+    for name, value in list_members(exchange.body):
         is_id = name.lower() == "key"  # A member `key` of a response may be an id.
         if secrets.is_secret_name(name) and not is_id:
             yield value
-    for path, leaf in list_leaves(exchange.seen):  # `{"creds": {"value": "4f9a"}}`
+    for path, leaf in list_leaves(exchange.body):  # `{"creds": {"value": "4f9a"}}`
         around = [name for name in path[:-1] if isinstance(name, str)]
         if isinstance(leaf, str) and any(map(secrets.is_secret_name, around)):
             yield leaf

@@ -127,7 +127,7 @@ class ServiceExchange(exchange.Exchange):
         return self.response_json is not NOTHING
 
     @cached_property
-    def seen(self) -> Any:
+    def body(self) -> Any:
         """The JSON of the response, shortened: `shorten_value` has the limits."""
         return shorten_value(self.response_json)
 

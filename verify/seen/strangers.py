@@ -36,7 +36,7 @@ def list_strangers(places: Places) -> list[Any]:
             found += [inspection.find_value(item, path) for path in paths]
             found += [text for text in inspection.find_texts(item).values() if "@" in text]
     if places.items_path is None:
-        bodies = [exchange.seen for exchange in places.lists]
+        bodies = [exchange.body for exchange in places.lists]
         arrays = [each for body in bodies for _, each in json_values.walk(body)]
         maps = [each for body in bodies for each in list_maps(body)]
         found += [name for each in maps for name in each]
@@ -59,7 +59,7 @@ def list_related(log: Log, own: set[str], known: set[str], shapes: "IdShapes") -
     """
     distinct = {exchange.response_body: exchange for exchange in log.exchanges}
     for exchange in distinct.values():
-        for _, value in json_values.walk(exchange.seen):
+        for _, value in json_values.walk(exchange.body):
             members = value if isinstance(value, dict) else {}
             leaves = {name: each for name, each in members.items() if inspection.is_id(each)}
             texts = [str(each) for each in leaves.values()]
