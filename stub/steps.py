@@ -65,12 +65,12 @@ def is_recorded(request: Request) -> bool:
     return environ["REQUEST_METHOD"] != "OPTIONS" or not paths.is_preflight(request)
 
 
-def get_request() -> Request:
-    """Return the current request itself. A proxy of Flask finds it again for any attribute.
+def unwrap(proxy: Any) -> Any:
+    """Return the object behind a proxy of Flask. A proxy finds it again for any attribute.
 
     This saves 14 % of the app's processor time of a POST.
     """
-    return request._get_current_object()  # type: ignore[attr-defined, no-any-return]
+    return proxy._get_current_object()
 
 
 class Call(NamedTuple):
@@ -108,11 +108,11 @@ class Steps:
 
         Return the response that a fault or `Prefer` requests, or None.
         """
-        current = get_request()
+        current: Request = unwrap(request)
         environ = current.environ
         if not environ["PATH_INFO"].startswith(routing.PREFIX) or not is_recorded(current):
             return None
-        visit: Visit = g.store
+        visit: Visit = unwrap(g).store
         world = visit.world  # It is opened here. A reset does not change it for this request.
         contract = self.common.contract
         operation = contract.operation(current)
@@ -132,8 +132,8 @@ class Steps:
 
         `explain_rejection` in app.py makes the visit of a rejected request.
         """
-        current = get_request()
-        visit: Visit | None = g.get("store")
+        current: Request = unwrap(request)
+        visit: Visit | None = unwrap(g).get("store")
         if visit is None or not is_recorded(current):
             return response
         # A rejected request has no outcome, nor has a request to a path that is not below /v1.

@@ -1,5 +1,6 @@
 """The ids of a world: random, from a seed, or in the form of a profile. Grease may vary them."""
 
+from collections import ChainMap
 from collections.abc import Callable, Container, Mapping
 from hashlib import blake2b
 from random import Random
@@ -21,6 +22,10 @@ project; and the number of attempts that gave an id in use.
 """
 
 
+KINDS = {"prj": "projects", "dpl": "deployments"}
+"""The kinds of records, by the prefix of their ids."""
+
+
 def make_unused_id(make: MakeId, prefix: str, base: str, taken: Container[str]) -> str:
     """Make an id that is not `taken`. Raises `StoreFull` if hardly any id is left."""
     for attempt in range(store.MAX_TRIES):
@@ -33,10 +38,7 @@ def make_unused_id(make: MakeId, prefix: str, base: str, taken: Container[str]) 
 class Ids:
     """The source of the ids of a world; it is a `MakeId`.
 
-    An id may be random, so created ids are numbered, and grease varies a record by its number. An
-    id that was not created is its own key. All worlds begin with the ids of `start`. `forms` are
-    the forms in a profile. `count` is the number of created ids. `are_varied` tells that grease
-    varied an id.
+    `forms` are the forms of ids in a profile, by kind: `projects` or `deployments`.
     """
 
     def __init__(
@@ -46,73 +48,76 @@ class Ids:
         forms: "Mapping[str, IdForm]",
         grease: Switch,
         world: str = "",
-        start: "Ids | None" = None,
     ) -> None:
         self.new_id = new_id
         self.seed = seed
         self.forms = forms
         self.grease = grease
         self.world = world
-        self.start = start
-        self.count: int = start.count if start else 0
-        self.are_varied: bool = start.are_varied if start else False
+        self.count = 0  # number of created ids
         self._lock = Lock()
-        self._numbers: dict[str, int] = {}  # key: id
-        self._names: dict[str, str] = {}  # key: id of a project
-        self._varied: dict[str, str] = {}  # key: varied id, value: `projects` or `deployments`
+        self._numbers = ChainMap[str, int]()  # key: id
+        self._names = ChainMap[str, str]()  # key: id of a project
+        self._varied = ChainMap[str, str]()  # key: id that grease varied, value: its kind
 
     def copy_for_world(self, world: str, grease: Switch) -> "Ids":
-        """Return the ids of a world that begins with these ids."""
-        return Ids(self.new_id, self.seed, self.forms, grease, world, start=self)
+        """Return the ids of a world that begins with these ids. They do not change then."""
+        ids = Ids(self.new_id, self.seed, self.forms, grease, world)
+        ids.count = self.count
+        ids._numbers = self._numbers.new_child()
+        ids._names = self._names.new_child()
+        ids._varied = self._varied.new_child()
+        return ids
+
+    @property
+    def are_varied(self) -> bool:
+        """Whether grease varied an id."""
+        return bool(self._varied)
 
     def __call__(self, prefix: str, base: str = "", attempt: int = 0) -> str:
-        """Make the id of a new record, and vary it if the grease of the world says so."""
-        parts = {"prj": "projects", "dpl": "deployments"}
-        part = parts.get(prefix, prefix)
+        """Make the id of a new record, and vary it if the grease of the world says so.
+
+        With another prefix, for example `project`, make the name of a project.
+        """
+        kind = KINDS.get(prefix, "")
         with self._lock:
             self.count += 1
-            made = self._make_plain(prefix, part, base, attempt)
+            made = self._make_plain(prefix, kind, base, attempt)
             grease = self.grease.current
-            if part in grease.parts.get("ids", ()):
-                from ..grease.variants import draw_id, make_source  # Most programs need neither.
+            if kind in grease.parts.get("ids", ()):
+                from ..grease.variants import draw_id, make_source
 
                 made = draw_id(make_source(grease.seed, "ids", f"#{self.count}"))
-                self._varied.setdefault(made, part)
-                self.are_varied = True
-            if part == "projects":
+                self._varied.setdefault(made, kind)
+            if kind == "projects":
                 self._names[made] = base
             self._numbers.setdefault(made, self.count)  # A deployment may have its project's id.
             return made
 
-    def _make_plain(self, prefix: str, part: str, base: str, attempt: int) -> str:
+    def _make_plain(self, prefix: str, kind: str, base: str, attempt: int) -> str:
         source = None
         if self.seed is not None:
             source = f"{self.seed} {self.world} {self.count}"
-        form = self.forms.get(part)
+        form = self.forms.get(kind)
         if form is not None:
             from profiles.ids import choose_base
 
-            base = choose_base(form, self._find_name(base), base)
-            return form.make(Random(source), base, attempt)
+            # For a deployment, `base` is the id of its project.
+            name = self._names.get(base, base)
+            return form.make(Random(source), choose_base(form, name, base), attempt)
         if source is None:
             return self.new_id(prefix)
         digest = blake2b(source.encode(), digest_size=8).hexdigest()
         return f"{prefix}_{digest}"
 
-    def _find_name(self, base: str) -> str:
-        """Return the name of the project with the id `base`; `base` itself if it is unknown."""
-        if base in self._names or not self.start:
-            return self._names.get(base, base)
-        return self.start._find_name(base)
-
     def key(self, text: str) -> str:
-        """Return the key of a created id, `#3` for the third. Any other text is its own key."""
-        if text in self._numbers:
-            return f"#{self._numbers[text]}"
-        return self.start.key(text) if self.start else text
+        """Return the key of an id, `#3` for the third. Any other text is its own key.
+
+        Grease varies a record by its key, since its id may be random.
+        """
+        number = self._numbers.get(text)
+        return text if number is None else f"#{number}"
 
     def find_varied_part(self, text: str) -> str | None:
-        """Return `projects` or `deployments` for a varied id, or None."""
-        if text in self._numbers or not self.start:
-            return self._varied.get(text)
-        return self.start.find_varied_part(text)
+        """Return `projects` or `deployments` for an id that grease varied, or None."""
+        return self._varied.get(text)

@@ -9,7 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from records import Deployment, Project, Stage, timestamp, truncate_to_milliseconds, with_members
+from records import Deployment, Project, timestamp, truncate_to_milliseconds, with_members
 from web import files, strict_json, validation
 from web.documents import explain_errors
 from web.problems import FieldError
@@ -50,21 +50,20 @@ class Seed(NamedTuple):
         old as the state of its store.
         """
         now = truncate_to_milliseconds(now)
+        projects = []
+        project_ids = {each.id for each in self.projects if each.id}
         deployments = {each.id: each for each in self.deployments}
         latest = {each.project_id: each.id for each in self.deployments}
-        projects = []
-        taken = {each.id for each in self.projects if each.id}
         for given_id, name, created_at, sent in self.projects:
-            project_id = given_id or ids.make_unused_id(new_id, "prj", name, taken)
-            taken.add(project_id)
-            deployment_id = latest.get(project_id)
-            if deployment_id is None:
-                deployment_id = ids.make_unused_id(new_id, "dpl", project_id, deployments)
+            project_id = given_id or ids.make_unused_id(new_id, "prj", name, project_ids)
+            project_ids.add(project_id)
+            latest_id = latest.get(project_id)
+            if latest_id is None:
+                latest_id = ids.make_unused_id(new_id, "dpl", project_id, deployments)
                 timeline = timeline_for(name)
-                deployments[deployment_id] = Deployment(
-                    deployment_id, project_id, store.AT_START, timeline
-                )
-            projects.append(Project(project_id, name, created_at or now, deployment_id, sent))
+                queued = Deployment(latest_id, project_id, store.AT_START, timeline)
+                deployments[latest_id] = queued
+            projects.append(Project(project_id, name, created_at or now, latest_id, sent))
         return store.Records(tuple(projects), tuple(deployments.values()))
 
 
@@ -76,7 +75,6 @@ def make_seed(document: Any, like: "Profile | None" = None) -> Seed:
 
     With a profile the document has the statuses and the ids of the service.
     """
-    convert_ids(document, like)
     validation.require_valid(check_seed(document, like))
     return build_seed(document)
 
@@ -107,7 +105,6 @@ def read_states(path: Path, like: "Profile | None" = None) -> dict[str, Seed]:
         validation.require_valid(find_errors(documents, {"type": "object"}))
         errors: list[FieldError] = []
         for name, document in documents.items():
-            convert_ids(document, like)
             errors += validation.prefix_errors([name], check_seed(document, like))
         validation.require_valid(errors)
         return {name: build_seed(document) for name, document in documents.items()}
@@ -136,7 +133,8 @@ def build_project(document: dict[str, Any]) -> SeedProject:
 
 
 def check_seed(document: Any, like: "Profile | None" = None) -> Iterator[FieldError]:
-    """Yield all errors of a seed document. Call `convert_ids` before."""
+    """Replace ids that are numbers by texts, and yield all errors of a seed document."""
+    convert_ids(document, like)
     yield from rules.check(document, "Seed", like.words if like else ())
     known = {project_id for _, project_id in list_texts(document, "projects", "id")}
     for index, project_id in list_texts(document, "deployments", "project_id"):
@@ -215,15 +213,15 @@ def write_seed(records: store.Records, now: datetime) -> str:
 
 
 def export_deployment(deployment: Deployment, now: datetime) -> dict[str, Any]:
-    index, age = deployment.stage(now)
-    stage, *later = deployment.timeline[index:]
     document: dict[str, Any] = {"id": deployment.id, "project_id": deployment.project_id}
-    if stage.seconds is None:
+    index, age = deployment.stage(now)
+    stages = [stage._asdict() for stage in deployment.timeline[index:]]
+    current = stages[0]
+    del stages[-1]["seconds"]  # The last stage does not end.
+    if len(stages) == 1:
         document["created_at"] = timestamp(deployment.created_at)
-        document["status"] = stage.status
-        return document
-    *running, last = later
-    current = Stage(stage.status, round(stage.seconds - age, 6))
-    stages = [each._asdict() for each in (current, *running)]
-    document["timeline"] = [*stages, {"status": last.status}]
+        document["status"] = current["status"]
+    else:
+        current["seconds"] = round(current["seconds"] - age, 6)
+        document["timeline"] = stages
     return document
