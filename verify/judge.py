@@ -10,7 +10,7 @@ from web.patterns import matches
 from .inputs import Inputs
 from .judges import parts
 from .judges.checks import Check
-from .judges.drift import find_drift, is_note, list_lacking, write_drift_line
+from .judges.drift import find_drift, is_variation, list_lacking, write_drift_line
 from .judges.rules import check_rules
 from .judges.unseen import NAMES, list_unseen
 from .learn import infer
@@ -115,12 +115,12 @@ class Result:
 
     @property
     def drifted(self) -> list[Check]:
-        return [check for check in self.drift or () if not is_note(check, self.places)]
+        return [check for check in self.drift or () if not is_variation(check, self.places)]
 
     @property
-    def notes(self) -> list[Check]:
+    def variations(self) -> list[Check]:
         """The differences from the profile that are no findings, like null."""
-        return [check for check in self.drift or () if is_note(check, self.places)]
+        return [check for check in self.drift or () if is_variation(check, self.places)]
 
 
 def judge(log: Log, options: VerifyOptions, inputs: Inputs, token: str) -> Result:

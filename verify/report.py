@@ -113,10 +113,10 @@ def describe_drift(result: judge.Result, findings: Sequence[judge.VerifyFinding]
         yield from describe_findings(
             result, drifted, lambda finding: [write_drift_line(finding.check)]
         )
-    if result.notes:
+    if result.variations:
         yield ""
         yield "varies (no finding):"
-        yield from indent(map(write_drift_line, result.notes), 2)
+        yield from indent(map(write_drift_line, result.variations), 2)
     if result.lacking:
         yield ""
         yield f"in the profile, but not seen: {', '.join(result.lacking)}"

@@ -247,7 +247,7 @@ def test_a_run_that_sees_less_finds_no_drift() -> None:
     other = on_projects(lambda body: {**without("owner")(body), "created_at": "?"})
     result, found = compare(save_profile((OWNER,)), (OWNER, other), level="read")
     assert found == []  # a record of others, which has less
-    lines = [*map(write_drift_line, result.notes)]
+    lines = [*map(write_drift_line, result.variations)]
     assert "/list/body/projects/0/owner: present in the profile, missing in the service" in lines
 
 

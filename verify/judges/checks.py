@@ -1,8 +1,12 @@
-"""Checks responses by a schema of the contract or of a profile, as the stub serves it."""
+"""Checks responses by a schema of the contract or of a profile, as the stub serves it.
+
+A *part* is what a check names: `#/components/schemas/Project` in the contract, `/list/body` in a
+profile. A *pointer* leads to it in a document, perhaps through `$ref`.
+"""
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -23,7 +27,7 @@ PRESENT, MISSING = "present", "missing"
 class Check:
     """A check of a part of a response: it holds if the observed and the expected text are equal.
 
-    `part` is a pointer in the contract or in a profile, or a name: `/list/status`, `deployment`.
+    `part` may also be the name of an aim or a request: `deployment`, `list without a token`.
     `observed` is "" if no response shows the part; `exchange` should have shown it.
     """
 
@@ -37,147 +41,156 @@ class Check:
         return self.expected == self.observed
 
 
-Relation = tuple[str, Callable[[Any], str]]
-"""The description of an expected value, `the id of the project`, and a function that describes."""
+@dataclass(frozen=True)
+class Expected:
+    """One of the values that a part must have, such as the id of the created project.
+
+    `text` describes it: `the id of the project`. Without `shows_others`, a check does not print
+    another value.
+    """
+
+    text: str
+    values: tuple[Any, ...]
+    shows_others: bool = False
+
+    def describe(self, value: Any) -> str:
+        """Return the text for an expected value, or else `another one`, or the value as JSON."""
+        if str(value) in map(str, self.values):
+            return self.text
+        return format_value(value) if self.shows_others else "another one"
 
 
-def relate(what: str, *values: Any) -> Relation:
-    """Make the relation of a value that must be in `values`, called `the id of the project`."""
-    texts = {str(value) for value in values}
-    return what, lambda value: what if str(value) in texts else "another one"
-
-
-def relate_equal(expected: Any) -> Relation:
-    """Make the relation of a value that must be equal, as of `"not_found"`."""
-    return show(expected), show
-
-
-def show(value: Any, max_length: int = 200) -> str:
+def format_value(value: Any, max_length: int = 200) -> str:
     """Format a value as JSON: `"not_found"`. Cut a long text."""
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= max_length else f"{text[:max_length]}…"
 
 
-@dataclass(frozen=True)
-class Walk:
-    """Walks through a schema and a value together.
+@dataclass(frozen=True, kw_only=True)
+class BodyChecker:
+    """Checks a body by a schema of a document, member by member.
 
-    `relations` are the expected values of some parts. With `is_profile` the parts have the names
-    of a profile: `/list/body/projects/0/id`. The forms of values are checked if the record
-    `is_own`, the created project or its deployment.
+    `expected` has the values of some parts. With `is_profile` the parts have the names of a
+    profile: `/list/body/projects/0/id`. With `checks_forms` ids and times must have the form of
+    the example in the schema.
     """
 
     document: Mapping[str, Any]
+    expected: Mapping[str, Expected] = field(default_factory=dict)
     is_profile: bool = False
-    relations: Mapping[str, Relation] = field(default_factory=dict)
-    is_own: bool = True
+    checks_forms: bool = True
 
-    def walk(self, place: str, value: Any) -> Iterator[Check]:
-        """Check a value by the schema at a place in the document."""
-        part, schema = find_part(self.document, place)
-        name = self._name(part)
-        if "anyOf" in schema:
-            yield from self._walk_alternatives(part, schema["anyOf"], value)
-            return
-        expected = name_type(schema.get("type", "any"))
-        if expected == "any":
-            yield Check(name, PRESENT, PRESENT)
-            return
+    def check(self, pointer: str, value: Any) -> Iterator[Check]:
+        """Check a value by the schema at a pointer."""
+        pointer, schema = find_part(self.document, pointer)
+        part = self._name_part(pointer)
         observed = name_type(inspection.find_type(value))
-        yield Check(name, expected, observed)
-        if expected != observed:
-            return
+        if "anyOf" in schema:
+            yield from self._check_alternatives(pointer, len(schema["anyOf"]), value)
+        elif "type" not in schema:
+            yield Check(part, PRESENT, PRESENT)
+        elif observed != name_type(schema["type"]):
+            yield Check(part, name_type(schema["type"]), observed)
+        else:
+            yield Check(part, observed, observed)
+            yield from self._check_content(pointer, schema, value)
+
+    def _check_content(self, pointer: str, schema: dict[str, Any], value: Any) -> Iterator[Check]:
+        """Check the members, the items or the form of a value whose type is right."""
         if isinstance(value, dict):
-            yield from self._walk_members(part, schema, value)
+            yield from self._check_members(pointer, schema, value)
         elif isinstance(value, list):
             for item in value if schema.get("items") else ():
-                yield from self.walk(f"{part}/items", item)
+                yield from self.check(f"{pointer}/items", item)
         else:
-            yield from self._check_scalar(name, schema, value)
+            part = self._name_part(pointer)
+            yield from self._check_form(part, schema, value)
+            yield from self._check_expected(part, value)
 
-    def _walk_alternatives(
-        self, part: str, alternatives: list[dict[str, Any]], value: Any
-    ) -> Iterator[Check]:
+    def _check_alternatives(self, pointer: str, count: int, value: Any) -> Iterator[Check]:
+        """Check a value by the alternative of its type that it breaks least."""
+        part = self._name_part(pointer)
         observed = name_type(inspection.find_type(value))
-        fitting = []
-        types = []
-        for index in range(len(alternatives)):
-            place = f"{part}/anyOf/{index}"
-            _, schema = find_part(self.document, place)
-            types.append(name_type(schema.get("type", "any")))
-            if types[-1] in ("any", observed):
-                fitting.append(place)
-        allowed = " or ".join(dict.fromkeys(types))
+        types = {}
+        for index in range(count):
+            alternative = f"{pointer}/anyOf/{index}"
+            _, schema = find_part(self.document, alternative)
+            types[alternative] = name_type(schema.get("type", "any"))
+        allowed = " or ".join(dict.fromkeys(types.values()))
+        fitting = [each for each, name in types.items() if name in ("any", observed)]
         if not fitting:
-            yield Check(self._name(part), allowed, observed)
+            yield Check(part, allowed, observed)
             return
-        yield Check(self._name(part), allowed, allowed)
-        yield from self._check_relation(self._name(part), value)
-        tried = [[*self.walk(place, value)] for place in fitting]
-        yield from min(tried, key=lambda checks: sum(not check.holds for check in checks))
+        yield Check(part, allowed, allowed)
+        if not isinstance(value, dict | list):
+            yield from self._check_expected(part, value)
+        yield from min(([*self.check(each, value)] for each in fitting), key=count_broken)
 
-    def _walk_members(
-        self, part: str, schema: dict[str, Any], value: dict[str, Any]
+    def _check_members(
+        self, pointer: str, schema: dict[str, Any], value: dict[str, Any]
     ) -> Iterator[Check]:
+        properties = schema.get("properties", {})
         required = schema.get("required", [])
-        if len(required) > 1 and not value.keys() & {*schema["properties"]}:
+        if len(required) > 1 and properties.keys().isdisjoint(value):
             names = ", ".join(required)
-            yield Check(self._name(part), f"members {names}", "none of them")
+            yield Check(self._name_part(pointer), f"members {names}", "none of them")
             return
-        for name in schema.get("properties", {}):
-            inner = part + format_pointer("properties", name)
+        for name in properties:
+            member = pointer + format_pointer("properties", name)
             if name in value:
-                yield from self.walk(inner, value[name])
+                yield from self.check(member, value[name])
             elif name in required:
-                yield Check(self._name(find_part(self.document, inner)[0]), PRESENT, MISSING)
+                found, _ = find_part(self.document, member)
+                yield Check(self._name_part(found), PRESENT, MISSING)
 
-    def _check_scalar(self, name: str, schema: dict[str, Any], value: Any) -> Iterator[Check]:
+    def _check_form(self, part: str, schema: dict[str, Any], value: Any) -> Iterator[Check]:
         form = schema.get("x-form")
-        if schema.get("format") == "date-time" and not form:
-            what = "an RFC 3339 time"
-            yield Check(name, what, what if parse_time(value) else "another text")
-        if form and self.is_own and value != "":
-            like = describe_form(schema["examples"][0])
-            is_like = re.fullmatch(form, str(value)) is not None
-            yield Check(name, like, like if is_like else describe_form(value))
-        yield from self._check_relation(name, value)
+        if form is None and schema.get("format") == "date-time":
+            expected = "an RFC 3339 time"
+            yield Check(part, expected, expected if parse_time(value) else "another text")
+        if form is not None and self.checks_forms and value != "":
+            expected = describe_form(schema["examples"][0])
+            has_form = re.fullmatch(form, str(value))
+            yield Check(part, expected, expected if has_form else describe_form(value))
 
-    def _check_relation(self, name: str, value: Any) -> Iterator[Check]:
-        if name in self.relations and not isinstance(value, dict | list):
-            what, observe = self.relations[name]
-            yield Check(name, what, observe(value))
+    def _check_expected(self, part: str, value: Any) -> Iterator[Check]:
+        if part in self.expected:
+            expected = self.expected[part]
+            yield Check(part, expected.text, expected.describe(value))
 
-    def _name(self, part: str) -> str:
-        return name_in_profile(part) if self.is_profile else part
+    def _name_part(self, pointer: str) -> str:
+        return name_in_profile(pointer) if self.is_profile else pointer
 
 
 def name_type(name: str) -> str:
     return "number" if name == "integer" else name
 
 
-def name_in_profile(part: str) -> str:
+def count_broken(checks: list[Check]) -> int:
+    return sum(not check.holds for check in checks)
+
+
+def name_in_profile(pointer: str) -> str:
     """Name a part in a profile: `/list/body/id` for `#/list/properties/id` in the schema."""
-    names = parse_pointer(part)
-    found = ""
+    kind, *names = parse_pointer(pointer)
+    part = f"/{kind}/body"
     is_member = False
-    for name in names[1:]:
+    for name in names:
         if is_member:
-            found += format_pointer(name)
-            is_member = False
-        elif name == "properties":
-            is_member = True
+            part += format_pointer(name)
         elif name == "items":
-            found += "/0"
-    return f"/{names[0]}/body{found}"
+            part += "/0"
+        is_member = name == "properties" and not is_member
+    return part
 
 
 def describe_form(value: Any) -> str:
     """Describe the form of a time or an id: `a time like 2026-01-05T09:00:00Z`, `prj_…`."""
-    form = parse_time_form(value) if isinstance(value, str) else None
-    if form:
-        return f"a time like {inspection.make_example_time(form)}"
     if not isinstance(value, str):
         return f"a number of {len(str(int(value)))} digits"
+    form = parse_time_form(value)
+    if form:
+        return f"a time like {inspection.make_example_time(form)}"
     prefix = re.match("([A-Za-z]+[_.:~-])[^_.:~-]", value)
     uuid = re.search("[0-9A-Fa-f]{8}-(?:[0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12}", value)
     if uuid:
@@ -193,24 +206,34 @@ def describe_form(value: Any) -> str:
     return "small letters and digits" if ids.LOWER_CASE.fullmatch(value) else "another form"
 
 
-def check_fields(
-    parts: Mapping[str, str], exchange: ServiceExchange, values: Mapping[str, str]
-) -> Iterator[Check]:
-    """Check header fields; `parts` and the expected `values` are by name: `{"Allow": "GET"}`."""
-    forms = {
-        "cache-control": ("no-store", r"\bno-store\b"),
-        "www-authenticate": ("a Bearer challenge", r"(^|,)\s*bearer\b"),
-    }
-    for name, part in parts.items():
-        value = exchange.find_response_field(name)
-        yield Check(part, PRESENT, MISSING if value is None else PRESENT, exchange)
-        if value is None or name.lower() not in forms:
-            continue
-        form, pattern = forms[name.lower()]
-        if name not in values or re.search(pattern, values[name], re.IGNORECASE):
-            has_form = re.search(pattern, value, re.IGNORECASE)
-            place = part if values else f"{part}/schema"
-            yield Check(place, form, form if has_form else "another value", exchange)
+# Header fields
+
+FIELD_FORMS = {
+    "cache-control": ("no-store", r"\bno-store\b"),
+    "www-authenticate": ("a Bearer challenge", r"(^|,)\s*bearer\b"),
+}
+"""The descriptions and the patterns of the forms that the contract states."""
+
+
+def check_field(exchange: ServiceExchange, name: str, part: str, form_part: str) -> Iterator[Check]:
+    """Check that a response has a header field, and its form, if there is a part for the form."""
+    value = exchange.find_response_field(name)
+    yield Check(part, PRESENT, MISSING if value is None else PRESENT, exchange)
+    if value is not None and form_part and name.lower() in FIELD_FORMS:
+        form, _ = FIELD_FORMS[name.lower()]
+        observed = form if has_field_form(name, value) else "another value"
+        yield Check(form_part, form, observed, exchange)
+
+
+def has_field_form(name: str, value: str) -> bool:
+    """Return whether a header field has the form of the contract: `Cache-Control: no-store`."""
+    if name.lower() not in FIELD_FORMS:
+        return False
+    _, pattern = FIELD_FORMS[name.lower()]
+    return re.search(pattern, value, re.IGNORECASE) is not None
+
+
+# Several checks of a part
 
 
 def join_checks(checks: list[Check]) -> Check:
@@ -225,10 +248,9 @@ def join_checks(checks: list[Check]) -> Check:
 
 def join_others(checks_of_records: list[list[Check]]) -> Iterator[Check]:
     """Join the checks of foreign records: a check holds if it holds for any of the records."""
-    by_part: dict[tuple[str, str], list[Check]] = {}
+    groups: dict[tuple[str, str], list[Check]] = {}
     for checks in checks_of_records:
         for check in checks:
-            by_part.setdefault((check.part, check.expected), []).append(check)
-    for checks in by_part.values():
-        holding = [check for check in checks if check.holds]
-        yield from holding[:1] or checks[:1]
+            groups.setdefault((check.part, check.expected), []).append(check)
+    for group in groups.values():
+        yield next((check for check in group if check.holds), group[0])

@@ -7,7 +7,7 @@ from werkzeug.http import parse_options_header
 
 from profiles import markers, profile
 from profiles.schema import build_schema
-from traffic.json_values import Path, walk
+from traffic.json_values import Path, get_value, walk
 from web.validation import format_pointer
 
 from ..seen import inspection, kinds
@@ -17,7 +17,7 @@ from ..seen.places import Places
 from ..seen.service_log import Log, ServiceExchange
 from ..seen.status import is_alone_in_arrays
 from . import checks, parts
-from .checks import Check
+from .checks import Check, Expected
 
 
 def find_drift(like: profile.Profile, log: Log, places: Places) -> list[Check]:
@@ -34,18 +34,18 @@ def write_drift_line(check: Check) -> str:
     return f"{check.part}: {check.expected} in the profile, {check.observed} in the service"
 
 
-def is_note(check: Check, places: Places) -> bool:
-    """Return whether a drift is no finding.
+def is_variation(check: Check, places: Places) -> bool:
+    """Return whether a drift is listed, but is no finding.
 
-    It is none if a member is null, or if a stranger's record lacks it.
+    It is a null, or a member that is missing in a record of others.
     """
     if check.observed == "null":
         return not check.part.endswith("/body")
+    if check.exchange is None or has_own(check.exchange, places):
+        return False
     is_missing = check.expected == checks.PRESENT or check.expected.startswith("members ")
-    is_of_others = check.exchange is not None and not has_own(check.exchange, places)
-    is_around = check.part.startswith("/list") and "/0" not in check.part
-    is_in_record = not is_around and not check.part.startswith("/errors")
-    return is_missing and is_of_others and is_in_record
+    is_in_item = check.part.startswith("/list") and "/0" in check.part
+    return is_missing and (is_in_item or check.part.startswith("/deployment"))
 
 
 def has_own(exchange: ServiceExchange, places: Places) -> bool:
@@ -64,102 +64,128 @@ class DriftJudge:
 
     def check_all(self, by_kind: dict[str, list[ServiceExchange]]) -> Iterator[Check]:
         for kind, exchanges in by_kind.items():
-            code = kind.removeprefix("errors/")
-            is_error = kind not in kinds.OPERATIONS
-            form = self._like.error_form(code) if is_error else self._like.form(kind)
+            form = self._find_form(kind)
             if form is not None:
                 yield from self._check_kind(kind, form, exchanges)
-        places = self._places
-        order = find_order(places)
-        known_order = self._like.document.get("list", {}).get("order")
-        if known_order and order:
-            yield Check("/list/order", known_order, order, places.lists[-1])
-        for word, exchange in zip(places.words, places.followed, strict=False):
-            if word and self._like.words and word not in self._like.words:
-                shown = checks.show(word)
-                yield Check("/statuses/run", f"no {shown}", shown, exchange)
+        yield from self._check_order()
+        yield from self._check_statuses()
+
+    def _find_form(self, kind: str) -> profile.Form | None:
+        if kind in kinds.OPERATIONS:
+            return self._like.form(kind)
+        return self._like.error_form(kind.removeprefix("errors/"))
+
+    def _check_order(self) -> Iterator[Check]:
+        expected = self._like.document.get("list", {}).get("order")
+        order = find_order(self._places)
+        if expected and order:
+            yield Check("/list/order", expected, order, self._places.lists[-1])
+
+    def _check_statuses(self) -> Iterator[Check]:
+        """Check that the profile has the statuses of the created, or named, deployment."""
+        known = self._like.words
+        for word, exchange in zip(self._places.words, self._places.followed, strict=False):
+            if word and known and word not in known:
+                status = checks.format_value(word)
+                yield Check("/statuses/run", f"no {status}", status, exchange)
 
     def _check_kind(
         self, kind: str, form: profile.Form, exchanges: list[ServiceExchange]
     ) -> Iterator[Check]:
-        is_error = kind not in kinds.OPERATIONS
-        is_deployment = kind == kinds.DEPLOYMENT
+        """Check the responses of a kind, if possible those with the created project."""
         # A skeleton has no example of an id, and does not say its type.
         any_id = {"anyOf": [{"type": "string"}, {"type": "integer"}]}
         schema = build_schema(
-            form.body, self._like, is_deployment=is_deployment, id_without_example=any_id
+            form.body,
+            self._like,
+            is_deployment=kind == kinds.DEPLOYMENT,
+            id_without_example=any_id,
         )
-        fields = {name: f"/{kind}{format_pointer('headers', name)}" for name in form.headers}
         own = inspection.prefer(exchanges, lambda exchange: has_own(exchange, self._places))
         for exchange in parts.select_distinct(own):
-            is_nameless = exchange.purpose == kinds.NAMELESS and exchange.is_success
-            is_accepted = is_nameless and self._like.has_optional_name
-            if is_accepted or kinds.find_defect(exchange, kind):
+            if kinds.find_defect(exchange, kind) or self._accepts_nameless(exchange):
                 continue
             yield from check_status(kind, form, exchange)
-            if exchange.is_success == is_error:
-                continue
-            if self._has_content_type(kind):
-                yield from check_content_type(kind, form, exchange)
-            yield from checks.check_fields(fields, exchange, form.headers)
-            if form.body is not None:
+            if exchange.is_success == (kind in kinds.OPERATIONS):
+                yield from self._check_content_type(kind, form, exchange)
+                yield from check_fields(kind, form, exchange)
                 yield from self._check_body(kind, form, schema, exchange)
 
-    def _has_content_type(self, kind: str) -> bool:
-        """Return whether the profile has the content type of a kind: a skeleton may not."""
+    def _accepts_nameless(self, exchange: ServiceExchange) -> bool:
+        """Return whether a response accepts a project without a name, as the profile says."""
+        is_accepted = exchange.purpose == kinds.NAMELESS and exchange.is_success
+        return is_accepted and self._like.has_optional_name
+
+    def _check_content_type(
+        self, kind: str, form: profile.Form, exchange: ServiceExchange
+    ) -> Iterator[Check]:
+        """Check the media type and the charset, if the profile has them: a skeleton may not."""
         document = self._like.document
-        part = document.get(kind)
-        if kind not in kinds.OPERATIONS:
-            part = document.get("errors", {}).get(kind.removeprefix("errors/"))
-        return part is not None and ("content_type" in document or "content_type" in part)
+        own = get_value(document, kind.split("/"))
+        is_known = own is not None and ("content_type" in document or "content_type" in own)
+        if not is_known or form.body is None or not exchange.response_body:
+            return
+        part = f"/{kind}/content_type"
+        expected, parameters = parse_options_header(form.content_type)
+        field = exchange.find_response_field("Content-Type")
+        observed, observed_parameters = parse_options_header(field)
+        yield Check(part, expected.lower(), observed.lower() or "no media type", exchange)
+        charset = parameters.get("charset", "utf-8").lower()
+        observed_charset = observed_parameters.get("charset", "utf-8").lower()
+        yield Check(part, f"charset {charset}", f"charset {observed_charset}", exchange)
 
     def _check_body(
-        self,
-        kind: str,
-        form: profile.Form,
-        schema: dict[str, Any],
-        exchange: ServiceExchange,
+        self, kind: str, form: profile.Form, schema: dict[str, Any], exchange: ServiceExchange
     ) -> Iterator[Check]:
+        if form.body is None:
+            return
         if not exchange.has_json:
             yield Check(f"/{kind}/body", "JSON", "no JSON", exchange)
             return
+        # The ids and values of records of others may vary.
         is_own = has_own(exchange, self._places) or kind not in (kinds.LIST, kinds.DEPLOYMENT)
-        relations = self._find_relations(kind, form, exchange) if is_own else {}
-        walk = checks.Walk({kind: schema}, True, relations, is_own)
-        yield from parts.check_bodies(walk, "#" + format_pointer(kind), self._places, exchange)
+        checker = checks.BodyChecker(
+            document={kind: schema},
+            expected=self._find_expected(kind, form, exchange) if is_own else {},
+            is_profile=True,
+            checks_forms=is_own,
+        )
+        pointer = "#" + format_pointer(kind)
+        yield from parts.check_bodies(checker, pointer, self._places, exchange)
 
-    def _find_relations(
+    def _find_expected(
         self, kind: str, form: profile.Form, exchange: ServiceExchange
-    ) -> dict[str, checks.Relation]:
+    ) -> dict[str, Expected]:
         """Find the values that a body must have: those of markers, and codes of errors."""
-        known = self._find_known(exchange)
+        of_markers = self._find_marker_values(exchange)
         found = {}
         for path, value in walk(form.body):
             # As in a profile, arrays have only the item 0.
             names = [0 if isinstance(name, int) else name for name in path]
-            place = f"/{kind}/body{format_pointer(*names)}"
+            part = f"/{kind}/body{format_pointer(*names)}"
             marker = markers.parse_whole_marker(value)
             is_plain = marker and marker.form in ("", "text") and markers.CHOICE not in path
-            if marker and is_plain and marker.name in known:
-                found[place] = known[marker.name]
+            if marker and is_plain and marker.name in of_markers:
+                found[part] = of_markers[marker.name]
             if kind not in kinds.OPERATIONS and is_read_code(path, value, exchange.body):
-                found[place] = checks.relate_equal(value)
+                code = checks.format_value(value)
+                found[part] = Expected(code, (value,), shows_others=True)
         return found
 
-    def _find_known(self, exchange: ServiceExchange) -> dict[str, checks.Relation]:
+    def _find_marker_values(self, exchange: ServiceExchange) -> dict[str, Expected]:
         """Find the values of markers that are certain for a response."""
         places = self._places
         is_deployment = exchange in places.followed
-        own_id = places.owner_id if is_deployment else places.created_id
+        project_id = places.owner_id if is_deployment else places.created_id
         name = places.owner_name if is_deployment else places.created_name
         found = {}
-        if own_id is not None and str(own_id) != name:
-            found["project.id"] = checks.relate("the id of the project", own_id)
+        if project_id is not None and str(project_id) != name:
+            found["project.id"] = Expected("the id of the project", (project_id,))
         if name:
-            found["project.name"] = checks.relate("the name as it was sent", name)
+            found["project.name"] = Expected("the name as it was sent", (name,))
         if places.is_own and places.followed and not is_deployment:
-            deployment_id = places.deployment_id
-            found["deployment.id"] = checks.relate("the id of the deployment", deployment_id)
+            own = (places.deployment_id,)
+            found["deployment.id"] = Expected("the id of the deployment", own)
         return found
 
 
@@ -171,12 +197,11 @@ def is_read_code(path: Path, value: Any, body: Any) -> bool:
     if isinstance(value, dict | list) or value == TEXT:  # It replaces what was left out.
         return False
     name = inspection.get_key(path)
-    is_called_code = has_word(name, "code")
-    is_named = is_called_code or has_word(name, "status", "type")
-    is_one = is_named and is_alone_in_arrays(path, body)
-    if not (markers.is_through_objects(path) or is_one):
-        return False
-    return is_code(value, max_code=10**9) if is_called_code else is_code(value)
+    if markers.is_through_objects(path) or (
+        has_word(name, "code", "status", "type") and is_alone_in_arrays(path, body)
+    ):
+        return is_code(value, max_code=10**9) if has_word(name, "code") else is_code(value)
+    return False
 
 
 def check_status(kind: str, form: profile.Form, exchange: ServiceExchange) -> Iterator[Check]:
@@ -190,17 +215,11 @@ def check_status(kind: str, form: profile.Form, exchange: ServiceExchange) -> It
         yield Check(part, "an error", str(exchange.status), exchange)
 
 
-def check_content_type(kind: str, form: profile.Form, exchange: ServiceExchange) -> Iterator[Check]:
-    if form.body is None or not exchange.response_body:
-        return
-    part = f"/{kind}/content_type"
-    expected, parameters = parse_options_header(form.content_type)
-    field = exchange.find_response_field("Content-Type")
-    observed, observed_parameters = parse_options_header(field)
-    yield Check(part, expected.lower(), observed.lower() or "no media type", exchange)
-    charset = parameters.get("charset", "utf-8").lower()
-    observed_charset = observed_parameters.get("charset", "utf-8").lower()
-    yield Check(part, f"charset {charset}", f"charset {observed_charset}", exchange)
+def check_fields(kind: str, form: profile.Form, exchange: ServiceExchange) -> Iterator[Check]:
+    for name, value in form.headers.items():
+        part = f"/{kind}{format_pointer('headers', name)}"
+        form_part = part if checks.has_field_form(name, value) else ""
+        yield from checks.check_field(exchange, name, part, form_part)
 
 
 def list_lacking(like: profile.Profile, log: Log) -> list[str]:

@@ -9,7 +9,6 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
-from typing import Any
 
 from profiles.openapi import Contract
 from web.files import read_file
@@ -22,7 +21,7 @@ from ..seen.order import find_order
 from ..seen.places import Places
 from ..seen.service_log import Log, ServiceExchange
 from . import checks, rules
-from .checks import Check
+from .checks import Check, Expected
 
 KEPT, BROKEN, CONFIRMED, DIFFERS = "kept", "broken", "confirmed", "differs"
 NOT_SEEN, COULD_NOT_CHECK = "not seen", "could not check"
@@ -30,6 +29,7 @@ VERDICTS = (KEPT, BROKEN, CONFIRMED, DIFFERS, NOT_SEEN, COULD_NOT_CHECK)
 
 REQUEST_BODY = f"{rules.POST_PART}/requestBody"
 INPUT = "#/components/schemas/ProjectInput"
+LISTED = "#/components/schemas/ProjectList"
 LATEST = "#/components/schemas/Project/properties/latest_deployment_id"
 
 RESPONSES = {
@@ -62,20 +62,20 @@ def load_contract() -> Contract:
 
 
 @cache
-def list_parts(place: str = "#") -> dict[str, str]:
+def list_parts(pointer: str = "#") -> dict[str, str]:
     """List the parts at a pointer and below it, through `$ref`, as `fixed` or `chosen`.
 
     `{"#/paths/~1v1~1projects": "fixed"}`. Parts that only the stub has are left out.
     """
-    place, node = load_contract().find(place)
+    part, node = load_contract().find(pointer)
     found = {}
     if "x-origin" in node:
-        (found[place],) = node["x-origin"]
+        found[part] = next(iter(node["x-origin"]))
     members = enumerate(node) if isinstance(node, list) else node.items()
     for name, value in members:
         is_part = name not in ("x-origin", "examples", "links") and isinstance(value, dict | list)
         if is_part and "x-stub-only" not in value:
-            found.update(list_parts(place + format_pointer(name)))
+            found.update(list_parts(part + format_pointer(name)))
     return found
 
 
@@ -97,7 +97,7 @@ def judge_parts(
         elif shown[part]:
             found.append(checks.join_checks(shown[part]))
         else:
-            found.append(Check(part, "", "", judge.find_failure(part)))
+            found.append(Check(part, "", "", judge.find_failed(part)))
     return found
 
 
@@ -116,9 +116,9 @@ def give_reason(check: Check) -> str:
     exchange = check.exchange
     if check.observed or exchange is None:
         return ""
-    is_of_token = exchange.purpose and kinds.find_asked_kind(exchange) in kinds.TOKEN_ERRORS
-    operation = "" if is_of_token else kinds.name_operation(exchange)
-    return kinds.find_failure(exchange, operation)
+    if exchange.purpose and kinds.find_asked_kind(exchange) in kinds.TOKEN_ERRORS:
+        return kinds.find_failure(exchange, "")
+    return kinds.find_failure(exchange, kinds.name_operation(exchange))
 
 
 def name_purpose(exchange: ServiceExchange | None) -> str:
@@ -142,89 +142,74 @@ class PartsJudge:
 
     def check_all(self) -> Iterator[Check]:
         for kind, exchanges in self._by_kind.items():
-            if kind in RESPONSES:
-                for exchange in select_distinct(exchanges):
-                    yield from self._check_response(kind, exchange)
+            for exchange in select_distinct(exchanges):
+                if kind in RESPONSES and shows_response(exchange, kind):
+                    yield from self._check_response(exchange, kind)
+                elif kind == kinds.DEPLOYMENT and self._is_unknown(exchange):
+                    yield Check(LATEST, "200", "404", exchange)
         yield from self._check_requests()
-        yield from self._check_list()
+        yield from self._check_order()
+        yield from self._check_created()
 
-    def find_failure(self, part: str) -> ServiceExchange | None:
+    def find_failed(self, part: str) -> ServiceExchange | None:
         """Find the last response that should have shown a part, if it shows nothing."""
         for kind, exchanges in self._by_kind.items():
-            response, _ = RESPONSES.get(kind, ("", 0))
-            shown = [*ACCEPTED.get(kind, ()), *(list_parts(response) if response else ())]
+            shown = [*ACCEPTED.get(kind, ())]
+            if kind in RESPONSES:
+                pointer, _ = RESPONSES[kind]
+                shown += list_parts(pointer)
             if part in shown and kinds.find_failure(exchanges[-1], kind):
                 return exchanges[-1]
         return None
 
-    def _check_response(self, kind: str, exchange: ServiceExchange) -> Iterator[Check]:
-        """Check a response that shows something, unless a rule covers it."""
-        status = exchange.status
-        if exchange.failure or status == 429 or status >= 500:
-            return
-        if not exchange.is_success and kind in kinds.OPERATIONS:
-            is_missing = kind == kinds.DEPLOYMENT and status == 404
-            is_of_service = exchange.deployment_id != self._given_id
-            if is_missing and is_of_service and not self._is_path_broken():
-                yield Check(LATEST, "200", "404", exchange)
-            return
-        is_judged = exchange.is_list or status == 401
-        if kind in kinds.TOKEN_ERRORS and (exchange.is_success or not is_judged):
-            return  # The rule of the token covers it.
-        if kind in (kinds.LIST, kinds.DEPLOYMENT) and kinds.find_defect(exchange, kind):
-            return
-        place, expected = RESPONSES[kind]
-        part, response = load_contract().find(place)
-        yield Check(part, str(expected), str(status), exchange)
+    def _is_unknown(self, exchange: ServiceExchange) -> bool:
+        """Return whether the service does not know a deployment with an id of its own."""
+        path_rules = [self._rules[part] for part in (rules.READ_PART, rules.DEPLOYMENTS_PART)]
+        has_path = all(check.holds or not check.observed for check in path_rules)
+        is_missing = exchange.status == 404 and not exchange.failure
+        return is_missing and has_path and exchange.deployment_id != self._given_id
+
+    def _check_response(self, exchange: ServiceExchange, kind: str) -> Iterator[Check]:
+        pointer, expected = RESPONSES[kind]
+        part, response = load_contract().find(pointer)
+        yield Check(part, str(expected), str(exchange.status), exchange)
         if exchange.is_success != (expected < 300):
             return
-        fields = {}
         for name in response["headers"]:
-            pointer = part + format_pointer("headers", name)
-            fields[name], _ = load_contract().find(pointer)
-        yield from checks.check_fields(fields, exchange, {})
-        yield from self._check_body(exchange, part, response["content"])
-
-    def _is_path_broken(self) -> bool:
-        """Return whether the rules say that there is no path of deployments."""
-        found = [self._rules[part] for part in (rules.READ_PART, rules.DEPLOYMENTS_PART)]
-        return any(check.observed and not check.holds for check in found)
-
-    def _check_body(
-        self, exchange: ServiceExchange, part: str, content: dict[str, Any]
-    ) -> Iterator[Check]:
-        (media_type,) = content
+            field, _ = load_contract().find(part + format_pointer("headers", name))
+            yield from checks.check_field(exchange, name, field, f"{field}/schema")
+        (media_type,) = response["content"]
         if exchange.response_body:
             yield Check(part, media_type, exchange.media_type or "no media type", exchange)
         yield Check(part, "JSON", "JSON" if exchange.has_json else "no JSON", exchange)
-        if not exchange.has_json:
-            return
-        relations = self._find_relations(exchange)
-        walk = checks.Walk(load_contract().document, relations=relations)
-        schema = part + format_pointer("content", media_type, "schema")
-        yield from check_bodies(walk, schema, self._places, exchange)
+        if exchange.has_json:
+            schema = part + format_pointer("content", media_type, "schema")
+            checker = checks.BodyChecker(
+                document=load_contract().document, expected=self._find_expected(exchange)
+            )
+            yield from check_bodies(checker, schema, self._places, exchange)
 
-    def _find_relations(self, exchange: ServiceExchange) -> dict[str, checks.Relation]:
+    def _find_expected(self, exchange: ServiceExchange) -> dict[str, Expected]:
         """Find the values that the created project, or its deployment, must have in a response."""
         places = self._places
         found = {}
         if exchange == places.creation or places.get_created_item(exchange) is not None:
             name = "#/components/schemas/Project/properties/name"
-            found[name] = checks.relate("the name as it was sent", places.created_name)
+            found[name] = Expected("the name as it was sent", (places.created_name,))
             if places.followed and places.is_own:
-                found[LATEST] = checks.relate("the id of the deployment", places.deployment_id)
+                found[LATEST] = Expected("the id of the deployment", (places.deployment_id,))
         if exchange in places.followed and places.owner_id is not None:
             owner = "#/components/schemas/Deployment/properties/project_id"
-            found[owner] = checks.relate("the id of the project", places.owner_id, None)
+            found[owner] = Expected("the id of the project", (places.owner_id, None))
         return found
 
     # Requests, and parts that no single body shows
 
     def _check_requests(self) -> Iterator[Check]:
         """Check the parts of requests: the service accepts them, or rejects the body of a run."""
-        for kind, parts in ACCEPTED.items():
+        for kind, accepted_parts in ACCEPTED.items():
             accepted = [each for each in self._by_kind.get(kind, ()) if each.is_success]
-            for part in parts if accepted else ():
+            for part in accepted_parts if accepted else ():
                 yield Check(part, "success", "success", accepted[0])
         for exchange in self._log.exchanges:
             is_own = exchange.purpose in (kinds.CREATE, kinds.REJECTED)
@@ -233,39 +218,54 @@ class PartsJudge:
             elif is_own and exchange.status in kinds.REJECTIONS:
                 yield Check(INPUT, "a name is accepted", str(exchange.status), exchange)
 
-    def _check_list(self) -> Iterator[Check]:
-        """Check the order of the list, and whether it has the created project."""
-        places = self._places
-        part = "#/components/schemas/ProjectList"
-        order = find_order(places)
+    def _check_order(self) -> Iterator[Check]:
+        order = find_order(self._places)
         if order:
-            yield Check(f"{part}/properties/projects", "oldest first", order, places.lists[-1])
+            part = f"{LISTED}/properties/projects"
+            yield Check(part, "oldest first", order, self._places.lists[-1])
+
+    def _check_created(self) -> Iterator[Check]:
+        """Check that the last list after the creation has the created project."""
+        places = self._places
         creation = places.creation
         later = [each for each in places.lists if creation and each.sent_at > creation.sent_at]
         if not later or not isinstance(find_value(later[-1].body, places.items_path), list):
             return
         expected = "a created project is listed"
         if places.latest_item is not None:
-            yield Check(part, expected, expected, later[-1])
+            yield Check(LISTED, expected, expected, later[-1])
         elif all(isinstance(item, dict) for item in places.list_items(later[-1])):
-            yield Check(part, expected, "it is not", later[-1])
+            yield Check(LISTED, expected, "it is not", later[-1])
+
+
+def shows_response(exchange: ServiceExchange, kind: str) -> bool:
+    """Return whether a response can be checked by the response of the contract for its kind."""
+    if kind == kinds.CREATE:
+        # The check of the body describes a creation without JSON.
+        return exchange.is_success
+    if kind in kinds.OPERATIONS:
+        return exchange.is_success and not kinds.find_failure(exchange, kind)
+    if kinds.find_failure(exchange, kind):
+        return False
+    if kind not in kinds.TOKEN_ERRORS:
+        return True
+    # The rule of the token judges the other responses.
+    return exchange.status == 401 or (exchange.is_list and not exchange.is_success)
 
 
 def check_bodies(
-    walk: checks.Walk, place: str, places: Places, exchange: ServiceExchange
+    checker: checks.BodyChecker, pointer: str, places: Places, exchange: ServiceExchange
 ) -> Iterator[Check]:
-    """Check the body of a response by the schema at a place, such as `#/list`.
+    """Check the body of a response by the schema at a pointer, such as `#/list`.
 
     In a list without the created project, a project may lack members that a second one has.
     """
-    found = [[*walk.walk(place, body)] for body in places.split_body(exchange)]
+    found = [[*checker.check(pointer, body)] for body in places.split_body(exchange)]
     for check in checks.join_others(found) if len(found) > 1 else found[0]:
         yield replace(check, exchange=exchange)
 
 
-def select_distinct(
-    exchanges: list[ServiceExchange],
-) -> list[ServiceExchange]:
+def select_distinct(exchanges: list[ServiceExchange]) -> list[ServiceExchange]:
     """Select the first exchange of those with the same response."""
     found: dict[object, ServiceExchange] = {}
     for exchange in exchanges:
