@@ -1,27 +1,22 @@
-"""Fills the bodies of a profile, such as `{"id": "{project.id}"}`.
+"""Fills the bodies and the header fields of a profile, such as `{"id": "{project.id}"}`.
 
-A body is compiled to a list of texts and slots once per status.
+A text is compiled to pieces: constant texts, and slots that are filled for a response.
 """
 
-import json
-from collections.abc import Callable, Iterable, Mapping
-from operator import itemgetter, methodcaller
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
 from urllib.parse import quote
 
 from records import quoted
 from traffic import json_values
-from web.schemas import is_valid
+from web.schemas import Schema, is_valid
 
 from . import markers, times
 from .ids import parse_opaque_form
 from .profile import Profile
 from .schema import build_schema
 
-ITEMS = object()  # It replaces the array of projects in the body of a list.
-ENCODER = json.JSONEncoder(
-    default=lambda items: markers.NAME
-)  # `json.dumps` would make it per call.
 BASE = "\0"
 """Replaces `{base}` in a filled text: JSON and header fields cannot have this character."""
 
@@ -31,166 +26,184 @@ LOCATIONS = ("location", "content-location")
 Subject = Mapping[str, Any]
 """The values of the markers by their names: `{"project.id": "prj_1"}`. A missing value is null.
 
-`sent` has the further members that a client sent. `items` has the JSON of the projects of a list,
-without brackets.
+Three further keys have no marker. In the subject of a project, `sent_text` is the JSON object that
+a client sent, and `sent` has its members if the profile lets them replace constants. In the
+subject of a list, `items` has the JSON of the projects, without brackets.
 """
 
-Fill = Callable[[Subject], str]
-Piece = str | Fill
-"""A part of a compiled text: a constant, or a slot that is filled."""
 
-ReadValue = Callable[[Subject], Any]
+class Slot(Protocol):
+    """A part of a text that depends on the subject."""
+
+    def fill(self, subject: Subject) -> str: ...
 
 
-def join_pieces(pieces: Iterable[Piece]) -> Fill:
-    """Return the function that fills a text of these pieces."""
-    constants: list[str] = []  # A slot has an empty text in it.
-    slots: list[tuple[int, Fill]] = []
+Piece = str | Slot
+
+
+@dataclass(frozen=True)
+class MarkerSlot:
+    """The value of a marker: `convert` changes it, and `write` makes a text of it.
+
+    The time of `{project.created_at}` is first formatted, then written with quotes. `null` is the
+    text of a missing value.
+    """
+
+    name: str
+    convert: Callable[[Any], Any]
+    write: Callable[[Any], str]
+    null: str
+
+    def fill(self, subject: Subject) -> str:
+        value = subject.get(self.name)
+        if value is None:
+            return self.null
+        return self.write(self.convert(value))
+
+
+@dataclass(frozen=True)
+class SentSlot:
+    """A constant that a client may replace by a member of the same name and type."""
+
+    name: str
+    constant: str
+    schema: Schema
+
+    def fill(self, subject: Subject) -> str:
+        sent = subject.get("sent", {}).get(self.name)
+        if sent is None or not is_valid(sent, self.schema):
+            return self.constant
+        return quoted(sent)
+
+
+class ItemsSlot:
+    """The array of projects in the body of a list."""
+
+    def fill(self, subject: Subject) -> str:
+        return f"[{subject['items']}]"
+
+
+class Body:
+    """A body of a profile. It is compiled for a status when it is first filled with it."""
+
+    def __init__(self, like: Profile, value: Any) -> None:
+        self._like = like
+        self._value = value
+        self._statuses = find_choice_statuses(value)
+        self._compiled: dict[str, list[Piece]] = {}  # key: status
+
+    def fill(self, subject: Subject) -> str:
+        """Return the JSON of the body. It is empty if the body is null."""
+        status = subject.get("deployment.status", "")
+        if status not in self._statuses:
+            status = ""
+        pieces = self._compiled.get(status)
+        if pieces is None:
+            pieces = self._compile(status)
+            self._compiled[status] = pieces
+        return fill_pieces(pieces, subject)
+
+    def _compile(self, status: str) -> list[Piece]:
+        value = markers.resolve_choices(self._value, status)
+        if value is None:
+            return []
+        holder = find_name_object(value)
+        for name, member in holder.items():
+            if name in self._like.replaceable and is_constant(member):
+                schema = build_schema(member, self._like)
+                holder[name] = SentSlot(name, quoted(member), schema)
+        return join_constants(compile_json(value, self._like))
+
+
+def join_constants(pieces: Iterable[Piece]) -> list[Piece]:
+    """Join the constant texts between slots, since many short texts are filled more slowly."""
+    joined: list[Piece] = []
     texts: list[str] = []
     for piece in pieces:
         if isinstance(piece, str):
             texts.append(piece)
         else:
-            constants += ("".join(texts), "")
-            slots.append((len(constants) - 1, piece))
+            joined += ["".join(texts), piece]
             texts.clear()
-    constants.append("".join(texts))
-
-    def fill(subject: Subject) -> str:
-        filled = constants.copy()
-        for index, fill_slot in slots:
-            filled[index] = fill_slot(subject)
-        return "".join(filled)
-
-    return fill
+    joined.append("".join(texts))
+    return joined
 
 
-class Body:
-    """A body of a profile. It is compiled for a status when it is first filled with it.
-
-    `null` replaces the body null: a response without a body is empty.
-    """
-
-    def __init__(self, like: Profile, value: Any, null: str = "") -> None:
-        self._like = like
-        self._value = value
-        self._null = null
-        self._words = find_choice_words(value)
-        self._fills: dict[str, Fill] = {}
-
-    def fill(self, subject: Subject) -> str:
-        """Return the JSON of the body, with a newline."""
-        word = subject.get("deployment.status", "")
-        if word not in self._words:
-            word = ""
-        fill = self._fills.get(word)
-        if fill is None:
-            fill = self._compile(word)
-            self._fills[word] = fill
-        return fill(subject)
-
-    def _compile(self, word: str) -> Fill:
-        value = markers.resolve_choices(self._value, word)
-        if value is None:
-            return lambda subject: self._null
-        compiler = Compiler(self._like, find_name_object(value))
-        return join_pieces([*compiler.pieces(value), "\n"])
+def fill_pieces(pieces: Iterable[Piece], subject: Subject) -> str:
+    return "".join([piece if isinstance(piece, str) else piece.fill(subject) for piece in pieces])
 
 
-class Compiler:
-    """A compiler of values. Members that a client sent replace constants in `beside`."""
+def compile_json(value: Any, like: Profile) -> Iterator[Piece]:
+    """Compile a JSON value, in which slots may stand as values."""
+    if isinstance(value, SentSlot | ItemsSlot):
+        yield value
+    elif isinstance(value, str):
+        yield from compile_string(value, like)
+    elif isinstance(value, list):
+        yield "["
+        for index, item in enumerate(value):
+            yield ", " if index else ""
+            yield from compile_json(item, like)
+        yield "]"
+    elif isinstance(value, dict):
+        yield "{"
+        for index, (name, member) in enumerate(value.items()):
+            yield ", " if index else ""
+            yield f"{quoted(name)}: "
+            yield from compile_json(member, like)
+        yield "}"
+    else:
+        yield quoted(value)
 
-    def __init__(self, like: Profile, beside: Any = None) -> None:
-        self._like = like
-        self._beside = beside
 
-    def field(self, name: str, value: str) -> Fill:
-        """Compile the value of a header field, such as `/v1/deployments/{deployment.id}`.
-
-        Characters outside of ASCII are percent-encoded. In a URL, the value of a marker is encoded
-        as a segment of the path.
-        """
-        spell = encode_url_part if name.lower() in LOCATIONS else percent_encode
-        return join_pieces(self._text(value, spell, str))
-
-    def pieces(self, value: Any) -> Iterable[Piece]:
-        """Compile a JSON value."""
-        if value is ITEMS:
-            yield from ("[", itemgetter("items"), "]")
-            return
-        text = ENCODER.encode(value)
-        if not markers.find_markers(text):
-            yield text
-        elif isinstance(value, str):
-            yield from self._string(value)
-        elif isinstance(value, list):
-            yield "["
-            for index, each in enumerate(value):
-                yield ", " if index else ""
-                yield from self.pieces(each)
-            yield "]"
-        elif isinstance(value, dict):
-            yield "{"
-            for index, (name, each) in enumerate(value.items()):
-                yield ", " if index else ""
-                yield f"{quoted(name)}: "
-                if value is self._beside and name in self._like.replaceable and is_constant(each):
-                    yield self._replaceable(name, each)
-                else:
-                    yield from self.pieces(each)
-            yield "}"
-
-    def _string(self, text: str) -> Iterable[Piece]:
-        """Compile a string: `"{error.status}"` becomes 404, and `"E{error.status}"` `"E404"`."""
-        marker = markers.parse_whole_marker(text)
-        if marker and marker.name != "base":
-            read_value = self._value(marker)
-            yield lambda subject: quoted(read_value(subject))
+def compile_string(text: str, like: Profile) -> Iterator[Piece]:
+    """Compile a string: `"{error.status}"` becomes 404, and `"E{error.status}"` `"E404"`."""
+    marker = markers.parse_whole_marker(text)
+    if marker and marker.name != "base":
+        yield make_slot(marker, like, quoted, null="null")
+        return
+    yield '"'
+    for piece in markers.split_markers(text):
+        if isinstance(piece, str):
+            yield escape_json(piece)
         else:
-            yield from ('"', *self._text(text, escape_json, escape_json), '"')
+            yield make_slot(piece, like, escape_json)
+    yield '"'
 
-    def _text(
-        self, text: str, spell: Callable[[object], str], spell_constant: Callable[[str], str]
-    ) -> Iterable[Piece]:
-        """Compile a text with markers; the value null becomes "".
 
-        `spell` encodes the values of markers, and `spell_constant` the texts between them.
-        """
-        for piece in markers.split_markers(text):
-            if isinstance(piece, str):
-                yield spell_constant(piece)
-            elif piece.name == "base":
-                yield BASE
-            else:
-                yield convert_value(self._value(piece), spell, none="")
+def compile_field(name: str, value: str, like: Profile) -> list[Piece]:
+    """Compile the value of a header field, such as `/v1/deployments/{deployment.id}`.
 
-    def _replaceable(self, name: str, constant: Any) -> Piece:
-        """Compile a constant that a client may replace by a value of the same type."""
-        own = json.dumps(constant)
-        schema = build_schema(constant, self._like)
+    Characters outside of ASCII are percent-encoded. In a URL, the value of a marker is encoded as a
+    segment of the path.
+    """
+    write = encode_url_part if name.lower() in LOCATIONS else percent_encode
+    pieces = markers.split_markers(value)
+    return [each if isinstance(each, str) else make_slot(each, like, write) for each in pieces]
 
-        def fill(subject: Subject) -> str:
-            sent = subject.get("sent", {}).get(name)
-            if sent is None or not is_valid(sent, schema):
-                return own
-            return json.dumps(sent)
 
-        return fill
+def make_slot(
+    marker: markers.Marker, like: Profile, write: Callable[[Any], str], null: str = ""
+) -> Piece:
+    """Make the slot of a marker; for `{base}` it is the text that replaces it."""
+    if marker.name == "base":
+        return BASE
+    return MarkerSlot(marker.name, choose_conversion(marker, like), write, null)
 
-    def _value(self, marker: markers.Marker) -> ReadValue:
-        """Return the function that reads the value of a marker."""
-        name, form = marker
-        read_value: ReadValue = methodcaller("get", name)
-        if name in markers.TIMES:
-            return convert_value(read_value, choose_time_format(form))
-        if form == "text":
-            return convert_value(read_value, str)
-        if form:
-            return convert_value(read_value, parse_opaque_form(form).make_second)
-        kind = "deployments" if name.startswith("deployment.") else "projects"
-        if name.endswith(".id") and self._like.has_integers(kind):
-            return convert_value(read_value, parse_number)
-        return read_value
+
+def choose_conversion(marker: markers.Marker, like: Profile) -> Callable[[Any], Any]:
+    """Return the function that converts the value of a marker, such as a time to a text."""
+    name, form = marker
+    if name in markers.TIMES:
+        return choose_time_format(form)
+    if form == "text":
+        return str
+    if form:
+        return parse_opaque_form(form).make_second
+    kind = "deployments" if name.startswith("deployment.") else "projects"
+    if name.endswith(".id") and like.has_integers(kind):
+        return parse_number
+    return lambda value: value
 
 
 def choose_time_format(form: str) -> Callable[[Any], Any]:
@@ -201,18 +214,6 @@ def choose_time_format(form: str) -> Callable[[Any], Any]:
         return times.count_milliseconds
     found = times.parse_time_form(form) or times.TimeForm()
     return found.format_time
-
-
-def convert_value(
-    read_value: ReadValue, convert: Callable[[Any], Any], none: Any = None
-) -> ReadValue:
-    """Return a function that reads a value and converts it. The value null becomes `none`."""
-
-    def read(subject: Subject) -> Any:
-        value = read_value(subject)
-        return none if value is None else convert(value)
-
-    return read
 
 
 def parse_number(text: str) -> int | str:
@@ -241,21 +242,21 @@ def is_constant(value: Any) -> bool:
     return value is not None and not markers.find_marker_names(value)
 
 
-def find_choice_words(value: Any) -> set[str]:
+def find_choice_statuses(value: Any) -> set[str]:
     """Return the statuses that the choices in a value name."""
-    words: set[str] = set()
+    statuses: set[str] = set()
     for each in markers.find_objects(value):
         if markers.is_choice(each):
-            words.update(each[markers.CHOICE])
-    return words
+            statuses.update(each[markers.CHOICE])
+    return statuses
 
 
-def find_name_object(value: Any) -> dict[str, Any] | None:
-    """Return the first object of a body with a member that is `{project.name}`."""
+def find_name_object(value: Any) -> dict[str, Any]:
+    """Return the first object of a body with a member that is `{project.name}`, or an empty one."""
     for each in markers.find_objects(value):
         if markers.NAME in each.values():
             return each
-    return None
+    return {}
 
 
 def extract_item(body: Any, array: Any) -> tuple[Any, Any]:

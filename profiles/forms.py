@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from functools import lru_cache
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from flask import Request, Response, request
 from flask.typing import ResponseReturnValue
@@ -29,6 +29,7 @@ PLAIN_PROJECT = {
     "created_at": "{project.created_at}",
     "latest_deployment_id": "{deployment.id}",
 }
+PLAIN_CREATION = profile.Form(PLAIN_PROJECT)
 PLAIN_LIST = profile.Form({"projects": [PLAIN_PROJECT]})
 PLAIN_DEPLOYMENT = profile.Form(
     {
@@ -53,70 +54,62 @@ def find_base(received: Request) -> str:
     return f"{scheme}://{environ.get('HTTP_HOST') or received.host}"
 
 
-class FillBody(Protocol):
-    """A body that fills itself from a subject."""
-
-    def fill(self, subject: bodies.Subject) -> str: ...
-
-
 class PlainProject:
-    """The plain form of a project: it has all members that the client sent."""
+    """The plain body of a project: it has all members that the client sent."""
 
     def __init__(self, like: profile.Profile) -> None:
         self._members = bodies.Body(like, PLAIN_PROJECT)
 
     def fill(self, subject: bodies.Subject) -> str:
-        members = self._members.fill(subject).strip().removesuffix("}")
-        text = subject["text"].strip().removeprefix("{").lstrip()
-        return f"{members}, {text}\n"
+        """Return `{"id": …, "name": "shop"}`, which begins with the members of the stub."""
+        members = self._members.fill(subject).removesuffix("}")
+        sent = subject["sent_text"].strip().removeprefix("{").lstrip()
+        return f"{members}, {sent}"
 
 
 class CompiledForm:
-    """A compiled form. `status` is the status of the response if the form has no status."""
+    """A form whose body and header fields are compiled.
+
+    `status` is for a form without a status. `body` replaces the body of the form.
+    """
 
     def __init__(
         self,
         like: profile.Profile,
         form: profile.Form,
         status: int = 200,
-        body: FillBody | None = None,
+        body: bodies.Slot | None = None,
     ) -> None:
-        compiler = bodies.Compiler(like)
-        self.own_status = form.status
+        self.form = form
         self._status = form.status or status
-        self._content_type = form.content_type
-        self._headers: dict[str, bodies.Fill] = {}
-        for name, value in form.headers.items():
-            self._headers[name] = compiler.field(name, value)
         self._body = body or bodies.Body(like, form.body)
-        self._may_be_empty = form.body is None or markers.is_choice(form.body)
-        self._has_plain_fields = form.content_type == MEDIA_TYPE and not form.headers
+        self._headers: dict[str, list[bodies.Piece]] = {}
+        for name, value in form.headers.items():
+            self._headers[name] = bodies.compile_field(name, value, like)
+        self._is_plain = form.content_type == MEDIA_TYPE and not form.headers
 
     def fill_body(self, subject: bodies.Subject) -> bytes:
         """Fill the body; `BASE` in it is the address of the stub."""
-        return self._body.fill(subject).encode()
-
-    def fill(self, subject: bodies.Subject) -> ResponseReturnValue:
-        """Make the response to the current request."""
-        return self.respond(self.fill_body(subject), subject)
+        text = self._body.fill(subject)
+        return f"{text}\n".encode() if text else b""
 
     def respond(self, body: bytes, subject: bodies.Subject) -> ResponseReturnValue:
         """Make the response to the current request from a filled body."""
         content = insert_base(body)
-        if content and self._has_plain_fields:
+        if content and self._is_plain:  # The program makes such a response faster.
             return content, self._status, JSON
         response = Response(content, self._status, JSON)
         self.set_fields(response, subject)
         return response
 
     def set_fields(self, response: Response, subject: bodies.Subject) -> None:
-        """Set the header fields of the form."""
+        """Set the header fields of the form. An empty body has no Content-Type."""
         headers = response.headers
-        headers["Content-Type"] = self._content_type
-        if self._may_be_empty and not response.get_data():
+        headers["Content-Type"] = self.form.content_type
+        if not response.get_data():
             del headers["Content-Type"]
-        for name, fill in self._headers.items():
-            value = fill(subject)
+        for name, pieces in self._headers.items():
+            value = bodies.fill_pieces(pieces, subject)
             if bodies.BASE in value:
                 value = value.replace(bodies.BASE, bodies.percent_encode(find_base(request)))
             is_url = name.lower() in bodies.LOCATIONS  # Werkzeug encodes these, too.
@@ -152,25 +145,25 @@ class Forms:
     def __init__(self, like: profile.Profile) -> None:
         self.like = like
         listed = like.form("list") or PLAIN_LIST
+        around, item = bodies.extract_item(listed.body, bodies.ItemsSlot())
+        self._list = CompiledForm(like, listed, body=bodies.Body(like, around))
+        self._item: bodies.Slot = PlainProject(like)
+        if like.form("list"):
+            self._item = bodies.Body(like, item)
         created = like.form("create")
+        if created:
+            self._creation = CompiledForm(like, created, CREATED)
+        else:
+            self._creation = CompiledForm(like, PLAIN_CREATION, CREATED, PlainProject(like))
         deployment = like.form("deployment") or PLAIN_DEPLOYMENT
-        around, item = bodies.extract_item(listed.body, bodies.ITEMS)
-        self._item: FillBody = bodies.Body(like, item, null="null\n")
-        if listed is PLAIN_LIST:
-            self._item = PlainProject(like)
+        self._deployment = CompiledForm(like, deployment)
+        self._errors = {code: CompiledForm(like, form) for code, form in like.error_forms.items()}
         self.list_needs_deployments = names_record("deployment", item)
         self.deployment_needs_project = names_record(
             "project", [deployment.body, deployment.headers]
         )
-        own_body = None if created else PlainProject(like)
-        self._list = CompiledForm(like, listed, body=bodies.Body(like, around))
-        self._creation = CompiledForm(
-            like, created or profile.Form(PLAIN_PROJECT), CREATED, own_body
-        )
-        self._deployment = CompiledForm(like, deployment)
-        self._errors = {code: CompiledForm(like, form) for code, form in like.error_forms.items()}
-        # A client polls a deployment: saves 15 % of the processor time of a GET.
-        self._fill_deployment = lru_cache(maxsize=64)(self._fill_deployment_body)
+        # A client polls a deployment: the cache saves 15 % of the processor time of a GET.
+        self._fill_cached = lru_cache(maxsize=64)(self._fill_deployment)
 
     def fill_list(
         self,
@@ -191,7 +184,7 @@ class Forms:
             deployment = deployments.get(project.latest_deployment_id)
             if deployment:
                 subject |= describe_deployment(deployment, deployment.status(now))
-            items.append(self._item.fill(subject)[:-1])
+            items.append(self._item.fill(subject) or "null")
         subject = {**listing, "items": ", ".join(items)}
         body = self._list.fill_body(subject)
         return FilledList(body, subject, projects, now, find_next_change(deployments.values(), now))
@@ -206,13 +199,13 @@ class Forms:
         """Make the response of a creation."""
         subject = self._describe_project(project)
         subject |= describe_deployment(deployment, deployment.status(now))
-        return self._creation.fill(subject)
+        return self._creation.respond(self._creation.fill_body(subject), subject)
 
     def respond_deployment(
         self, deployment: records.Deployment, project: records.Project | None, now: datetime
     ) -> ResponseReturnValue:
         """Make the response of a deployment. The project is needed only by some forms."""
-        body, subject = self._fill_deployment(deployment, project, deployment.status(now))
+        body, subject = self._fill_cached(deployment, project, deployment.status(now))
         return self._deployment.respond(body, subject)
 
     def fill_error(
@@ -223,18 +216,18 @@ class Forms:
         An error that `Prefer` or a fault requested keeps its status. If it is 503, it has the form
         of `store_unavailable`.
         """
-        codes = [problem["code"], "default"]
-        if is_requested and response.status_code == 503:
-            codes.insert(1, "store_unavailable")
-        form = next((self._errors[code] for code in codes if code in self._errors), None)
-        if form is None:
+        compiled = self._errors.get(problem["code"])
+        if compiled is None and is_requested and response.status_code == 503:
+            compiled = self._errors.get("store_unavailable")
+        compiled = compiled or self._errors.get("default")
+        if compiled is None:
             return
-        if form.own_status is not None and not is_requested:
-            response.status_code = form.own_status
+        if compiled.form.status is not None and not is_requested:
+            response.status_code = compiled.form.status
         about = self._find_subject()
         subject = describe_error(problem, response.status_code, about)
-        response.set_data(insert_base(form.fill_body(subject)))
-        form.set_fields(response, subject)
+        response.set_data(insert_base(compiled.fill_body(subject)))
+        compiled.set_fields(response, subject)
 
     def _find_subject(self) -> str:
         """Return the subject of the current request: an id in its path, a name, or its path."""
@@ -251,13 +244,13 @@ class Forms:
             "project.name": project.name,
             "project.created_at": project.created_at,
             "deployment.id": project.latest_deployment_id,
-            "text": project.sent,
+            "sent_text": project.sent,
         }
         if self.like.replaceable:
             subject["sent"] = json.loads(project.sent)
         return subject
 
-    def _fill_deployment_body(
+    def _fill_deployment(
         self, deployment: records.Deployment, project: records.Project | None, status: str
     ) -> tuple[bytes, bodies.Subject]:
         """Return the body of a deployment, and the subject that filled it."""
