@@ -16,7 +16,7 @@ from web.files import read_user_file
 from web.validation import require_valid
 
 from .options import VerifyOptions
-from .seen.places import Hints
+from .seen.hints import Hints
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,9 @@ from .judges.rules import check_rules
 from .judges.unseen import NAMES, list_unseen
 from .learn import infer
 from .options import VerifyOptions
+from .seen.find_places import find_places
 from .seen.kinds import find_kinds
-from .seen.places import Places, find_places
+from .seen.places import Places
 from .seen.secrets import find_secrets, has_token
 from .seen.service_log import Log, ServiceExchange
 from .seen.strangers import Strangers

@@ -16,8 +16,9 @@ from .judges.checks import Check
 from .judges.drift import write_drift_line
 from .options import VerifyOptions
 from .seen import kinds
+from .seen.find_places import find_places
 from .seen.inspection import list_leaves
-from .seen.places import find_places, list_places
+from .seen.places import list_places
 from .seen.service_log import Log, ServiceExchange
 
 NOTHING_SHOWN = "no response showed it"

@@ -11,7 +11,8 @@ from typing import Any
 
 from tests.verify.conftest import TOKEN as TOKEN
 from verify.learn.infer import Inferred, infer_profile
-from verify.seen.places import Hints, find_places
+from verify.seen.find_places import find_places
+from verify.seen.hints import Hints
 from verify.seen.secrets import find_secrets
 from verify.seen.service_log import Log, ServiceExchange
 from verify.seen.strangers import Strangers

@@ -29,7 +29,7 @@ from verify.inputs import Inputs
 from verify.judge import Result, judge
 from verify.judges.parts import give_reason, give_verdict
 from verify.options import VerifyOptions
-from verify.seen.places import Hints
+from verify.seen.hints import Hints
 from verify.seen.service_log import PROJECTS, ServiceExchange
 from verify.sources.script import Plan, Session
 from web.routing import read_raw_target

@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta
 from profiles.profile import Profile
 from stub import Options, create_stub
 from stub.sample import make_sample
+from verify.seen.hints import Hints
 from verify.seen.kinds import DEPLOYMENT
-from verify.seen.places import Hints
 from verify.seen.service_log import Log, ServiceExchange
 from verify.sources.script import Plan, Session
 

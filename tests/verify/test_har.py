@@ -20,8 +20,9 @@ from verify.inputs import Inputs
 from verify.judge import judge
 from verify.learn.infer import infer_profile
 from verify.options import VerifyOptions
+from verify.seen.find_places import find_places
+from verify.seen.hints import Hints
 from verify.seen.kinds import find_defect
-from verify.seen.places import Hints, find_places
 from verify.seen.secrets import find_secrets, has_token
 from verify.seen.service_log import PROJECTS, Log, ServiceExchange
 from verify.seen.shorten import shorten

@@ -42,7 +42,8 @@ from verify.judge import judge
 from verify.learn.errors import mark_error
 from verify.learn.templates import TemplateMaker
 from verify.options import VerifyOptions
-from verify.seen.places import Hints, find_places
+from verify.seen.find_places import find_places
+from verify.seen.hints import Hints
 from verify.seen.service_log import Log, ServiceExchange
 
 CREATED_AT = "{project.created_at:2026-01-05T09:00:00Z}"

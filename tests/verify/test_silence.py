@@ -23,7 +23,7 @@ from tests.verify.test_record import Proxy
 from verify.inputs import Inputs
 from verify.judge import VerifyFinding, judge
 from verify.options import VerifyOptions
-from verify.seen.places import Hints
+from verify.seen.hints import Hints
 from verify.seen.service_log import PROJECTS, Log, ServiceExchange
 from verify.sources.har import read_har
 from verify.sources.script import NotVerifiable

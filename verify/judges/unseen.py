@@ -8,8 +8,9 @@ from web.validation import format_pointer
 
 from ..options import RECORDED, WRITE
 from ..seen import kinds
+from ..seen.hints import Hints
 from ..seen.inspection import find_value, is_id, list_leaves
-from ..seen.places import Hints, Places
+from ..seen.places import Places
 from ..seen.service_log import Log, ServiceExchange
 from ..seen.strangers import Strangers
 from .checks import Check

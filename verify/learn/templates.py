@@ -178,7 +178,7 @@ class TemplateMaker:
         headers = find_common_headers([creation], [known])
         if not creation.has_json:
             return Template(kinds.CREATE, (creation,), headers=headers)
-        if places.created is NOTHING:
+        if places.created is None:
             return replace(self._make_plain(kinds.CREATE, [creation]), is_own=False)
         unified = unify([self._read(places.created, known, self._first_word)])
         return Template(kinds.CREATE, (creation,), unified.body, unified.varying, headers)

@@ -1,11 +1,12 @@
 """Finds values in JSON, compares them, and reads the times among them."""
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
 from profiles import times
-from traffic import json_values
+from profiles.markers import is_through_objects
+from traffic.json_values import Path, get_value, walk
 from web import schemas
 from web.times import parse_time
 
@@ -14,12 +15,12 @@ from .service_log import NOTHING
 T = TypeVar("T")
 
 
-def list_leaves(value: Any) -> list[tuple[json_values.Path, Any]]:
+def list_leaves(value: Any) -> list[tuple[Path, Any]]:
     """List the texts, numbers, booleans and nulls with their paths, the outermost first.
 
     `list_leaves({"a": [1], "b": 2})` is `[(("b",), 2), (("a", 0), 1)]`.
     """
-    found = [item for item in json_values.walk(value) if is_leaf(item[1])]
+    found = [item for item in walk(value) if is_leaf(item[1])]
     return sorted(found, key=lambda item: len(item[0]))
 
 
@@ -27,23 +28,34 @@ def is_leaf(value: Any) -> bool:
     return not isinstance(value, dict | list) and value is not NOTHING
 
 
-def find_texts(value: Any) -> dict[json_values.Path, str]:
+def find_texts(value: Any) -> dict[Path, str]:
     """Find the texts that are not empty: `{("name",): "shop"}`, the outermost first."""
     return {path: leaf for path, leaf in list_leaves(value) if isinstance(leaf, str) and leaf}
 
 
-def find_value(value: Any, path: json_values.Path | None) -> Any:
+def find_value(value: Any, path: Path | None) -> Any:
     """Return the value at a path, or `NOTHING`."""
-    return NOTHING if path is None else json_values.get_value(value, path, NOTHING)
+    return NOTHING if path is None else get_value(value, path, NOTHING)
 
 
-def get_key(path: json_values.Path) -> str:
+def get_key(path: Path) -> str:
     """Return the innermost name on a path: `id` of `("projects", 0, "id")`, "" without a name."""
     names = [name for name in path if isinstance(name, str)]
     return names[-1] if names else ""
 
 
-def mentions_deployment(path: json_values.Path) -> bool:
+def find_called(paths: Iterable[Path], name: str) -> Path | None:
+    """Find the outermost member of a plain name, through objects."""
+    return get_first(path for path in paths if get_key(path) == name and is_through_objects(path))
+
+
+def get_called(texts: Mapping[Path, str], name: str) -> str:
+    """Return the text of the outermost member of a plain name, or ""."""
+    path = find_called(texts, name)
+    return "" if path is None else texts[path]
+
+
+def mentions_deployment(path: Path) -> bool:
     """Return whether a name on a path has the word: `("latestDeployment", "id")`."""
     return any("deployment" in str(name).lower() for name in path)
 

@@ -20,13 +20,6 @@ def format_word(value: Any, max_length: int = 64) -> str:
     return ""
 
 
-def read_words(path: Path, bodies: Sequence[Any]) -> list[str]:
-    """Read the statuses in bodies: `["false", "true"]`. A missing flag is false."""
-    found = [inspection.find_value(body, path) for body in bodies]
-    words = [format_word(value) for value in found]
-    return [word or "false" for word in words] if isinstance(found[-1], bool) else words
-
-
 def find_status(bodies: Sequence[Any]) -> tuple[list[Path], bool]:
     """Find the places that may have the status, in bodies of a deployment in their order.
 

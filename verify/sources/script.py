@@ -18,7 +18,10 @@ from web.strict_json import MEDIA_TYPE
 from ..judges.parts import load_contract
 from ..seen import kinds
 from ..seen.candidates import Candidate
-from ..seen.places import Hints, Places, find_candidates, find_places
+from ..seen.find_deployment import find_candidates
+from ..seen.find_places import find_places
+from ..seen.hints import Hints
+from ..seen.places import Places
 from ..seen.service_log import DEPLOYMENTS, PROJECTS, Log, ServiceExchange
 
 STILL = 10.0  # seconds for an unknown status to change, and for a response to name a deployment

@@ -1,0 +1,179 @@
+"""Finds the created project: its creation, its name, its record and its id."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from profiles import markers
+from profiles.markers import is_through_objects
+from traffic.json_values import Path, replace_value, walk
+
+from . import candidates, inspection, kinds
+from .hints import Hints
+from .inspection import find_called, get_called
+from .places import Places, add_doubt
+from .service_log import ServiceExchange
+
+
+def choose_creation(
+    creations: list[ServiceExchange], reads: list[ServiceExchange]
+) -> ServiceExchange | None:
+    """Choose the creation with the most states of its deployment, of equals the last."""
+    bodies = defaultdict(set)
+    for read in reads:
+        bodies[read.deployment_id].add(read.response_body)
+
+    def count_states(creation: ServiceExchange) -> int:
+        location = creation.find_response_field("Location") or ""
+        found = candidates.find_in_bodies([creation.body], location, None)
+        return max((len(bodies[each.id]) for each in found if each.id in bodies), default=0)
+
+    return max(reversed(creations), key=count_states, default=None)
+
+
+def add_name(places: Places, hints: Hints) -> Places:
+    """Add the name that was sent, and the request with a marker for it.
+
+    Without a certain name in the request, the name is that of the response.
+    """
+    creation = places.creation
+    if creation is None:
+        return places
+    sent = creation.request_json
+    sent_texts = inspection.find_texts(sent) if isinstance(sent, dict) else {}
+    texts = {path: text for path, text in sent_texts.items() if is_through_objects(path)}
+    later = [each for each in places.lists if each.sent_at >= creation.sent_at]
+    path = find_sent_name(texts, hints, [each.body for each in (creation, *later[-1:])])
+    if path is not None:
+        request = replace_value(sent, path, markers.NAME)
+        return replace(places, created_name=texts[path], request=request)
+    if texts:
+        line = f'"create": {{"request": {{"MEMBER": "{markers.NAME}"}}, "body": {{}}}}'
+        places = add_doubt(places, kinds.CREATE, line, texts, sent)
+    returned = inspection.find_texts(creation.body)
+    return replace(places, created_name=get_called(returned, "name"))
+
+
+def find_sent_name(texts: dict[Path, str], hints: Hints, bodies: Sequence[Any]) -> Path | None:
+    """Find the name in the texts of a request: `("name",)`.
+
+    A hint tells it, the prefix of the script, the name `name`, or the response or a later list
+    (`bodies`) if it repeats only this text, or this one as a `name`.
+    """
+    hinted = markers.find_name_paths(hints.request) if hints.request is not None else []
+    own = [path for path, text in texts.items() if text.startswith(kinds.NAME_PREFIX)]
+    called = find_called(texts, "name")
+    for path in (*hinted[:1], *own, called):
+        if path in texts:
+            return path
+    returned = [item for body in bodies for item in inspection.find_texts(body).items()]
+    names = {text for path, text in returned if inspection.get_key(path) == "name"}
+    everything = {text for _, text in returned}
+    for possible in (names, everything):
+        shared = [path for path, text in texts.items() if text in possible]
+        if len(shared) == 1:
+            return shared[0]
+    return None
+
+
+def add_created(places: Places) -> Places:
+    """Add the body of the response to the creation, unless it has other projects, too."""
+    creation = places.creation
+    if creation is None:
+        return places
+    others = []
+    for exchange in places.lists:
+        # In a later list without the created name, any item may be the created project.
+        is_earlier = exchange.sent_at < creation.sent_at
+        if is_earlier or places.get_created_item(exchange) is not None:
+            others += places.list_others(exchange)
+    records = {str(item["id"]): item for item in others if isinstance(item, dict) and "id" in item}
+    for _, value in walk(creation.response_json):
+        is_other = isinstance(value, dict) and (value in others or is_record_in(value, records))
+        if is_other or has_siblings(value, places.created_name):
+            return places
+    return replace(places, created=creation.body if creation.has_json else None)
+
+
+def is_record_in(value: dict[str, Any], records: dict[str, dict[str, Any]]) -> bool:
+    """Return whether an object is one of the records by their ids. One with half of the
+    members, or fewer, is a mention: `{"id": "prj_7", "name": "shop"}`.
+    """
+    record = records.get(str(value.get("id")))
+    return record is not None and 2 * len(record.keys() & value.keys()) > len(record)
+
+
+def has_siblings(value: Any, name: str) -> bool:
+    """Return whether an array, or a map, has projects of several names with the same members."""
+    items = list(value.values()) if isinstance(value, dict) else value
+    if not isinstance(items, list):
+        return False
+    objects = [item for item in items if isinstance(item, dict)]
+    named = [item for item in objects if name in item.values()]
+    if len(named) != 1:
+        return False
+    alike = [item for item in objects if item.keys() == named[0].keys()]
+    return len(alike) > 1
+
+
+def add_id_path(places: Places, hints: Hints) -> Places:
+    """Add the path of the id in a listed project."""
+    hinted = hints.find_place_in_item(places.items_path, "project.id")
+    if hinted is not None:
+        return replace(places, id_path=hinted)
+    created = places.latest_item
+    if created is None:
+        item = inspection.get_first(places.other_items)
+        return replace(places, id_path=find_called(list_ids(item), "id"))
+    found = find_ids(created, places.other_items, places.created, places.created_name)
+    if len(found) == 1:
+        return replace(places, id_path=found[0])
+    line = '"list": {"body": … [{"MEMBER": "{project.id}"}]}'
+    return add_doubt(places, kinds.LIST, line, found or list_ids(created), created)
+
+
+def add_created_id(places: Places, hints: Hints) -> Places:
+    """Add the id of the created project, from the list or from the response to the creation."""
+    body = places.created
+    paths = [path for path, value in inspection.list_leaves(body) if inspection.is_id(value)]
+    possible = [
+        places.find_id(places.latest_item),
+        inspection.find_value(body, hints.find_place("create", "project.id")),
+        inspection.find_value(body, find_called(paths, "id")),
+    ]
+    return replace(places, created_id=inspection.get_first(filter(inspection.is_id, possible)))
+
+
+def find_ids(item: Any, others: Sequence[Any], created: Any, name: str) -> list[Path]:
+    """Find the members that may be the id of a listed project: `[("id",)]`.
+
+    It is called `id`, or the response to the creation has it, too, and no other project does.
+    """
+    possible = list_ids(item)
+    plain = find_called(possible, "id")
+    if plain is not None:
+        return [plain]
+    returned = {
+        str(value) for path, value in inspection.list_leaves(created) if is_through_objects(path)
+    }
+    found = []
+    for path in possible:
+        value = inspection.find_value(item, path)
+        is_name = inspection.get_key(path) == "name" and value == name
+        is_returned = created is None or str(value) in returned
+        is_repeated = any(inspection.find_value(other, path) == value for other in others)
+        if is_returned and not is_name and not is_repeated:
+            found.append(path)
+    return inspection.prefer(found, lambda path: inspection.find_value(item, path) != name)
+
+
+def list_ids(item: Any) -> list[Path]:
+    """List the members of a project that may be its id: `[("id",), ("slug",)]`."""
+    leaves = inspection.list_leaves(item)
+    paths = [path for path, value in leaves if candidates.is_plain_id(value)]
+    return [
+        path
+        for path in paths
+        if is_through_objects(path) and not inspection.mentions_deployment(path)
+    ]
