@@ -82,10 +82,6 @@ class Call(NamedTuple):
     outcome: faults.Outcome
     problem: dict[str, Any] | None
 
-    @property
-    def environ(self) -> dict[str, Any]:
-        return self.request.environ
-
 
 class Steps:
     """The steps of a request."""
@@ -154,6 +150,7 @@ class Steps:
 
     def _apply(self, call: Call) -> Applied:
         """Give an error the form of a profile, vary the response, and apply the fault."""
+        environ = call.request.environ
         response = call.response
         outcome = call.outcome
         forms = self.common.forms
@@ -161,7 +158,7 @@ class Steps:
             is_requested = outcome.response is not None
             forms.fill_error(response, call.problem, is_requested=is_requested)
         status = response.status_code
-        if not call.environ["PATH_INFO"].startswith(routing.PREFIX):
+        if not environ["PATH_INFO"].startswith(routing.PREFIX):
             return Applied(status)
         fault = outcome.fault
         planned = self.options.planned_faults
@@ -170,7 +167,7 @@ class Steps:
         delay = self.options.delay
         axes = self._vary(call, fault)
         if fault:
-            fault.change(response, call.environ)
+            fault.change(response, environ)
             delay += fault.delay or 0.0
             if fault.skips_operation:
                 status = 0
@@ -198,6 +195,7 @@ class Steps:
 
     def _describe(self, call: Call, applied: Applied) -> Entry:
         """Describe a call, with its unpromised parts and its violations."""
+        environ = call.request.environ
         visit = call.visit
         problem = call.problem
         operation = call.outcome.operation
@@ -206,11 +204,11 @@ class Steps:
         unpromised: tuple[str, ...] = ()
         violations: tuple[str, ...] = ()
         if operation is None or not visit.is_accepted:
-            header = None if visit.is_accepted else call.environ.get("HTTP_AUTHORIZATION", "")
+            header = None if visit.is_accepted else environ.get("HTTP_AUTHORIZATION", "")
             target = f"{exchange.method} {exchange.path}"
             violations = promises.find_violations(operation, header, target, redactor)
-        elif exchange.request_body or call.environ["QUERY_STRING"]:
-            query = call.environ["QUERY_STRING"]
+        elif exchange.request_body or environ["QUERY_STRING"]:
+            query = environ["QUERY_STRING"]
             document = cast(JSONRequest, call.request).document
             body = b"" if document else read_body(call.request)
             unpromised = promises.find_unpromised(operation, query, document, body, redactor)
@@ -222,7 +220,7 @@ class Steps:
             applied=applied,
             operation=operation,
             redactor=redactor,
-            started=call.environ[STARTED],
+            started=environ[STARTED],
             is_requested=call.outcome.response is not None,
             code=problem["code"] if problem else None,
             reason=reason,
@@ -233,7 +231,7 @@ class Steps:
 
     def _read_exchange(self, call: Call, delay: float) -> Exchange:
         """Read a request and its response, with as much of the bodies as an entry keeps."""
-        environ = call.environ
+        environ = call.request.environ
         response = call.response
         now, is_frozen = call.visit.world.clock.read()
         # While the clock of a world is frozen, its requests take no time.

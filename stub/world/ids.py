@@ -55,6 +55,7 @@ class Ids:
         self.grease = grease
         self.world = world
         self.count = 0  # number of created ids
+        self.are_varied = False  # True if grease varied an id
         self._lock = Lock()
         self._numbers = ChainMap[str, int]()  # key: id
         self._names = ChainMap[str, str]()  # key: id of a project
@@ -64,15 +65,11 @@ class Ids:
         """Return the ids of a world that begins with these ids. They do not change then."""
         ids = Ids(self.new_id, self.seed, self.forms, grease, world)
         ids.count = self.count
+        ids.are_varied = self.are_varied
         ids._numbers = self._numbers.new_child()
         ids._names = self._names.new_child()
         ids._varied = self._varied.new_child()
         return ids
-
-    @property
-    def are_varied(self) -> bool:
-        """Whether grease varied an id."""
-        return bool(self._varied)
 
     def __call__(self, prefix: str, base: str = "", attempt: int = 0) -> str:
         """Make the id of a new record, and vary it if the grease of the world says so.
@@ -89,6 +86,7 @@ class Ids:
 
                 made = draw_id(make_source(grease.seed, "ids", f"#{self.count}"))
                 self._varied.setdefault(made, kind)
+                self.are_varied = True
             if kind == "projects":
                 self._names[made] = base
             self._numbers.setdefault(made, self.count)  # A deployment may have its project's id.
