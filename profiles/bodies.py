@@ -109,7 +109,7 @@ class Body:
             return []
         holder = find_name_object(value)
         for name, member in holder.items():
-            if name in self._like.replaceable and is_constant(member):
+            if name in self._like.request.replaceable and is_constant(member):
                 schema = build_schema(member, self._like)
                 holder[name] = SentSlot(name, quoted(member), schema)
         return join_constants(compile_json(value, self._like))

@@ -203,14 +203,14 @@ class ObservedContract:
         like = self.like
         if "create" not in like.document:
             return
-        example = like.request
+        example = like.request.value
         own = self.components["ProjectInput"]
         body = operation["requestBody"]
-        if like.has_own_request:
+        if like.request.is_own:
             properties = own["properties"]
             self.components["ProjectInput"] = self.build_request_schema(example, properties["name"])
             body.update(self.seen)
-        elif like.has_optional_name:
+        elif like.request.has_optional_name:
             own.update(self.seen)
             own["required"] = []
         value = markers.replace_text(example, markers.NAME, "shop")
@@ -230,7 +230,8 @@ class ObservedContract:
                 own[member] = self.build_request_schema(value, name, (*path, member))
         schema = build_schema({**example, **dict.fromkeys(own, "")}, self.like)
         schema.setdefault("properties", {}).update(own)
-        schema["required"] = [member for member in example if (*path, member) in self.like.needed]
+        required = self.like.request.all_required
+        schema["required"] = [member for member in example if (*path, member) in required]
         return schema
 
     # Errors

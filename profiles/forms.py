@@ -234,7 +234,7 @@ class Forms:
         if request.view_args:
             return str(next(iter(request.view_args.values())))
         sent = request.get_json(force=True, silent=True) if request.method == "POST" else None
-        name = get_value(sent, self.like.path_of_name)
+        name = get_value(sent, self.like.request.name_path)
         return name if isinstance(name, str) else request.path
 
     def _describe_project(self, project: records.Project) -> dict[str, Any]:
@@ -246,7 +246,7 @@ class Forms:
             "deployment.id": project.latest_deployment_id,
             "sent_text": project.sent,
         }
-        if self.like.replaceable:
+        if self.like.request.replaceable:
             subject["sent"] = json.loads(project.sent)
         return subject
 

@@ -16,7 +16,7 @@ from web import documents, problems, strict_json, validation
 from web.files import read_user_file
 
 from . import check, ids, markers
-from .openapi import Names
+from .request import RequestExample
 from .statuses import find_statuses
 
 DEPTH = strict_json.MAX_DEPTH + 4
@@ -60,7 +60,8 @@ class Profile:
         self.running = list(statuses.run[:-1])
         self.words = statuses.words
         self._read_forms(parts)
-        self._read_request(parts["create"])
+        self.has_unique_names: bool = parts["create"].get("unique", True)
+        self.request = self._read_request(parts["create"])
         self.warnings += self._find_missing()
         self.warnings += islice(self._find_typos(), 20)
 
@@ -96,43 +97,12 @@ class Profile:
         status = part.get("status")
         return Form(body, content_type, headers, None if status is None else int(status))
 
-    def _read_request(self, part: dict[str, Any]) -> None:
-        """Read the example of the request that creates a project, and find the name in it."""
-        creation: dict[str, Any] = {
-            "request": markers.DEFAULT_REQUEST, "unique": True, "required": [], "optional": [],
-        }  # fmt: skip
-        creation |= part
-        self.has_own_request = "request" in part
-        self.request: dict[str, Any] = creation["request"]
-        self.has_unique_names: bool = creation["unique"]
-        (place,) = markers.find_name_paths(self.request)
-        self.path_of_name = [str(name) for name in place]
-        optional = [tuple(documents.parse_pointer(each)) for each in creation["optional"]]
-        self.has_optional_name = place in optional
-        # These members are required, besides the name.
-        self.required: list[json_values.Path] = [
-            tuple(documents.parse_pointer(each)) for each in creation["required"]
-        ]
-        needed = self.required if self.has_optional_name else [*self.required, place]
-        # These are the required members, and the objects around them.
-        self.needed = {path[:end] for path in needed for end in range(1, len(path) + 1)}
-        # The profile does not say whether these members are required.
-        known = {*optional, *self.needed, place}
-        self.expected = [path for path in check.find_members(self.request) if path not in known]
-        *path, last = self.path_of_name
-        # These are the known members of the objects around the name.
-        self.names_of_request: Names = {}
-        for end in range(len(place)):
-            self.names_of_request[place[:end]] = json_values.get_value(
-                self.request, place[:end]
-            ).keys()
-        # A client may set these members in the bodies.
-        self.replaceable = {*json_values.get_value(self.request, path)} - {last, "name"}
-        self.request_type = strict_json.MEDIA_TYPE
-        form = self.form("create")
-        if form:
-            self.request_type = form.media_type
+    def _read_request(self, part: dict[str, Any]) -> RequestExample:
+        create = self.form("create")
+        self.request_type = create.media_type if create else strict_json.MEDIA_TYPE
+        # Without this error, a profile accepts all types.
         self.has_any_type = "unsupported_media_type" not in self.document.get("errors", {})
+        return RequestExample(part, None if self.has_any_type else self.request_type)
 
     def _find_missing(self) -> Iterator[str]:
         """Yield warnings for parts that clients need, and that no body has."""
@@ -218,9 +188,9 @@ def find_unobserved_errors(like: Profile) -> list[str]:
         "malformed_request", "store_full", "store_unavailable", "unknown_query",
     }  # fmt: skip
     known = {*of_stub, *like.error_forms}
-    if like.has_unique_names is False:
+    if not like.has_unique_names:
         known.add("name_taken")
-    if like.has_any_type:  # Without this error, a profile accepts all types.
+    if like.has_any_type:
         known.add("unsupported_media_type")
     codes = check.load_schemas()["profile"]["properties"]["errors"]["properties"]
     return [code for code in codes if code not in known]

@@ -30,7 +30,7 @@ class Inputs:
 def read_inputs(options: VerifyOptions) -> Inputs:
     """Read the files. Raises `ValueError` with the errors, and `OSError`."""
     like = read_skeleton(options.like) if options.like else None
-    request = like.request if like and like.has_own_request else None
+    request = like.request.value if like and like.request.is_own else None
     if options.body:
         request = read_request(options.body)
     hints = Hints(deployment=options.deployment or "", request=request, profile=like)

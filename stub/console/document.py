@@ -54,7 +54,7 @@ def describe_world(
         },
         "statuses": list(statuses),
         "outcomes": [{"names": names, "status": status} for names, status in outcomes],
-        "request": like.request if like else DEFAULT_REQUEST,
+        "request": like.request.value if like else DEFAULT_REQUEST,
         "request_type": like.request_type if like else MEDIA_TYPE,
         "like": describe_profile(like) if like else None,
         "requests": {"first": first, "last": last},

@@ -43,8 +43,11 @@ class Common:
     ) -> None:
         like = options.like
         self.options = options
-        names = like.names_of_request if like else None
-        self.contract = Contract(json.loads(contract), names, like.expected if like else ())
+        document = json.loads(contract)
+        if like:
+            self.contract = Contract(document, like.request.known_names, like.request.expected)
+        else:
+            self.contract = Contract(document)
         self.forms: Forms | None = None
         if like:
             from profiles import forms  # Most starts need none of it.

@@ -35,4 +35,4 @@ def client_of(app: Flask) -> FlaskClient:
 
 def request_of(profile: Profile, name: str) -> str:
     """The request that creates a project of this name, with all that the example has."""
-    return json.dumps(profile.request).replace(NAME, name)
+    return json.dumps(profile.request.value).replace(NAME, name)

@@ -229,7 +229,7 @@ def judged(
 ) -> Result:
     """What a session with a service shows, with a profile if there is one."""
     client = Direct(service)
-    hints = Hints(deployment, request=like.request if like else None, profile=like)
+    hints = Hints(deployment, request=like.request.value if like else None, profile=like)
     plan = Plan(
         token=TOKEN,
         writes=level == "write",

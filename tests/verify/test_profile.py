@@ -161,7 +161,7 @@ def test_the_stub_responds_as_the_service_did(name: str) -> None:
 def test_the_profile_of_a_stub_is_the_one_that_it_is_like(name: str) -> None:
     """No response shows failures, second ids, and the values of times."""
     like = make_profile(DOCUMENTS[name])
-    hints = Hints(request=like.request, profile=like)
+    hints = Hints(request=like.request.value, profile=like)
     log = ask_stub(like, hints)
     read = [each.deployment_id for each in log.exchanges if each.purpose == "deployment"]
     hints = replace(hints, deployment=read[0])

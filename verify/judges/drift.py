@@ -114,7 +114,7 @@ class DriftJudge:
     def _accepts_nameless(self, exchange: ServiceExchange) -> bool:
         """Return whether a response accepts a project without a name, as the profile says."""
         is_accepted = exchange.purpose == kinds.NAMELESS and exchange.is_success
-        return is_accepted and self._like.has_optional_name
+        return is_accepted and self._like.request.has_optional_name
 
     def _check_content_type(
         self, kind: str, form: profile.Form, exchange: ServiceExchange
