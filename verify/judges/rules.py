@@ -43,12 +43,15 @@ class Evidence:
 def check_rules(log: Log, places: Places) -> dict[str, Check]:
     """Check the fixed parts of the contract; return the checks by their parts."""
     evidence = Evidence(log, places, kinds.find_kinds(log))
+    projects = (kinds.LIST, kinds.CREATE)
     checks = [
-        check_projects_path(evidence),
-        check_list(evidence),
-        check_creation(evidence),
-        check_deployments_path(evidence),
-        check_deployment(evidence),
+        check_operation(evidence, PROJECTS_PART, "exists", projects, contradict_projects_path),
+        check_operation(evidence, LIST_PART, "success", (kinds.LIST,), contradict_list),
+        check_operation(evidence, POST_PART, "success", (kinds.CREATE,), contradict_creation),
+        check_operation(
+            evidence, DEPLOYMENTS_PART, "exists", (kinds.DEPLOYMENT,), contradict_deployments_path
+        ),
+        check_operation(evidence, READ_PART, "success", (kinds.DEPLOYMENT,), contradict_deployment),
         check_id(evidence),
         check_bearer(evidence),
         check_status(evidence),
@@ -56,62 +59,9 @@ def check_rules(log: Log, places: Places) -> dict[str, Check]:
     return {check.part: check for check in checks}
 
 
-# Operations and paths
+# Operations and paths. A function describes how a rejection contradicts a rule: `404`.
 
-
-def check_projects_path(evidence: Evidence) -> Check:
-    """Check that the path of the projects exists, without a redirect."""
-
-    def contradict(exchange: ServiceExchange) -> str:
-        if not exchange.is_list:
-            return ""
-        if exchange.is_redirect:
-            return f"{exchange.status}, a redirect"
-        return NO_PATH if exchange.status == 404 else ""
-
-    operations = (kinds.LIST, kinds.CREATE)
-    return check_operation(evidence, PROJECTS_PART, "exists", operations, contradict)
-
-
-def check_list(evidence: Evidence) -> Check:
-    """Check that the projects are listed: any rejection but 401, 403 and 429 contradicts."""
-
-    def contradict(exchange: ServiceExchange) -> str:
-        return "" if exchange.is_redirect else str(exchange.status)
-
-    return check_operation(evidence, LIST_PART, "success", (kinds.LIST,), contradict)
-
-
-def check_creation(evidence: Evidence) -> Check:
-    """Check that a project can be created: 404 and 405 contradict."""
-
-    def contradict(exchange: ServiceExchange) -> str:
-        return str(exchange.status) if exchange.status in (404, 405) else ""
-
-    return check_operation(evidence, POST_PART, "success", (kinds.CREATE,), contradict)
-
-
-def check_deployments_path(evidence: Evidence) -> Check:
-    """Check that the path of a deployment exists, without a redirect."""
-
-    def contradict(exchange: ServiceExchange) -> str:
-        if exchange.is_redirect:
-            return f"{exchange.status}, a redirect"
-        return NO_PATH if is_like_unknown_path(evidence, exchange) else ""
-
-    operations = (kinds.DEPLOYMENT,)
-    return check_operation(evidence, DEPLOYMENTS_PART, "exists", operations, contradict)
-
-
-def check_deployment(evidence: Evidence) -> Check:
-    """Check that a deployment can be read: 405 contradicts, and the 404 of unknown paths."""
-
-    def contradict(exchange: ServiceExchange) -> str:
-        if is_like_unknown_path(evidence, exchange):
-            return NO_PATH
-        return "405" if exchange.status == 405 else ""
-
-    return check_operation(evidence, READ_PART, "success", (kinds.DEPLOYMENT,), contradict)
+Contradict = Callable[[Evidence, ServiceExchange], str]
 
 
 def check_operation(
@@ -119,32 +69,55 @@ def check_operation(
     part: str,
     expected: str,
     operations: tuple[str, ...],
-    contradict: Callable[[ServiceExchange], str],
+    contradict: Contradict,
 ) -> Check:
-    """Check a rule that a success shows, and that a rejection may contradict.
-
-    `contradict` describes the contradiction in a rejection: `404`, or "" without a contradiction.
-    """
+    """Check a rule that a success shows, and that a rejection may contradict."""
     asked = evidence.select(*operations)
     for exchange in asked:
         status = exchange.status
-        is_final = not exchange.failure and 300 <= status < 500
-        if is_final and status not in (*kinds.NO_TOKEN, 429):
-            observed = contradict(exchange)
+        is_rejection = 300 <= status < 500 and status not in (*kinds.NO_TOKEN, 429)
+        if is_rejection and not exchange.failure:
+            observed = contradict(evidence, exchange)
             if observed:
                 return Check(part, expected, observed, exchange)
     for exchange in asked:
         if not kinds.find_defect(exchange, kinds.name_operation(exchange)):
             return Check(part, expected, expected, exchange)
-    return make_unseen(evidence, part, expected, operations)
+    return make_open_check(evidence, part, expected, operations)
 
 
-def make_unseen(
-    evidence: Evidence, part: str, expected: str, operations: tuple[str, ...] = (kinds.DEPLOYMENT,)
+def make_open_check(
+    evidence: Evidence, part: str, expected: str, operations: tuple[str, ...]
 ) -> Check:
     """Make the check of a rule that no response shows; its exchange is the last that should."""
     asked = evidence.select(*operations)
     return Check(part, expected, "", asked[-1] if asked else None)
+
+
+def contradict_projects_path(evidence: Evidence, exchange: ServiceExchange) -> str:
+    if exchange.is_list and exchange.is_redirect:
+        return f"{exchange.status}, a redirect"
+    return NO_PATH if exchange.is_list and exchange.status == 404 else ""
+
+
+def contradict_list(evidence: Evidence, exchange: ServiceExchange) -> str:
+    return "" if exchange.is_redirect else str(exchange.status)
+
+
+def contradict_creation(evidence: Evidence, exchange: ServiceExchange) -> str:
+    return str(exchange.status) if exchange.status in (404, 405) else ""
+
+
+def contradict_deployments_path(evidence: Evidence, exchange: ServiceExchange) -> str:
+    if exchange.is_redirect:
+        return f"{exchange.status}, a redirect"
+    return NO_PATH if is_like_unknown_path(evidence, exchange) else ""
+
+
+def contradict_deployment(evidence: Evidence, exchange: ServiceExchange) -> str:
+    if exchange.status == 405:
+        return "405"
+    return NO_PATH if is_like_unknown_path(evidence, exchange) else ""
 
 
 def is_like_unknown_path(evidence: Evidence, exchange: ServiceExchange) -> bool:
@@ -168,22 +141,23 @@ def check_id(evidence: Evidence) -> Check:
     """Check that `:id` names a deployment: a record with an id has that of the path."""
     part = f"{READ_PART}/parameters/0"
     expected = "the deployment of this id"
-    shown = None
-    for exchange in evidence.log.exchanges:
-        kind = evidence.kinds.get(exchange)
-        is_read = exchange.is_deployment and exchange.is_success and exchange.has_json
-        if not is_read or kind not in (kinds.DEPLOYMENT, kinds.UNKNOWN_DEPLOYMENT):
-            continue
-        shown = shown or exchange
+    read = [
+        exchange
+        for exchange, kind in evidence.kinds.items()
+        if kind in (kinds.DEPLOYMENT, kinds.UNKNOWN_DEPLOYMENT)
+        and exchange.is_success
+        and exchange.has_json
+    ]
+    for exchange in read:
         leaves = inspection.list_leaves(exchange.body)
         ids = {str(value) for _, value in leaves if inspection.is_id(value)}
         # The id is a member of the record, which may be in an envelope.
         has_id = any(len(path) in (1, 2) and path[-1] == "id" for path, _ in leaves)
         if has_id and exchange.deployment_id not in ids:
             return Check(part, expected, "another one", exchange)
-    if shown:
-        return Check(part, expected, expected, shown)
-    return make_unseen(evidence, part, expected)
+    if read:
+        return Check(part, expected, expected, read[0])
+    return make_open_check(evidence, part, expected, (kinds.DEPLOYMENT,))
 
 
 def check_status(evidence: Evidence) -> Check:
@@ -191,14 +165,14 @@ def check_status(evidence: Evidence) -> Check:
     part = "#/components/schemas/Deployment/properties/status"
     asked = evidence.select(kinds.DEPLOYMENT)
     read = [exchange for exchange in asked if exchange.is_success and exchange.has_json]
-    if not read:
-        return make_unseen(evidence, part, PRESENT)
     path = evidence.places.status_path
     is_in_object = path is not None and isinstance(path[0], str)
     for exchange in read:
         if not is_in_object or not evidence.places.read_status(exchange):
             return Check(part, PRESENT, MISSING, exchange)
-    return Check(part, PRESENT, PRESENT, read[0])
+    if read:
+        return Check(part, PRESENT, PRESENT, read[0])
+    return make_open_check(evidence, part, PRESENT, (kinds.DEPLOYMENT,))
 
 
 # The token
@@ -206,33 +180,20 @@ def check_status(evidence: Evidence) -> Check:
 
 def check_bearer(evidence: Evidence) -> Check:
     """Check that all operations reject requests without a token, and with a wrong token."""
-    part = "#/components/securitySchemes/bearer"
-    rejected = [each for each in evidence.log.exchanges if lacks_token(evidence, each)]
-    for exchange in rejected:
+    part, expected = "#/components/securitySchemes/bearer", "rejected"
+    asked = [each for each in evidence.log.exchanges if must_be_rejected(evidence, each)]
+    for exchange in asked:
         observed = contradict_bearer(exchange)
         if observed:
-            return Check(part, "rejected", observed, exchange)
-    missing = list(find_missing_rejections(evidence, rejected))
+            return Check(part, expected, observed, exchange)
+    missing = [*find_missing_rejections(evidence, asked)]
+    if not missing:
+        return Check(part, expected, expected, asked[0])
     failed = [exchange for exchange in missing if exchange and kinds.find_failure(exchange, "")]
-    if missing:
-        return Check(part, "rejected", "", (failed or missing)[0])
-    return Check(part, "rejected", "rejected", rejected[0])
+    return Check(part, expected, "", (failed or missing)[0])
 
 
-def contradict_bearer(exchange: ServiceExchange) -> str:
-    """Describe how a response shows that the token is not needed: `accepted with 200`.
-
-    A POST shows it with any status but 401 and 403, since its body was looked at first.
-    """
-    if exchange.is_success:
-        return f"accepted with {exchange.status}"
-    is_final = not exchange.failure and exchange.status != 429 and exchange.status < 500
-    if exchange.is_creation and is_final and exchange.status not in kinds.NO_TOKEN:
-        return f"{exchange.status}: the token is checked too late, or not at all"
-    return ""
-
-
-def lacks_token(evidence: Evidence, exchange: ServiceExchange) -> bool:
+def must_be_rejected(evidence: Evidence, exchange: ServiceExchange) -> bool:
     """Return whether a request had no token, or a wrong token, also if no response came."""
     if exchange.purpose:
         return kinds.find_asked_kind(exchange) in kinds.TOKEN_ERRORS
@@ -243,8 +204,21 @@ def lacks_token(evidence: Evidence, exchange: ServiceExchange) -> bool:
     return is_recorded and exchange.is_creation and not exchange.token
 
 
+def contradict_bearer(exchange: ServiceExchange) -> str:
+    """Describe how a response shows that the token is not needed: `accepted with 200`.
+
+    A POST shows it with any status but 401 and 403, since its body was looked at first.
+    """
+    if exchange.is_success:
+        return f"accepted with {exchange.status}"
+    is_rejected = exchange.status in kinds.NO_TOKEN or kinds.find_failure(exchange, "")
+    if exchange.is_creation and not is_rejected:
+        return f"{exchange.status}: the token is checked too late, or not at all"
+    return ""
+
+
 def find_missing_rejections(
-    evidence: Evidence, rejected: list[ServiceExchange]
+    evidence: Evidence, asked: list[ServiceExchange]
 ) -> Iterator[ServiceExchange | None]:
     """Find the operations that no response shows to reject requests without a valid token.
 
@@ -252,9 +226,21 @@ def find_missing_rejections(
     """
     for operation in kinds.OPERATIONS:
         is_accepted = any(exchange.is_success for exchange in evidence.select(operation))
-        own = [each for each in rejected if kinds.name_operation(each) == operation]
-        for asked in ([e for e in own if not e.token], [e for e in own if e.token]):
-            last = asked[-1] if asked else None
-            is_shown = last and is_accepted and not kinds.find_failure(last, "")
-            if not is_shown and not (last and last.status in kinds.NO_TOKEN):
+        own = [each for each in asked if kinds.name_operation(each) == operation]
+        without_token = [each for each in own if not each.token]
+        with_wrong_token = [each for each in own if each.token]
+        for group in (without_token, with_wrong_token):
+            last = group[-1] if group else None
+            if last is None or not shows_rejection(last, is_accepted):
                 yield last
+
+
+def shows_rejection(exchange: ServiceExchange, is_accepted: bool) -> bool:
+    """Return whether a response rejects the token, not the request.
+
+    It has another status than 401 and 403, such as 400, in some services. Then the operation must
+    be accepted with a valid token.
+    """
+    if exchange.status in kinds.NO_TOKEN:
+        return True
+    return is_accepted and not kinds.find_failure(exchange, "")

@@ -59,17 +59,16 @@ class UnseenJudge:
         """Return checks of the aims that the run did not see."""
         for kind in self._list_aims():
             if kind not in self.seen:
-                exchange = self._failed[kind]
-                yield make_unseen(NAMES[kind], self._describe_missing(kind, exchange), exchange)
-        if not self._failed[kinds.DEPLOYMENT]:
+                yield self._report_missing(kind)
+        if kinds.DEPLOYMENT in self.seen:
             yield from self._check_followed()
         if kinds.LIST in self.seen:
             yield from self._check_list()
         if kinds.CREATE in self.seen:
             yield from self._check_last_creation()
-        for kind, advice, seen in self._places.doubts:
+        for kind, advice, candidates in self._places.doubts:
             if kind in self.seen:
-                more = f"; seen: {self._strangers.mask(seen)}" if seen else ""
+                more = f"; seen: {self._strangers.mask(candidates)}" if candidates else ""
                 yield make_unseen(NAMES[kind], advice + more, None)
         if self._level != RECORDED:
             yield from self._check_steps()
@@ -77,48 +76,47 @@ class UnseenJudge:
             yield from self._check_end()
 
     def _list_aims(self) -> list[str]:
-        like = self._hints.profile
+        """List the operations that the run must see."""
+        given = self._hints.deployment
         if self._level == RECORDED:
-            return [
-                kind for kind in kinds.OPERATIONS if self._sent[kind] or (like and like.form(kind))
-            ]
+            like = self._hints.profile
+            found = [each for each in kinds.OPERATIONS if like and like.form(each)]
+            found += [kinds.DEPLOYMENT] if given else []
+            return [each for each in kinds.OPERATIONS if each in found or self._sent[each]]
         if self._level != WRITE:
             return [kinds.LIST, kinds.DEPLOYMENT]
         # Without a project there is no deployment to see.
-        is_read = self._hints.deployment or self._sent[kinds.DEPLOYMENT]
-        if self._places.creation or is_read:
+        if self._places.creation or given or self._sent[kinds.DEPLOYMENT]:
             return [*kinds.OPERATIONS]
         return [kinds.LIST, kinds.CREATE]
 
-    def _describe_missing(self, kind: str, exchange: ServiceExchange | None) -> str:
-        """Describe why an operation was not seen: `no project was created: 500`."""
+    def _report_missing(self, kind: str) -> Check:
+        """Report an operation that was not seen: `no project was created: 500`."""
         given = self._hints.deployment
-        reason = "no request was sent"
-        if exchange:
-            reason = kinds.find_defect(exchange, kind)
+        exchange = self._failed[kind]
+        reason = kinds.find_defect(exchange, kind) if exchange else "no request was sent"
         if kind == kinds.CREATE and exchange is None:
-            return "no project was created: no request asked for it, or its body was rejected"
-        if kind == kinds.CREATE:
-            is_of_body = exchange is not None and exchange.status in (400, 422)
-            advice = "; give --body FILE with what the service asks for" if is_of_body else ""
-            return f"no project was created: {reason}{advice}"
-        if kind == kinds.DEPLOYMENT and given:
-            return f"--deployment {given} was not read: {reason}"
-        if kind == kinds.DEPLOYMENT and exchange is None:
+            reason = "no project was created: no request asked for it, or its body was rejected"
+        elif kind == kinds.CREATE:
+            reason = f"no project was created: {reason}"
+            if exchange and exchange.status in (400, 422):
+                reason += "; give --body FILE with what the service asks for"
+        elif kind == kinds.DEPLOYMENT and given:
+            reason = f"--deployment {given} was not read: {reason}"
+        elif kind == kinds.DEPLOYMENT and exchange is None:
             line = '"create": {"body": {"MEMBER": "{deployment.id}"}}'
             advice = f"give --deployment ID, or --like FILE with {line}"
-            return f"no response names a deployment; {advice}"
-        return reason
+            reason = f"no response names a deployment; {advice}"
+        return make_unseen(NAMES[kind], reason, exchange)
 
     def _check_followed(self) -> Iterator[Check]:
         """Check that the run read the given deployment, or that of the created project."""
         given = self._hints.deployment
         places = self._places
         read = [each.deployment_id for each in places.followed if places.is_own]
-        is_missing = places.creation is not None and kinds.DEPLOYMENT in self.seen and not read
         if given and given not in read:
             yield make_unseen("deployment", f"--deployment {given} was not read", None)
-        elif self._level == WRITE and is_missing:
+        elif self._level == WRITE and places.creation and not read:
             reason = "the deployment of the created project was not read"
             yield make_unseen("deployment", reason, None)
 
@@ -127,24 +125,23 @@ class UnseenJudge:
         places = self._places
         last = self._sent[kinds.LIST][-1]
         path = places.items_path
-        items = find_value(last.body, path)
-        if path is None and not any(isinstance(value, list) for _, value in walk(last.body)):
-            yield make_unseen("list", "no array is in it", last)
-        if path is not None and not isinstance(items, list):
+        if path is None:
+            if not any(isinstance(value, list) for _, value in walk(last.body)):
+                yield make_unseen("list", "no array is in it", last)
+            return
+        if not isinstance(find_value(last.body, path), list):
             place = self._strangers.mask(format_pointer(*path)) or "the top"
             yield make_unseen("list", f"no array is at {place} any more", last)
-        creation = places.creation
-        is_newer = creation is not None and last.time > creation.time
-        if is_newer and isinstance(items, list) and places.latest_item is None:
+        elif places.creation and last.time > places.creation.time and places.latest_item is None:
             yield make_unseen("list", "the created project is not in it", last)
 
     def _check_last_creation(self) -> Iterator[Check]:
         """Check that the last creation has a record if an earlier creation had one."""
-        *earlier, last = (exchange.body for exchange in self._sent[kinds.CREATE])
-        paths = [path for body in earlier for path, value in list_leaves(body) if is_id(value)]
-        if paths and not any(is_id(find_value(last, path)) for path in paths):
-            exchange = self._sent[kinds.CREATE][-1]
-            yield make_unseen("project", "no member of an earlier record is in it", exchange)
+        *earlier, last = self._sent[kinds.CREATE]
+        leaves = [leaf for exchange in earlier for leaf in list_leaves(exchange.body)]
+        paths = [path for path, value in leaves if is_id(value)]
+        if paths and not any(is_id(find_value(last.body, path)) for path in paths):
+            yield make_unseen("project", "no member of an earlier record is in it", last)
 
     def _check_steps(self) -> Iterator[Check]:
         """Check the steps of a script beside the operations: `list without a token`."""
