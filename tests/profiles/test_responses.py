@@ -1,13 +1,10 @@
 """What the recorded responses of `tests/replayed` do not show: a proxy, and a state put back."""
 
-import json
 from typing import Any
 
 import pytest
 
-from profiles.profile import make_profile
 from tests.profiles.conftest import NAME, SERVICES, client_of, like, profile, request_of
-from tests.services import DOCUMENTS
 
 SECURE = {"X-Forwarded-Proto": "https"}
 # The header fields of a request, its sender, and the address that it was sent to.
@@ -44,35 +41,6 @@ def test_a_state_is_put_back_and_all_deployments_of_the_sample_are_there(name: s
     assert client.get("/v1/projects").data == listed
     for each in state["deployments"]:
         assert client.get(f"/v1/deployments/{each['id']}").status_code == 200
-
-
-# A service, the members that it requires, and its status for a request without one of them.
-REQUIRED = [
-    ("kernel", ["/name"], 400),
-    ("northflank", ["/name", "/region"], 400),
-    ("prisma", ["/displayName", "/projectId"], 422),
-    ("render", ["/type", "/name", "/ownerId"], 400),
-    ("supabase", ["/name", "/db_pass", "/organization_slug"], 400),
-    ("vercel", ["/name"], 400),
-]
-
-
-@pytest.mark.parametrize(("name", "required", "status"), REQUIRED)
-def test_what_the_service_rejects_is_rejected_as_it_rejects_it(
-    name: str, required: list[str], status: int
-) -> None:
-    creation = {**DOCUMENTS[name]["create"], "required": required, "optional": []}
-    service = make_profile({**DOCUMENTS[name], "create": creation})
-    client = client_of(like(service))
-    sent = json.loads(request_of(service, "shop"))
-    for pointer in required:
-        without = {member: value for member, value in sent.items() if member != pointer[1:]}
-        response = client.post("/v1/projects", json=without)
-        assert response.status_code == status
-        assert f"{pointer} is required" in response.text
-    assert client.post("/v1/projects", json=sent).status_code < 300
-    schema = client.get("/openapi.json").json["components"]["schemas"]["ProjectInput"]
-    assert {*schema["required"]} == {pointer[1:] for pointer in required}
 
 
 def test_a_member_that_the_service_does_not_have_is_in_no_text() -> None:

@@ -98,6 +98,7 @@ def test_the_report_has_the_first_request_of_a_finding_also_of_an_ended_world(ap
     first = finding["first"]
     assert (finding["count"], first.pop("world"), len(first["body"])) == (2, "ended", 4096)
     assert first == {name: entry[name] for name in first}
+    assert report(app)["unpromised"][0]["world"] == "ended"
 
 
 def test_each_unpromised_member_of_a_body_is_judged() -> None:

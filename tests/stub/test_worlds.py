@@ -12,39 +12,16 @@ from stub.world.store import Records, WorldStore
 from tests.conftest import control_client_of, make_stub, names
 from tests.contract import assert_problem
 from tests.stores import StoresOf
-from tests.stub.conftest import Clients, verdict_of, worlds_of
+from tests.stub.conftest import Clients, worlds_of
 
 
 @pytest.fixture
 def app() -> Flask:
-    return make_stub(max_worlds=2, max_faults=2)
+    return make_stub(max_worlds=2)
 
 
 def listed(client: FlaskClient) -> list[str]:
     return [each["name"] for each in client.get("/_stub/worlds").json["worlds"]]
-
-
-def test_the_report_names_the_world(app: Flask, world: Clients) -> None:
-    client = world("job")
-    client.get("/v1/projects?page=2")
-    client.get("/v1/unknown")
-    document = verdict_of(app, ["unpromised", "violations"]).document(1)
-    assert document["unpromised"][0]["world"] == "job"
-    assert [each["first"]["world"] for each in document["findings"]] == 2 * ["job"]
-
-
-def test_the_report_has_all_unused_faults_also_of_worlds_that_ended(
-    app: Flask, world: Clients
-) -> None:
-    for status in (501, 502, 503, 501):
-        world("a").post("/_stub/faults", json={"status": status})
-        world("a").post("/_stub/reset")
-    for status in (504, 505, 506):
-        world("a").post("/_stub/faults", json={"status": status})
-        world("a").delete("/_stub/faults")
-    unused = verdict_of(app).document(0)["unused_faults"]
-    found = {int(each["what"][-3:]): each["count"] for each in unused}
-    assert found == {501: 2, 502: 1, 503: 1, 504: 1, 505: 1, 506: 1}
 
 
 def test_the_least_recently_used_world_makes_room_and_never_the_main_one(

@@ -245,6 +245,13 @@ def judged(
     return judge(log, options, Inputs(hints), TOKEN)
 
 
+def learn(service: Service) -> Any:
+    """Return the profile that a session with --write and --save learns, as a document."""
+    inferred = judged(service, "write", saves=True).inferred
+    assert inferred
+    return inferred.document
+
+
 def told(result: Result) -> set[tuple[str, str]]:
     """The parts of which there is something to say, with their verdicts."""
     verdicts = {(check.part, give_verdict(check)) for check in result.parts}

@@ -11,7 +11,7 @@ import pytest
 from profiles.ids import parse_opaque_form
 from profiles.profile import Profile, make_profile
 from tests.verify import differences as parts
-from tests.verify.conftest import Change, Service, judged
+from tests.verify.conftest import Change, Service, judged, learn
 from tests.verify.differences import (
     Edit,
     on,
@@ -33,9 +33,7 @@ KINDS = ("broken", "differs", "drift", "unseen")  # With a profile nothing diffe
 @cache
 def save_profile(service: tuple[Change, ...]) -> Profile:
     """The profile of a service as `verify` saves it."""
-    inferred = judged(Service(*service), "write", saves=True).inferred
-    assert inferred
-    return make_profile(inferred.document)
+    return make_profile(learn(Service(*service)))
 
 
 def compare(

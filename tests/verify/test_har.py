@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from tests.verify import differences as parts
-from tests.verify.conftest import TOKEN, Service, judged, told, verify
+from tests.verify.conftest import TOKEN, Service, learn, told, verify
 from tests.verify.differences import on
 from verify.inputs import Inputs
 from verify.judge import judge
@@ -360,15 +360,14 @@ def test_a_placeholder_of_a_token_leaks_nowhere() -> None:
 
 def test_the_verdicts_and_the_profile_are_those_of_a_session(tmp_path: Path) -> None:
     changes = (on("created", status=200), on("list", headers={"X-Region": "fra"}))
-    known = judged(Service(*changes), "write", saves=True).inferred
+    known = learn(Service(*changes))
     log = read(tmp_path, record(Service(*changes)))
     options = VerifyOptions(har=tmp_path / "har", save=tmp_path / "profile")
     result = judge(log, options, Inputs(Hints()), token="")
     assert told(result) == parts.differs(parts.POST_201)
-    assert known
     assert result.inferred
     for name in ("statuses", "deployment"):
-        assert result.inferred.document[name] == known.document[name]
+        assert result.inferred.document[name] == known[name]
     created = result.inferred.document["create"]["request"]
     assert created == {"name": "{project.name}", "plan": "pro"}
 

@@ -22,6 +22,7 @@ from tests.verify.conftest import (
     Response,
     Service,
     judged,
+    learn,
     listening,
     verify,
 )
@@ -172,9 +173,7 @@ def test_a_run_tells_its_findings_and_what_it_left_behind(tmp_path: Path) -> Non
 
 @with_process
 def test_a_run_compares_with_a_profile_and_sends_a_given_body(tmp_path: Path) -> None:
-    inferred = judged(Service(), "write", saves=True).inferred
-    assert inferred
-    (tmp_path / "profile").write_text(json.dumps(inferred.document))
+    (tmp_path / "profile").write_text(json.dumps(learn(Service())))
     (tmp_path / "body").write_text('{"name": "{name}", "plan": "pro"}')
     service = Service(on_projects(without("created_at")))
     files = ("--like", f"{tmp_path}/profile", "--body", f"{tmp_path}/body")

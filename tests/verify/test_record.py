@@ -10,7 +10,7 @@ from werkzeug.test import TestResponse
 
 from tests.conftest import ROOT
 from tests.verify import differences as parts
-from tests.verify.conftest import TOKEN, Direct, Service, judged, verify
+from tests.verify.conftest import TOKEN, Direct, Service, learn, verify
 from tests.verify.differences import on, on_projects, put
 from verify.seen.service_log import PROJECTS, ServiceExchange
 from verify.sources.record import Recorder
@@ -199,8 +199,7 @@ def test_a_suite_with_the_fixture_gives_the_verdicts_and_the_profile_of_a_sessio
     (tmp_path / "conftest.py").write_text(fixture, "utf-8")
     (tmp_path / "test_it.py").write_text(SUITE, "utf-8")
     changes = (on("created", status=200), on("list", headers={"X-Region": "fra"}))
-    known = judged(Service(*changes), "write", saves=True).inferred
-    assert known
+    known = learn(Service(*changes))
     service = Service(*changes, on_projects(put(sent=TOKEN)))
     words = ("-m", "pytest", "-q", "-p", "no:cacheprovider", str(tmp_path))
     env = {"VERIFY_TOKEN": TOKEN, "PYTHONPATH": str(ROOT), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
@@ -213,8 +212,8 @@ def test_a_suite_with_the_fixture_gives_the_verdicts_and_the_profile_of_a_sessio
     assert [part for part in verdicts if verdicts[part] == "differs"] == [parts.POST_201]
     profile = json.loads(saved.read_text())
     for name in ("list", "deployment", "statuses"):
-        assert profile[name].keys() == known.document[name].keys()
-    assert profile["statuses"] == known.document["statuses"]
+        assert profile[name].keys() == known[name].keys()
+    assert profile["statuses"] == known["statuses"]
     assert profile["create"]["request"] == {"name": "{project.name}", "plan": "pro"}
     assert [len(service.requests), len(service.created)] == [10, 1]  # nothing beside it
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from profiles.profile import Profile, make_profile
-from tests.verify.conftest import Change, Response, Service, judged, verify
+from tests.verify.conftest import Change, Response, Service, judged, learn, verify
 from tests.verify.differences import (
     AWAY,
     HTML,
@@ -81,9 +81,7 @@ WAYS: dict[str, Change] = {
 
 @cache
 def like() -> Profile:
-    inferred = judged(Service(), "write", saves=True).inferred
-    assert inferred
-    return make_profile(inferred.document)
+    return make_profile(learn(Service()))
 
 
 def ask(change: Change, hints: Hints, folder: Path) -> list[VerifyFinding]:

@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from profiles.profile import make_profile
-from tests.verify.conftest import Response, Service, judged
-from tests.verify.differences import on_deployment, put
+from tests.verify.conftest import Response, Service, judged, learn
+from tests.verify.differences import on, on_deployment, put
 from verify.options import VerifyOptions
 from verify.report import build_report, describe_result
 from verify.seen.service_log import ServiceExchange
@@ -39,15 +39,21 @@ def plant(response: Response, request: ServiceExchange, number: int) -> None:
     response.headers["Content-Range"] = f"name {UNLISTED['name']}..{NEIGHBOUR['name']}"
 
 
+def make_id(kind: str, number: int, name: str) -> str:
+    return IDS[kind].format(number)
+
+
+def assert_nothing_of_others(*texts: str) -> None:
+    for text in texts:
+        assert [other for other in OTHERS if other in text] == []
+
+
 def test_what_is_of_others_is_in_no_profile_and_in_no_output() -> None:
-    service = Service(plant, new_id=lambda kind, number, name: IDS[kind].format(number))
-    result = judged(service, "write", saves=True)
+    result = judged(Service(plant, new_id=make_id), "write", saves=True)
     assert result.inferred
     assert result.inferred.document.keys() >= {"list", "create", "deployment"}
     texts = [json.dumps(result.inferred.document), "\n".join(result.inferred.notes)]
-    texts.append("\n".join(describe_result(result)))
-    found = [(other, at) for at, text in enumerate(texts) for other in OTHERS if other in text]
-    assert found == []
+    assert_nothing_of_others(*texts, "\n".join(describe_result(result)))
 
 
 def test_a_read_shows_nothing_of_others() -> None:
@@ -57,9 +63,7 @@ def test_a_read_shows_nothing_of_others() -> None:
 
     result = judged(Service(plant_deeper, new_id=make_id))
     report = build_report(result, VerifyOptions(), START, result.findings)
-    texts = [json.dumps(report), "\n".join(describe_result(result))]
-    found = [(other, at) for at, text in enumerate(texts) for other in OTHERS if other in text]
-    assert found == []
+    assert_nothing_of_others(json.dumps(report), "\n".join(describe_result(result)))
 
 
 def test_a_list_that_is_a_map_shows_no_key() -> None:
@@ -103,18 +107,14 @@ def test_an_array_below_a_name_of_a_project_is_in_no_profile() -> None:
 def test_a_made_up_id_replaces_that_of_others() -> None:
     """It is known by its form alone: no list has it, and it stands in a record of our own."""
     relate = on_deployment(put(parent=UNLISTED["id"]))
-    result = judged(Service(relate, new_id=make_id), "write", saves=True)
-    assert result.inferred
-    parent = result.inferred.document["deployment"]["body"]["parent"]
+    parent = learn(Service(relate, new_id=make_id))["deployment"]["body"]["parent"]
     assert re.fullmatch("prj_[0-9a-f]{9}", parent)
     assert parent != UNLISTED["id"]
 
 
 def test_a_status_that_is_a_name_of_others_is_not_shown() -> None:
-    inferred = judged(Service(new_id=make_id), "write", saves=True).inferred
-    assert inferred
+    like = make_profile(learn(Service(new_id=make_id)))
     change = on_deployment(put(status=NEIGHBOUR["name"]))
-    like = make_profile(inferred.document)
     findings = judged(Service(change, new_id=make_id), "write", like).findings
     lines = [each.line for each in findings]
     assert "unseen: deployment: the status succeeded: the deployment stayed ***" in lines
@@ -122,28 +122,13 @@ def test_a_status_that_is_a_name_of_others_is_not_shown() -> None:
 
 
 def test_what_was_left_out_of_an_error_is_no_drift() -> None:
-    def make_service() -> Service:
-        return Service(plant, new_id=lambda kind, number, name: IDS[kind].format(number))
-
-    result = judged(make_service(), "write", saves=True)
-    assert result.inferred
-    like = make_profile(result.inferred.document)
-    assert judged(make_service(), "write", like).drifted == []
+    like = make_profile(learn(Service(plant, new_id=make_id)))
+    assert judged(Service(plant, new_id=make_id), "write", like).drifted == []
 
 
 def test_a_drift_shows_nothing_of_others() -> None:
-    def name_other(response: Response, request: ServiceExchange, number: int) -> None:
-        response.body["region"] = region
-
-    region = "fra"
-    result = judged(Service(name_other, new_id=make_id), "write", saves=True)
-    assert result.inferred
-    like = make_profile(result.inferred.document)
-    region = NEIGHBOUR["name"]
-    drifted = judged(Service(name_other, new_id=make_id), "write", like).drifted
+    before, after = (on(body=put(region=each)) for each in ("fra", NEIGHBOUR["name"]))
+    like = make_profile(learn(Service(before, new_id=make_id)))
+    drifted = judged(Service(after, new_id=make_id), "write", like).drifted
     assert drifted
-    assert [check for check in drifted if region in check.observed] == []
-
-
-def make_id(kind: str, number: int, name: str) -> str:
-    return IDS[kind].format(number)
+    assert [check for check in drifted if NEIGHBOUR["name"] in check.observed] == []
