@@ -1,6 +1,6 @@
 """Judges the log of a service, and selects the findings."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -19,7 +19,7 @@ from .seen.find_places import find_places
 from .seen.kinds import find_kinds
 from .seen.places import Places
 from .seen.secrets import find_secrets, has_token
-from .seen.service_log import Log, ServiceExchange
+from .seen.service_log import Log
 from .seen.strangers import Strangers
 
 DRIFT, LEAKS, UNSEEN = "drift", "leaks", "unseen"
@@ -46,6 +46,10 @@ class VerifyFinding(NamedTuple):
         seen = f"{check.expected} in the contract, {check.observed} in the service"
         line = f"{self.kind}: {check.part}: {seen}"
         return f"{line}; {DRIFT}: {write_drift_line(self.drift)}" if self.drift else line
+
+    def is_known(self, patterns: Sequence[str]) -> bool:
+        """Return whether a team has accepted the finding by a pattern like `drift: /list/*`."""
+        return any(matches(pattern, self.line) for pattern in patterns)
 
 
 @dataclass(frozen=True)
@@ -85,31 +89,30 @@ class Result:
     ) -> list[VerifyFinding]:
         """Select the findings of these kinds that a team has not accepted, and join them.
 
-        `known` are patterns of a team: `drift: /list/*`. They also match joined findings.
+        The patterns also match joined findings. An accepted drift is not joined.
         """
-        chosen = [each for each in self.findings if each.kind in kinds]
-        joined = self.join_findings(select_unknown(chosen, known))
-        return select_unknown(joined, known)
+        chosen = [each for each in self.findings if each.kind in kinds and not each.is_known(known)]
+        return [each for each in self.join_findings(chosen) if not each.is_known(known)]
 
     def select_unused(self, known: Sequence[str]) -> list[str]:
         """Select the patterns of a team that match no finding."""
         findings = [*self.findings, *self.join_findings(self.findings)]
-        lines = {each.line for each in findings}
-        return [pattern for pattern in known if not any(matches(pattern, line) for line in lines)]
+        return [each for each in known if not any(finding.is_known([each]) for finding in findings)]
 
     def join_findings(self, findings: Sequence[VerifyFinding]) -> list[VerifyFinding]:
-        """Join a broken part with its drift; drop the unseen places of a drifted operation."""
+        """Join a broken part with its drift; drop the uncertain places of a drifted operation."""
         drifts = [each.check for each in findings if each.kind == DRIFT]
         drifted = {check.part.split("/")[1] for check in drifts}
-        names = [NAMES[kind] for kind in drifted & {*NAMES}]
-        kinds_of_responses = find_kinds(self.log)
+        names = [name for operation, name in NAMES.items() if operation in drifted]
+        responses = find_kinds(self.log)
         found = []
         for finding in findings:
-            if finding.kind == parts.BROKEN:
-                drift = find_same_drift(finding.check, drifts, kinds_of_responses)
-                finding = finding._replace(drift=drift)
-            is_place = finding.kind == UNSEEN and finding.check.exchange is None
-            if not (is_place and finding.check.part in names):
+            check = finding.check
+            if finding.kind == parts.BROKEN and check.exchange:
+                kind = responses.get(check.exchange, "")
+                finding = finding._replace(drift=find_same_drift(check, kind, drifts))
+            is_place = finding.kind == UNSEEN and check.exchange is None
+            if not is_place or check.part not in names:
                 found.append(finding)
         joined = [each.drift for each in found if each.drift]
         return [each for each in found if each.check not in joined]
@@ -163,19 +166,18 @@ def mask_checks(checks: Iterable[Check], strangers: Strangers) -> list[Check]:
     ]
 
 
-def find_same_drift(
-    broken: Check,
-    drifts: Sequence[Check],
-    kinds_of_responses: Mapping[ServiceExchange, str],
-) -> Check | None:
-    """Find the drift of a broken part: in a member of the body, in the body, or in the status."""
-    kind = kinds_of_responses.get(broken.exchange, "") if broken.exchange else ""
-    member = f"/{kind}/body/"
-    same = [
-        each for each in drifts if each.part.startswith(member) and each.observed == broken.observed
-    ]
-    whole = [each for each in drifts if each.part in (f"/{kind}/body", f"/{kind}/status")]
-    return next(iter(same + whole), None)
+def find_same_drift(broken: Check, kind: str, drifts: Sequence[Check]) -> Check | None:
+    """Find the drift of a broken part in responses of its kind.
+
+    It is in a member of the body, or else in the body or the status.
+    """
+    for drift in drifts:
+        if drift.part.startswith(f"/{kind}/body/") and drift.observed == broken.observed:
+            return drift
+    for drift in drifts:
+        if drift.part in (f"/{kind}/body", f"/{kind}/status"):
+            return drift
+    return None
 
 
 def find_leaks(log: Log, secrets: Secrets) -> Iterator[Check]:
@@ -186,8 +188,3 @@ def find_leaks(log: Log, secrets: Secrets) -> Iterator[Check]:
         if purpose not in found and has_token(exchange, secrets):
             found.add(purpose)
             yield Check(purpose, "no token", "the response contains the token", exchange)
-
-
-def select_unknown(findings: Sequence[VerifyFinding], known: Sequence[str]) -> list[VerifyFinding]:
-    """Select the findings that match no pattern."""
-    return [each for each in findings if not any(matches(one, each.line) for one in known)]

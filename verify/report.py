@@ -23,6 +23,12 @@ from .seen.service_log import Log, ServiceExchange
 
 NOTHING_SHOWN = "no response showed it"
 
+ADVICE = {
+    parts.BROKEN: "the interface promises this: correct the service, or the interface",
+    parts.DIFFERS: "only this project chose it: if the service is right, change the contract",
+}
+"""What to do about a difference from the contract, by its kind."""
+
 
 def mask_text(secrets: Secrets, text: str, size: int = 2000) -> str:
     """Mask the secrets of a text, and cut it to `size` bytes.
@@ -50,25 +56,27 @@ def describe_result(result: judge.Result) -> Iterator[str]:
     at = ", ".join(list_places(result.places))
     yield f"found: {result.strangers.mask(at) or 'no place of a record'}"
     findings = result.join_findings(result.findings)
-    if result.drift is not None:
-        yield from describe_drift(result, findings)
+    if result.drift is None:
+        yield from count_verdicts(result)
     else:
-        verdicts = [parts.give_verdict(check) for check in result.parts]
-        count = verdicts.count(parts.BROKEN) + verdicts.count(parts.DIFFERS)
-        yield format_count(count, "difference", "differences")
-        yield ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in parts.VERDICTS)
-    for kind, advice in (
-        (parts.BROKEN, "the interface promises this: correct the service, or the interface"),
-        (parts.DIFFERS, "only this project chose it: if the service is right, change the contract"),
-    ):
+        yield from describe_drift(result, findings)
+    for kind, advice in ADVICE.items():
         found = [each for each in findings if each.kind == kind]
         if found:
             yield ""
             yield f"{kind} ({advice}):"
             yield from describe_findings(result, found, describe_difference)
     if result.drift is None:
-        for verdict in (parts.COULD_NOT_CHECK, parts.NOT_SEEN):
-            yield from describe_unchecked(result, verdict)
+        yield from describe_unchecked(result, parts.COULD_NOT_CHECK)
+        yield from describe_unchecked(result, parts.NOT_SEEN)
+
+
+def count_verdicts(result: judge.Result) -> Iterator[str]:
+    """Count the differences from the contract, and the parts by verdict: `7 kept, 1 broken`."""
+    verdicts = [parts.give_verdict(check) for check in result.parts]
+    count = verdicts.count(parts.BROKEN) + verdicts.count(parts.DIFFERS)
+    yield format_count(count, "difference", "differences")
+    yield ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in parts.VERDICTS)
 
 
 def format_count(count: int, singular: str, plural: str) -> str:
@@ -192,17 +200,24 @@ def list_left_behind(exchanges: Sequence[ServiceExchange]) -> list[dict[str, Any
     The id may be unknown. After a time-out or a 5xx a project may exist, if the token was valid.
     """
     lists = [each for each in exchanges if each.purpose == kinds.LIST and each.is_success]
-    with_token = (kinds.CREATE, kinds.REJECTED, kinds.NAMELESS)
     found = []
     for post in exchanges:
-        may_exist = post.purpose in with_token and not 400 <= post.status < 500
-        if post.is_creation and post.purpose and (post.is_success or may_exist):
+        if may_have_created(post):
             creation = replace(post, purpose=kinds.CREATE)
             places = find_places(Log("", (*lists[-1:], creation)))
             texts = [each for _, each in list_leaves(post.request_json) if isinstance(each, str)]
             names = [text for text in texts if text.startswith(kinds.NAME_PREFIX)]
             found.append({"id": places.created_id, "name": next(iter(names), None)})
     return found
+
+
+def may_have_created(exchange: ServiceExchange) -> bool:
+    """Return whether a request of the script may have created a project."""
+    if not exchange.is_creation or not exchange.purpose:
+        return False
+    is_rejected = 400 <= exchange.status < 500
+    has_token = exchange.purpose in (kinds.CREATE, kinds.REJECTED, kinds.NAMELESS)
+    return exchange.is_success or (has_token and not is_rejected)
 
 
 # The reports

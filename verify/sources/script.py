@@ -4,7 +4,8 @@ import json
 import re
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from email.utils import parsedate_to_datetime
 from random import Random, SystemRandom
@@ -13,6 +14,7 @@ from typing import Any, Protocol
 from urllib.parse import quote
 
 from profiles import markers
+from traffic.json_values import get_value
 from web.strict_json import MEDIA_TYPE
 
 from ..judges.parts import load_contract
@@ -122,12 +124,9 @@ class Session:
 
     def create_without_name(self) -> None:
         """Send a creation without the name, to see the form of a rejection."""
-        path = markers.find_name_paths(self.plan.request)[0]
-        request = json.loads(json.dumps(self.plan.request))
-        holder = request
-        for name in path[:-1]:
-            holder = holder[name]
-        del holder[path[-1]]
+        request = deepcopy(self.plan.request)
+        *around, name = markers.find_name_paths(request)[0]
+        del get_value(request, around)[name]
         media_type = self.find_last(kinds.CREATE).find_request_field("Content-Type")
         self.send_creation(json.dumps(request), media_type, kinds.NAMELESS)
 
@@ -142,18 +141,15 @@ class Session:
         """Read the list until it has the created project, or shows that it has no array."""
         started = self.clock()
         last = self.find_last(kinds.LIST)
-        places = self.find_places()
-        while places.get_created_item(last) is None:
+        while last.status != 429 and not last.is_redirect:
+            places = self.find_places()
+            is_listed = places.get_created_item(last) is not None
             has_no_array = bool(places.lists) and places.items_path is None
             waited = self.clock() - started
-            is_late = waited >= self.plan.wait
-            if has_no_array or is_late or last.status == 429 or last.is_redirect:
+            if is_listed or has_no_array or waited >= self.plan.wait:
                 return
             self.pause_poll(waited)
-            previous = last
             last = self.send(kinds.LIST, "GET", PROJECTS)
-            if last.response_body != previous.response_body:
-                places = self.find_places()
 
     # The deployment
 
@@ -175,14 +171,8 @@ class Session:
                 break
             self.pause_poll(self.clock() - started)
             self.send(kinds.LIST, "GET", PROJECTS)
-        for _, exchange in tried.values():
-            is_no_id = exchange.status in (400, 404, 410, 422)
-            if not is_no_id and not exchange.is_success:
-                return self.rename(exchange, kinds.DEPLOYMENT)
-        for candidate, exchange in tried.values():
-            if candidate.is_named and exchange.status == 404:
-                return self.rename(exchange, kinds.DEPLOYMENT)
-        return None
+        failure = choose_failure(tried)
+        return self.rename(failure, kinds.DEPLOYMENT) if failure else None
 
     def try_candidates(self, tried: Tried, max_tried: int = 10) -> ServiceExchange | None:
         """Read new candidates, and the likeliest again: a new deployment may appear later."""
@@ -224,35 +214,41 @@ class Session:
             self.send(kinds.DEPLOYMENT, "GET", first.target)
 
     def poll_deployment(self, last: ServiceExchange) -> None:
-        """Read a deployment until its status is a final status, or an unknown status that stays.
-
-        For a new status, read the list, too. A status at an uncertain place is never final: it may
-        be the status of a step.
-        """
-        like = self.plan.hints.profile
-        running, ended = load_contract().running, load_contract().ends
-        if like and like.words:
-            running, ended = like.running, [word for word in like.words if word not in like.running]
-        word = ""
+        """Read a deployment until it has ended. For a new status, read the list, too."""
+        started = changed = self.clock()
+        status = ""
         places = self.find_places()
-        started = since = self.clock()
         while last.status != 429 and not last.is_redirect:
-            found = places.read_status(last) if last.is_success else word
-            if found != word:
-                word = found
-                since = self.clock()
+            found = places.read_status(last) if last.is_success else status
+            if found != status:
+                status = found
+                changed = self.clock()
                 if self.plan.repeats:
                     self.send(kinds.LIST, "GET", PROJECTS)
             now = self.clock()
-            is_still = word not in running and now - since >= STILL
-            has_ended = word in ended and places.is_sure
-            if has_ended or is_still or now - started >= self.plan.wait:
+            is_late = now - started >= self.plan.wait
+            if is_late or self.has_ended(status, now - changed, is_sure=places.is_sure):
                 return
             self.pause_poll(now - started)
             previous = last
             last = self.send(kinds.DEPLOYMENT, "GET", last.target)
             if last.response_body != previous.response_body:
                 places = self.find_places()
+
+    def has_ended(self, status: str, seconds: float, *, is_sure: bool) -> bool:
+        """Return whether a status is final, or is unknown and has stayed for some seconds.
+
+        A status at an uncertain place is never final: it may be the status of a step.
+        """
+        like = self.plan.hints.profile
+        running: Collection[str] = load_contract().running
+        known: Collection[str] = load_contract().statuses
+        if like and like.words:
+            running = like.running
+            known = like.words
+        if status in running:
+            return False
+        return (status in known and is_sure) or seconds >= STILL
 
     def ask_without_token(self, deployment: ServiceExchange | None) -> None:
         """Send the operations without the token, and with a wrong token.
@@ -274,9 +270,9 @@ class Session:
     def find_places(self) -> Places:
         """Find the places in the exchanges until now; of the lists, use the first and the last."""
         lists = [each for each in self.exchanges if each.purpose == kinds.LIST]
-        used = (kinds.CREATE, kinds.DEPLOYMENT)
-        others = [each for each in self.exchanges if each.purpose in used]
-        chosen = lists[:1] + others + lists[1:][-1:]
+        used = (lists[0], lists[-1])
+        purposes = (kinds.CREATE, kinds.DEPLOYMENT)
+        chosen = [each for each in self.exchanges if each.purpose in purposes or each in used]
         return find_places(Log(self.client.base, tuple(chosen)), self.plan.hints)
 
     def find_last(self, purpose: str) -> ServiceExchange:
@@ -338,6 +334,18 @@ class Session:
         """Pause before the next poll; the pauses grow. Each request pauses, too."""
         seconds = min(0.02 + waited / 10, max_seconds)
         self.sleep(max(seconds - self.plan.pause, 0.0))
+
+
+def choose_failure(tried: Tried) -> ServiceExchange | None:
+    """Choose the failure that says most: of a known id, or else the 404 of a named deployment."""
+    for _, exchange in tried.values():
+        is_unknown = exchange.status in (400, 404, 410, 422)
+        if not is_unknown and not exchange.is_success:
+            return exchange
+    for candidate, exchange in tried.values():
+        if candidate.is_named and exchange.status == 404:
+            return exchange
+    return None
 
 
 def find_retry_pause(exchange: ServiceExchange, max_seconds: int = 10) -> float | None:
