@@ -49,12 +49,11 @@ def entry_of(
     return {
         "startedDateTime": f"2026-02-03T09:00:{number:02}.5Z",
         "request": {
-            "method": method, "url": URL + target, "cookies": [], "headers": named(headers),
+            "method": method, "url": URL + target, "headers": named(headers),
             "postData": {"text": body},
         },
         "response": {
             "status": 0 if response.failure else response.status,
-            "cookies": [{"name": "id", "value": "cookie-8b1c2"}],
             "headers": named(dict(response.fields) | {":status": "200", "set-cookie": COOKIE}),
             "content": {"size": len(text), "text": text},
         },
@@ -221,11 +220,9 @@ def test_bodies_beside_the_file_are_read(tmp_path: Path) -> None:
     assert missing == "the file with the body of the response is missing: ../har"
 
 
-UNREAD = "the body of the response cannot be read"
+UNREADABLE_BASE64 = "the body of the response cannot be read: base64"
 UNREADABLE: list[tuple[JSONEntry, str]] = [
-    ({"content": {"text": "%", "encoding": "base64"}}, f"{UNREAD}: base64"),
-    ({"content": {"text": "{}", "encoding": "rot13"}}, f"{UNREAD}: rot13"),
-    ({"content": {"text": "{}", "encoding": "hex"}}, f"{UNREAD}: hex"),
+    ({"content": {"text": "%", "encoding": "base64"}}, UNREADABLE_BASE64),
     ({"content": {}}, "the recording lacks the body of the response"),
     ({"content": {"size": -1}}, "the recording lacks the body of the response"),
     ({"content": {"text": "x" * (4 << 20) + "x"}}, "the body of the response is over 4 MiB"),
@@ -313,7 +310,7 @@ def test_of_several_pages_one_counts_and_what_is_left_out_is_told() -> None:
 
 
 SECRETS = [
-    TOKEN, "wrong-token-5", "cookie-7f3a9", "cookie-8b1c2", "q7f3a9c2e1", "c0de-4711", "p4ssw0rd",
+    TOKEN, "wrong-token-5", "cookie-7f3a9", "q7f3a9c2e1", "c0de-4711", "p4ssw0rd",
     "48 29 13", "7713", "ak-998877", "db-5511", "field-6613",
 ]  # fmt: skip
 SENT = '{"name": "a", "code": "c0de-4711", "password": "p4ssw0rd", "otp": "48 29 13", "pin": 7713}'

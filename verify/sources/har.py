@@ -1,15 +1,15 @@
 """Reads recorded exchanges from a HAR file (HAR 1.2) of a browser, a proxy or a library."""
 
-import binascii
 import json
 import re
+from base64 import b64decode
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlsplit
 
 from traffic.json_values import get_value
 from web.files import read_user_file
@@ -97,81 +97,65 @@ def read_entry(entry: dict[str, Any], folder: Path) -> HAREntry:
     request = entry["request"]
     response = entry["response"]
     url = urlsplit(request["url"])
-    default_port = {"http": 80, "https": 443}[url.scheme]
-    port = f":{url.port}" if url.port not in (None, default_port) else ""
-    host = f"[{url.hostname}]" if ":" in str(url.hostname) else url.hostname
+    default_port = {"http": ":80", "https": ":443"}[url.scheme]
+    host = url.netloc.rpartition("@")[2].lower().removesuffix(default_port)
     query = f"?{url.query}" if url.query else ""
     status = max(int(response["status"]), 0)
     body, failure = b"", "the recording has no response"
     if status:
-        body, failure = read_response_body(response, folder)
-    cookies = [*read_cookies(request), *read_cookies(response)]
+        body, failure = read_response_body(response.get("content") or {}, folder)
     exchange = ServiceExchange(
         method=str(request["method"]).upper(),
         target=(url.path or "/") + query,
-        request_fields=[*read_fields(request, request.get("postData")), *cookies],
-        request_body=read_request_body(request, folder),
+        request_fields=[*read_fields(request, request.get("postData"))],
+        request_body=read_request_body(request.get("postData") or {}, folder),
         time=datetime.fromtimestamp(parse_seconds(entry.get("startedDateTime")) or 0, UTC),
         status=status,
         response_fields=[*read_fields(response, response.get("content"))],
         response_body=body,
         failure=failure,
     )
+    return HAREntry(f"{url.scheme}://{host}", unpack_recorded(exchange))
+
+
+def unpack_recorded(exchange: ServiceExchange) -> ServiceExchange:
+    """Unpack a compressed body. Most tools have decompressed it, and have kept the field."""
     try:
-        body.decode()
+        exchange.response_body.decode()
     except UnicodeDecodeError:
-        exchange = unpack(exchange)
-    else:  # Most tools have decompressed the body, and have kept the field.
-        fields = exchange.response_fields
-        exchange.response_fields = [
-            pair for pair in fields if pair[0].lower() != "content-encoding"
-        ]
-    return HAREntry(f"{url.scheme}://{host}{port}", exchange)
+        return unpack(exchange)
+    fields = [pair for pair in exchange.response_fields if pair[0].lower() != "content-encoding"]
+    return replace(exchange, response_fields=fields)
 
 
 def read_fields(message: dict[str, Any], body: Any) -> Iterator[tuple[str, str]]:
     """Read header fields, without those of HTTP/2 like `:path`. A body may have the media type."""
     has_type = False
-    for name, value in read_pairs(message.get("headers")):
-        if not name.startswith(":"):
+    for pair in message.get("headers") or ():
+        name = str(pair["name"])
+        if name and not name.startswith(":"):
             has_type = has_type or name.lower() == "content-type"
-            yield name, value.replace("\r", "").replace("\n", ", ")
+            # Browsers write the values of a repeated field as lines.
+            yield name, ", ".join(str(pair["value"]).splitlines())
     media_type = body.get("mimeType") if isinstance(body, dict) else None
     if media_type and not has_type:
         yield "Content-Type", str(media_type)
 
 
-def read_cookies(message: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Read the list of cookies as header fields, so that they are masked: `("Cookie", "a=1")`."""
-    for name, value in read_pairs(message.get("cookies")):
-        yield "Cookie", f"{name}={value}"
-
-
-def read_pairs(listed: Any) -> Iterator[tuple[str, str]]:
-    """Read a list like `[{"name": "Accept", "value": "*/*"}]`."""
-    for pair in listed or ():
-        if pair["name"]:
-            yield str(pair["name"]), str(pair["value"])
-
-
 # Bodies
 
 
-def read_request_body(request: dict[str, Any], folder: Path) -> bytes:
-    posted = request.get("postData") or {}
-    if posted.get("text"):
-        return str(posted["text"]).encode(errors="replace")
+def read_request_body(posted: dict[str, Any], folder: Path) -> bytes:
     if posted.get("_file"):
         return read_attached(folder, posted["_file"])
-    return urlencode([*read_pairs(posted.get("params"))]).encode()
+    return str(posted.get("text") or "").encode(errors="replace")
 
 
-def read_response_body(response: dict[str, Any], folder: Path) -> tuple[bytes, str]:
+def read_response_body(content: dict[str, Any], folder: Path) -> tuple[bytes, str]:
     """Read the body of a response. Return it, and "" or the reason why it cannot be read."""
-    content = response.get("content") or {}
     text = content.get("text")
-    name = content.get("_file")
-    if name:  # Playwright writes it.
+    name = content.get("_file")  # Playwright writes it.
+    if name:
         body = read_attached(folder, name)
         if not body:
             return b"", f"the file with the body of the response is missing: {name}"
@@ -179,12 +163,13 @@ def read_response_body(response: dict[str, Any], folder: Path) -> tuple[bytes, s
         # Playwright writes the size -1 for a body that the page has not read.
         is_empty = content.get("size") == 0
         return b"", "" if is_empty else "the recording lacks the body of the response"
-    else:
-        encoding = str(content.get("encoding") or "").lower()
+    elif str(content.get("encoding")).lower() == "base64":
         try:
-            body = decode_text(str(text), encoding)
+            body = b64decode("".join(text.split()), validate=True)
         except ValueError:
-            return b"", f"the body of the response cannot be read: {encoding}"
+            return b"", "the body of the response cannot be read: base64"
+    else:
+        body = str(text).encode(errors="replace")
     return body, TOO_LARGE if len(body) > MAX_BODY else ""
 
 
@@ -194,13 +179,3 @@ def read_attached(folder: Path, name: str) -> bytes:
         return read_user_file(folder / name) if Path(name).name == name else b""
     except OSError:
         return b""
-
-
-def decode_text(text: str, encoding: str) -> bytes:
-    """Decode base64 in both alphabets, or encode plain text. Raises `ValueError`."""
-    if encoding in ("", "utf8", "utf-8", "text", "identity"):
-        return text.encode(errors="replace")
-    if encoding != "base64":
-        raise ValueError(encoding)
-    standard = "".join(text.split()).replace("-", "+").replace("_", "/").rstrip("=")
-    return binascii.a2b_base64(standard + "=" * (-len(standard) % 4), strict_mode=True)
