@@ -207,7 +207,7 @@ def list_notes(settings: Settings) -> Iterator[str]:
 
 def find_near_statuses(options: stub.Options) -> Iterator[str]:
     """Warn of a status that is almost a known status, such as `faild`."""
-    if options.like and options.like.words:  # The profile allows no other status.
+    if options.like and options.like.statuses:  # The profile allows no other status.
         return
     known, _ = read_statuses(json.loads(read_file("openapi.json")))
     statuses = [status for _, status in options.outcomes]

@@ -13,7 +13,7 @@ from traffic import json_values
 from web.schemas import Schema, is_valid
 
 from . import markers, times
-from .ids import parse_opaque_form
+from .ids import parse_id_example
 from .profile import Profile
 from .schema import build_schema
 
@@ -193,26 +193,26 @@ def make_slot(
 
 def choose_conversion(marker: markers.Marker, like: Profile) -> Callable[[Any], Any]:
     """Return the function that converts the value of a marker, such as a time to a text."""
-    name, form = marker
+    name, spec = marker
     if name in markers.TIMES:
-        return choose_time_format(form)
-    if form == "text":
+        return choose_time_format(spec)
+    if spec == "text":
         return str
-    if form:
-        return parse_opaque_form(form).make_second
+    if spec:
+        return parse_id_example(spec).make_second
     kind = "deployments" if name.startswith("deployment.") else "projects"
     if name.endswith(".id") and like.has_integers(kind):
         return parse_number
     return lambda value: value
 
 
-def choose_time_format(form: str) -> Callable[[Any], Any]:
-    """Return the function that formats a time for `{project.created_at:FORM}`."""
-    if form == "s":
+def choose_time_format(spec: str) -> Callable[[Any], Any]:
+    """Return the function that formats a time for `{project.created_at:SPEC}`."""
+    if spec == "s":
         return lambda moment: times.count_milliseconds(moment) // 1000
-    if form == "ms":
+    if spec == "ms":
         return times.count_milliseconds
-    found = times.parse_time_form(form) or times.TimeForm()
+    found = times.parse_time_format(spec) or times.TimeFormat()
     return found.format_time
 
 

@@ -15,7 +15,7 @@ from web.files import read_file
 
 from . import ids, markers
 from .statuses import Statuses, find_first_choice, find_statuses
-from .times import parse_time_form
+from .times import parse_time_format
 
 MAX_BYTES = 1024 * 1024  # bytes of a profile
 
@@ -68,20 +68,20 @@ def check_parts(
     yield from check_statuses(profile, statuses)
     bodies = Bodies(statuses, has_record="record" in profile)
     if "record" in profile:
-        yield from bodies.check(profile["record"], ("record",), markers.OF_RECORDS)
+        yield from bodies.check(profile["record"], ("record",), markers.RECORD_MARKERS)
     if "list" in profile:
         yield from bodies.check_list(profile["list"])
     creation = parts["create"]
-    yield from bodies.check_form(creation, ("create",), markers.OF_RECORDS | {"record"})
+    yield from bodies.check_form(creation, ("create",), markers.RECORD_MARKERS | {"record"})
     request = creation.get("request", markers.DEFAULT_REQUEST)
     yield from check_request(request)
     yield from check_pointers(creation, request)
     yield from bodies.check_form(
-        parts["deployment"], ("deployment",), markers.OF_RECORDS | {"record"}
+        parts["deployment"], ("deployment",), markers.RECORD_MARKERS | {"record"}
     )
     errors = parts["errors"]
     for code, form in errors.items():
-        yield from bodies.check_form(form, ("errors", code), markers.OF_ERRORS)
+        yield from bodies.check_form(form, ("errors", code), markers.ERROR_MARKERS)
         if len(json.dumps(form.get("body"))) > max_error:
             yield validation.make_error(
                 f"must have at most {max_error} bytes", "errors", code, "body"
@@ -96,7 +96,7 @@ def check_parts(
 
 def check_id(kind: str, example: str | int) -> Iterator[problems.FieldError]:
     try:
-        ids.parse_id_form(example, kind)
+        ids.parse_id_format(example, kind)
     except ValueError as error:
         yield validation.make_error(str(error), "ids", kind)
 
@@ -107,17 +107,17 @@ def check_statuses(
     """Yield the errors of the statuses of a profile, or of its first choice."""
     place: json_values.Path = ("statuses",)
     if "statuses" in profile:
-        for index, word in enumerate(statuses.others):
-            if word in statuses.run:
+        for index, status in enumerate(statuses.others):
+            if status in statuses.run:
                 yield validation.make_error("is in `run` already", *place, "others", index)
     else:
         place, _ = find_first_choice(profile)
-        for word in statuses.run:
-            for error in schemas.find_errors(word, load_schemas()["word"]):
+        for status in statuses.run:
+            for error in schemas.find_errors(status, load_schemas()["status"]):
                 yield validation.make_error(
-                    f"{problems.shorten(word)}, a status of a choice, {error.detail}", *place
+                    f"{problems.shorten(status)}, a status of a choice, {error.detail}", *place
                 )
-    if len(statuses.words) > max_statuses:
+    if len(statuses.all) > max_statuses:
         yield validation.make_error(f"must have at most {max_statuses} statuses", *place)
 
 
@@ -126,7 +126,7 @@ class Bodies:
 
     def __init__(self, statuses: Statuses, *, has_record: bool) -> None:
         self.statuses = statuses
-        self.words = frozenset(statuses.words)
+        self.known = frozenset(statuses.all)
         self.has_record = has_record
         self.projects: json_values.Path | None = None  # the path of the array of projects
         self.skipped: set[json_values.Path] = set()  # the paths of further arrays of projects
@@ -152,7 +152,7 @@ class Bodies:
             yield validation.make_error(
                 "is a second array of projects: there is one beside it", *other
             )
-        yield from self.check_form(form, ("list",), markers.OF_LISTS)
+        yield from self.check_form(form, ("list",), markers.LIST_MARKERS)
 
     def check(
         self, value: Any, path: json_values.Path, allowed: set[str], *, is_member: bool = False
@@ -178,7 +178,7 @@ class Bodies:
         if path in self.skipped:
             return
         if path == self.projects:
-            allowed = markers.OF_RECORDS | markers.OF_LISTS | {"record"}
+            allowed = markers.RECORD_MARKERS | markers.LIST_MARKERS | {"record"}
             if len(items) != 1:
                 yield validation.make_error("must have one item, the form of each project", *path)
         for index, item in enumerate(items):
@@ -199,14 +199,14 @@ class Bodies:
                 'must be an object: a value for each word, and for ""', *place
             )
         else:
-            if not is_member and "" not in words and not words.keys() >= self.words:
+            if not is_member and "" not in words and not words.keys() >= self.known:
                 detail = 'needs a value for "", which is each other word: only a member can be'
                 yield validation.make_error(f"{detail} left out", *place)
-            for word, item in words.items():
-                if word and word not in self.words:
-                    detail = f"is no status: there are {list_words(self.statuses.words)}"
-                    yield validation.make_error(detail, *place, word)
-                yield from self.check(item, (*place, word), allowed, is_member=is_member)
+            for status, item in words.items():
+                if status and status not in self.known:
+                    detail = f"is no status: there are {show_statuses(self.statuses.all)}"
+                    yield validation.make_error(detail, *place, status)
+                yield from self.check(item, (*place, status), allowed, is_member=is_member)
 
     def check_text(
         self, text: str, path: json_values.Path, allowed: set[str]
@@ -233,32 +233,32 @@ class Bodies:
         if marker.name == "deployment.status" and self.statuses == Statuses():
             shown = problems.shorten(marker)
             return f"{shown} needs `statuses`, or a choice: the profile has no status"
-        return describe_form_error(marker)
+        return describe_spec_error(marker)
 
 
 @lru_cache(maxsize=1024)
-def describe_form_error(marker: markers.Marker) -> str | None:
+def describe_spec_error(marker: markers.Marker) -> str | None:
     """Return the error of the text after the colon of a marker, or None."""
-    name, form = marker
+    name, spec = marker
     if name in markers.TIMES:
-        if form in ("", "s", "ms") or parse_time_form(form):
+        if spec in ("", "s", "ms") or parse_time_format(spec):
             return None
         example = "2026-01-05T09:00:00.000Z"
         return (
             f"{problems.shorten(marker)}: write s, ms, or an example of a time, such as {example}"
         )
-    if form in ("", "text"):
+    if spec in ("", "text"):
         return None
     if name not in markers.IDS:
         return f"{problems.shorten(marker)}: only text can follow this colon"
-    if not schemas.is_valid(form, load_schemas()["id"]):
+    if not schemas.is_valid(spec, load_schemas()["id"]):
         return (
             f"{problems.shorten(marker)}: an example of an id has 1 to 200 visible ASCII characters"
         )
     try:
-        ids.parse_opaque_form(form)
+        ids.parse_id_example(spec)
     except ValueError as error:
-        return f"{problems.shorten(marker)}: {problems.shorten(form)} {error}"
+        return f"{problems.shorten(marker)}: {problems.shorten(spec)} {error}"
     return None
 
 
@@ -266,9 +266,9 @@ def list_markers(names: Iterable[str]) -> str:
     return "there are " + " ".join(f"{{{name}}}" for name in sorted(names))
 
 
-def list_words(words: tuple[str, ...], max_words: int = 10) -> str:
-    shown = ", ".join(map(problems.shorten, words[:max_words]))
-    return f"{shown}, …" if len(words) > max_words else shown
+def show_statuses(statuses: tuple[str, ...], max_shown: int = 10) -> str:
+    shown = ", ".join(map(problems.shorten, statuses[:max_shown]))
+    return f"{shown}, …" if len(statuses) > max_shown else shown
 
 
 def check_request(request: dict[str, Any]) -> Iterator[problems.FieldError]:

@@ -94,7 +94,7 @@ class ObservedContract:
         project = self.components["Project"]["properties"]
         deployment = self.components["Deployment"]["properties"]
         status = deployment["status"]
-        if like.words:
+        if like.statuses:
             status.update(describe_statuses(like))
         self.document["x-statuses"] = {
             "known": status["examples"],

@@ -150,10 +150,10 @@ class Opaque:
         return re.sub("[A-Z]", "A", re.sub("[a-z]", "a", shape))
 
 
-IdForm = Numbers | Derived | Opaque
+IdFormat = Numbers | Derived | Opaque
 
 
-def parse_id_form(example: str | float, kind: str) -> IdForm:
+def parse_id_format(example: str | float, kind: str) -> IdFormat:
     """Parse the example of an id, such as `prj_4f9a2c`, `dpl-{project.name}` or 48151623.
 
     `kind` is `projects` or `deployments`. Raises `ValueError` with the reason.
@@ -164,7 +164,7 @@ def parse_id_form(example: str | float, kind: str) -> IdForm:
     pieces = re.split(r"\{([^{}]*\.[^{}]*|base|record|count)\}", example)
     before, *markers = pieces
     if not markers:
-        return parse_opaque_form(example)
+        return parse_id_example(example)
     allowed = ["project.name"] if kind == "projects" else ["project.id", "project.name"]
     for marker in markers[::2]:
         if marker not in allowed:
@@ -176,7 +176,7 @@ def parse_id_form(example: str | float, kind: str) -> IdForm:
     return Derived(before, marker, after)
 
 
-def parse_opaque_form(example: str) -> Opaque:
+def parse_id_example(example: str) -> Opaque:
     """Split an example into a prefix that stays, and a rest that varies: `prj_` and `4f9a2c`.
 
     The prefix ends at the last sign before the first digit, or before a UUID; that of a path,
@@ -194,10 +194,11 @@ def parse_opaque_form(example: str) -> Opaque:
     return Opaque(prefix, rest)
 
 
-def choose_base(form: IdForm, name: str, project_id: str) -> str:
-    """Return the value that an id of this form is made from: the project's name, or its id."""
-    is_of_name = isinstance(form, Derived) and form.marker == "project.name"
-    return name if is_of_name else project_id
+def choose_base(id_format: IdFormat, name: str, project_id: str) -> str:
+    """Return the value that an id of this format is made from: the project's name, or its id."""
+    if isinstance(id_format, Derived) and id_format.marker == "project.name":
+        return name
+    return project_id
 
 
 def draw_number(source: Random) -> str:

@@ -16,12 +16,12 @@ DEFAULT_REQUEST = {"name": NAME}
 
 TIMES = {"project.created_at", "deployment.created_at"}
 IDS = {"project.id", "deployment.id"}
-OF_RECORDS = {"base", "project.name", "deployment.status"} | TIMES | IDS
-OF_LISTS = {"base", "count", "first.id", "last.id"}
-OF_ERRORS = {
+RECORD_MARKERS = {"base", "project.name", "deployment.status"} | TIMES | IDS
+LIST_MARKERS = {"base", "count", "first.id", "last.id"}
+ERROR_MARKERS = {
     "base", "error.code", "error.title", "error.detail", "error.subject", "error.status",
 }  # fmt: skip
-ALL = OF_RECORDS | OF_LISTS | OF_ERRORS | {"record"}
+ALL = RECORD_MARKERS | LIST_MARKERS | ERROR_MARKERS | {"record"}
 
 _MARKER = re.compile(
     r"\{((?:project|deployment|error|first|last)\.[^{}]*|(?:count|base|record)(?::[^{}]*)?)\}"
@@ -32,19 +32,22 @@ MISSING = object()
 
 
 class Marker(NamedTuple):
-    """A marker `{name:form}` or `{name}`. Its name may be unknown."""
+    """A marker `{name:spec}` or `{name}`. Its name may be unknown.
+
+    `spec` says how the value looks: `text`, `s`, or an example of a time or an id.
+    """
 
     name: str
-    form: str = ""
+    spec: str = ""
 
     def __str__(self) -> str:
-        return f"{{{self.name}:{self.form}}}" if self.form else f"{{{self.name}}}"
+        return f"{{{self.name}:{self.spec}}}" if self.spec else f"{{{self.name}}}"
 
 
 def parse_marker(text: str) -> Marker:
     """Parse the text between the braces of a marker: `project.created_at:s`."""
-    name, _, form = text.partition(":")
-    return Marker(name, form)
+    name, _, spec = text.partition(":")
+    return Marker(name, spec)
 
 
 def split_markers(text: str) -> list[str | Marker]:
@@ -75,24 +78,24 @@ def is_choice(value: Any) -> bool:
     return isinstance(value, dict) and CHOICE in value
 
 
-def choose_value(value: Any, word: str) -> Any:
+def choose_value(value: Any, status: str) -> Any:
     """Return the value of a choice for a status, for `""`, or else `MISSING`.
 
     A value that is no choice is returned as it is.
     """
     while is_choice(value):
-        words = value[CHOICE]
-        value = words.get(word, words.get("", MISSING))
+        values = value[CHOICE]
+        value = values.get(status, values.get("", MISSING))
     return value
 
 
-def resolve_choices(value: Any, word: str) -> Any:
+def resolve_choices(value: Any, status: str) -> Any:
     """Return a copy of a value in which the choices are replaced by their values for a status."""
-    value = choose_value(value, word)
+    value = choose_value(value, status)
     if isinstance(value, list):
-        return [resolve_choices(item, word) for item in value]
+        return [resolve_choices(item, status) for item in value]
     if isinstance(value, dict):
-        found = {name: resolve_choices(each, word) for name, each in value.items()}
+        found = {name: resolve_choices(each, status) for name, each in value.items()}
         return {name: each for name, each in found.items() if each is not MISSING}
     return value
 

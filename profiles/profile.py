@@ -51,14 +51,14 @@ class Profile:
         self.observed_at: str = document["observed_at"]
         self.warnings: list[str] = []
         parts: dict[str, Any] = defaultdict(dict, document)
-        self.ids: dict[str, ids.IdForm] = {}  # key: kind of record
+        self.ids: dict[str, ids.IdFormat] = {}  # key: kind of record
         for kind, example in parts["ids"].items():
-            self.ids[kind] = ids.parse_id_form(example, kind)
+            self.ids[kind] = ids.parse_id_format(example, kind)
         self.is_newest_first: bool = parts["list"].get("order") == "newest first"
         statuses = find_statuses(document)
         self.run = statuses.run
         self.running = list(statuses.run[:-1])
-        self.words = statuses.words
+        self.statuses = statuses.all
         self._read_forms(parts)
         self.has_unique_names: bool = parts["create"].get("unique", True)
         self.request = self._read_request(parts["create"])
@@ -120,9 +120,9 @@ class Profile:
         if isinstance(value, list):
             return any(map(self._shows_deployment, value))
         if markers.is_choice(value):
-            words = value[markers.CHOICE]
-            has_all = "" in words or words.keys() >= {*self.words}
-            return has_all and all(map(self._shows_deployment, words.values()))
+            values = value[markers.CHOICE]
+            has_all = "" in values or values.keys() >= {*self.statuses}
+            return has_all and all(map(self._shows_deployment, values.values()))
         if isinstance(value, dict):
             return any(map(self._shows_deployment, value.values()))
         return False
@@ -132,7 +132,7 @@ class Profile:
         own = self.ids.get("deployments")
         is_same = isinstance(own, ids.Derived) and own.is_same
         names = {"deployment.id", "project.id"} if is_same else {"deployment.id"}
-        return marker.name in names and marker.form in ("", "text")
+        return marker.name in names and marker.spec in ("", "text")
 
     def _find_typos(self) -> Iterator[str]:
         """Yield warnings for texts that look like markers: `{project.title}`."""
@@ -177,7 +177,7 @@ def list_missing_parts(like: Profile) -> list[str]:
     """Return the parts that a profile lacks, such as `["errors", "ids"]`."""
     parts = ("list", "create", "deployment", "errors", "ids")
     lacks = [name for name in parts if name not in like.document]
-    return lacks if like.words else ["statuses", *lacks]
+    return lacks if like.statuses else ["statuses", *lacks]
 
 
 def find_unobserved_errors(like: Profile) -> list[str]:

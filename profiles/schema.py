@@ -26,7 +26,7 @@ SECONDS = {
     "ms": {"x-form": r"\d{12,13}", "examples": [1767603600000]},
 }
 """The schemas of times since 1970, in seconds or milliseconds; `x-form` is for 1973 to 2286."""
-OF_MARKERS: dict[str, Schema] = {
+MARKER_SCHEMAS: dict[str, Schema] = {
     "count": INTEGER,
     "error.status": INTEGER,
     "error.title": {"type": "string", "x-grease": ["error-text"]},
@@ -100,8 +100,8 @@ class Schemas:
         """Build the schemas of a text, with a second schema for null if it may be null."""
         marker = markers.parse_whole_marker(text)
         if marker is None:
-            form = times.parse_time_form(text)
-            return [STRING | describe_times(form) if form else STRING]
+            found = times.parse_time_format(text)
+            return [STRING | describe_times(found) if found else STRING]
         record, _, _ = marker.name.partition(".")
         is_of_deployment = record == "project" and self.is_deployment
         if record in ("first", "last") or is_of_deployment:  # The project may not exist.
@@ -145,31 +145,31 @@ class Schemas:
         """Return whether a choice leaves a member out for some statuses."""
         if not markers.is_choice(value):
             return False
-        words = value[markers.CHOICE]
-        has_all = "" in words or words.keys() >= set(self.like.words)
-        return not has_all or any(map(self.may_be_missing, words.values()))
+        values = value[markers.CHOICE]
+        has_all = "" in values or values.keys() >= set(self.like.statuses)
+        return not has_all or any(map(self.may_be_missing, values.values()))
 
     def build_marker(self, marker: markers.Marker) -> Schema:
         """Build the schema of the values of a marker."""
-        name, form = marker
+        name, spec = marker
         if name in markers.TIMES:
-            return build_time_schema(form)
-        if form and name == "error.status":
+            return build_time_schema(spec)
+        if spec and name == "error.status":
             return STRING
         if name == "deployment.status":
             return self.build_status()
         kind = "deployments" if name.startswith("deployment.") else "projects"
         if name in ("first.id", "last.id") or name in markers.IDS:
-            return self.build_id(kind, form)
-        return STRING if form and name == "count" else OF_MARKERS.get(name, STRING)
+            return self.build_id(kind, spec)
+        return STRING if spec and name == "count" else MARKER_SCHEMAS.get(name, STRING)
 
-    def build_id(self, kind: str, form: str) -> Schema:
-        if form not in ("", "text"):
+    def build_id(self, kind: str, spec: str) -> Schema:
+        if spec not in ("", "text"):
             return STRING  # A second id does not vary by itself.
-        if not form and kind not in self.like.ids and self.id_without_example != STRING:
+        if not spec and kind not in self.like.ids and self.id_without_example != STRING:
             return self.id_without_example
         if self.like.has_integers(kind):
-            return STRING if form else INTEGER
+            return STRING if spec else INTEGER
         if self.like.has_opaque_ids(kind):
             own = {"x-grease": ["ids"], "x-part": kind}
             return STRING | own | describe_ids(self.like, kind)
@@ -196,25 +196,25 @@ def expand_choices(values: list[Any]) -> list[Any]:
     return found
 
 
-def build_time_schema(form: str) -> Schema:
-    if form in SECONDS:
-        return INTEGER | SECONDS[form]
-    found = times.parse_time_form(form) or times.TimeForm()
+def build_time_schema(spec: str) -> Schema:
+    if spec in SECONDS:
+        return INTEGER | SECONDS[spec]
+    found = times.parse_time_format(spec) or times.TimeFormat()
     own: Schema = STRING
-    if found.is_of_rfc3339:
+    if found.is_rfc3339:
         own = {"type": "string", "format": "date-time", "x-grease": ["times"]}
     return own | describe_times(found)
 
 
-def describe_times(form: times.TimeForm) -> Schema:
+def describe_times(found: times.TimeFormat) -> Schema:
     example = datetime(2026, 1, 5, 9, tzinfo=UTC)
-    return {"x-form": form.pattern, "examples": [form.format_time(example)]}
+    return {"x-form": found.pattern, "examples": [found.format_time(example)]}
 
 
 def describe_ids(like: Profile, kind: str) -> Schema:
-    """Return the form and the example of ids: those like `prj_4f9a2c` begin with `prj_`."""
-    form = like.ids.get(kind)
-    pattern = form.pattern if isinstance(form, Opaque) else None
+    """Return the pattern and the example of ids: those like `prj_4f9a2c` begin with `prj_`."""
+    own = like.ids.get(kind)
+    pattern = own.pattern if isinstance(own, Opaque) else None
     if pattern is None:
         return {}
     return {"x-form": pattern, "examples": [like.document["ids"][kind]]}
@@ -222,9 +222,9 @@ def describe_ids(like: Profile, kind: str) -> Schema:
 
 def describe_statuses(like: Profile) -> Schema:
     """Return the known statuses of a profile for a schema. The set may grow."""
-    known = ", ".join(f"`{word}`" for word in like.words)
+    known = ", ".join(f"`{status}`" for status in like.statuses)
     return {
         "description": f"Known are {known}. The set may grow.",
-        "examples": list(like.words),
+        "examples": list(like.statuses),
         "x-running": like.running,
     }

@@ -14,7 +14,7 @@ class Statuses(NamedTuple):
     others: tuple[str, ...] = ()
 
     @property
-    def words(self) -> tuple[str, ...]:
+    def all(self) -> tuple[str, ...]:
         return (*self.run, *self.others)
 
 
@@ -23,8 +23,8 @@ def find_statuses(profile: dict[str, Any]) -> Statuses:
     if "statuses" in profile:
         part = profile["statuses"]
         return Statuses(tuple(part["run"]), tuple(part.get("others", ())))
-    _, words = find_first_choice(profile)
-    return Statuses(words)
+    _, statuses = find_first_choice(profile)
+    return Statuses(statuses)
 
 
 def find_first_choice(profile: dict[str, Any]) -> tuple[Path, tuple[str, ...]]:
@@ -34,20 +34,20 @@ def find_first_choice(profile: dict[str, Any]) -> tuple[Path, tuple[str, ...]]:
     """
     for name in ("deployment", "create", "list"):
         body = profile.get(name, {}).get("body")
-        found = find_words(body)
+        found = list_choice_statuses(body)
         if found:
             return (name, "body"), found
         if "record" in markers.find_marker_names(body):
-            found = find_words(profile.get("record"))
+            found = list_choice_statuses(profile.get("record"))
             if found:
                 return ("record",), found
     return (), ()
 
 
-def find_words(value: Any) -> tuple[str, ...]:
+def list_choice_statuses(value: Any) -> tuple[str, ...]:
     """Return the statuses that the first choice in a value names."""
     for each in markers.find_objects(value):
-        words = each.get(markers.CHOICE)
-        if isinstance(words, dict) and any(words):
-            return tuple(word for word in words if word)
+        values = each.get(markers.CHOICE)
+        if isinstance(values, dict) and any(values):
+            return tuple(status for status in values if status)
     return ()

@@ -8,8 +8,8 @@ from typing import NamedTuple
 from web import times
 
 
-class TimeForm(NamedTuple):
-    """A form of times: `TimeForm("T", 3, "Z")` writes `2026-01-05T09:00:00.000Z`.
+class TimeFormat(NamedTuple):
+    """A format of times: `TimeFormat("T", 3, "Z")` writes `2026-01-05T09:00:00.000Z`.
 
     `digits` are those of a second. `offset` is as in the example, or "" for no offset.
     """
@@ -18,14 +18,14 @@ class TimeForm(NamedTuple):
     digits: int = 3
     offset: str = "Z"
 
-    @lru_cache(maxsize=1024)  # noqa: B019  # The few forms are never freed.
+    @lru_cache(maxsize=1024)  # noqa: B019  # The few formats are never freed.
     def format_time(self, moment: datetime) -> str:
         if self.offset:
             return times.format_time(moment, self.digits, self.offset, self.separator)
         return times.format_time(moment, self.digits, "Z", self.separator).removesuffix("Z")
 
     @property
-    def is_of_rfc3339(self) -> bool:
+    def is_rfc3339(self) -> bool:
         has_colon = len(self.offset) in (1, 6)
         return self.separator != " " and has_colon
 
@@ -38,7 +38,7 @@ class TimeForm(NamedTuple):
         return rf"\d{{4}}-\d\d-\d\d{self.separator}\d\d:\d\d:\d\d{fraction}{offset}"
 
 
-def parse_time_form(example: str) -> TimeForm | None:
+def parse_time_format(example: str) -> TimeFormat | None:
     """Parse the example of a time; return None for another text."""
     pattern = r"(\d{4}-\d\d-\d\d)([Tt ])(\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?([Zz]|[+-]\d\d:?\d\d)?"
     match = re.fullmatch(pattern, example, re.ASCII)
@@ -50,7 +50,7 @@ def parse_time_form(example: str) -> TimeForm | None:
         zone = f"{zone[:3]}:{zone[3:]}"
     if times.parse_time(f"{date}T{time}{zone}") is None:
         return None
-    return TimeForm(separator, len(fraction), offset)
+    return TimeFormat(separator, len(fraction), offset)
 
 
 def count_milliseconds(moment: datetime) -> int:

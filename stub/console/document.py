@@ -32,7 +32,7 @@ def describe_world(
             newest.append((project, deployment))
     now, is_frozen = world.clock.read()
     like = common.options.like
-    statuses = dict.fromkeys(common.options.words or coverage["deployment_statuses"])
+    statuses = dict.fromkeys(common.options.statuses or coverage["deployment_statuses"])
     outcomes = common.options.outcomes
     statuses.update(dict.fromkeys(status for _, status in outcomes))
     faults = [shorten_body(fault) for fault in world.faults.documents()]

@@ -141,7 +141,7 @@ def check_project(common: Common, params: Params) -> Iterator[problems.FieldErro
 def check_deployment(common: Common, params: Params) -> Iterator[problems.FieldError]:
     convert_id(params, "id", "deployments", common.options.like)
     convert_id(params, "project_id", "projects", common.options.like)
-    yield from rules.check(params, "DeploymentParams", common.options.words)
+    yield from rules.check(params, "DeploymentParams", common.options.statuses)
 
 
 BUILT_IN: dict[str, tuple[CheckParams, Callable[[Params, WorldState], Values]]] = {

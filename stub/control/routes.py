@@ -43,7 +43,7 @@ def read_input() -> dict[str, Any]:
     _, document = strict_json.read_json()
     options = get_common().options
     seed.convert_id(document, "project_id", "projects", options.like)
-    require_valid(rules.check_request(document, options.words))
+    require_valid(rules.check_request(document, options.statuses))
     return document
 
 
@@ -215,7 +215,7 @@ def show_readiness() -> ResponseReturnValue:
 
 
 def show_contract() -> ResponseReturnValue:
-    return respond_json(rules.read_contract(get_common().options.words))
+    return respond_json(rules.read_contract(get_common().options.statuses))
 
 
 def show_profile() -> ResponseReturnValue:

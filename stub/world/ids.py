@@ -12,7 +12,7 @@ import store
 from ..grease.axes import Switch
 
 if TYPE_CHECKING:
-    from profiles.ids import IdForm
+    from profiles.ids import IdFormat
 
 MakeId = Callable[[str, str, int], str]
 """Makes an id from three arguments: `make("prj", "shop", 0)`.
@@ -45,7 +45,7 @@ class Ids:
         self,
         new_id: store.NewId,
         seed: int | None,
-        forms: "Mapping[str, IdForm]",
+        forms: "Mapping[str, IdFormat]",
         grease: Switch,
         world: str = "",
     ) -> None:

@@ -67,6 +67,6 @@ class Options:
     log: Callable[[Response], Response] | None = None
 
     @property
-    def words(self) -> tuple[str, ...]:
+    def statuses(self) -> tuple[str, ...]:
         """The statuses of the profile: `("QUEUED", "LIVE")`. Without a profile it is empty."""
-        return self.like.words if self.like else ()
+        return self.like.statuses if self.like else ()

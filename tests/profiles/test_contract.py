@@ -27,7 +27,7 @@ def responses(client: FlaskClient, service: Profile) -> list[TestResponse]:
     sent = request_of(service, "Shop")
     typed = {"Content-Type": service.request_type}
     found = [client.post(PROJECTS, data=sent, headers=typed), client.get(PROJECTS)]
-    client.put("/_stub/deployments/12", json={"status": [*service.words, "failed"][0]})
+    client.put("/_stub/deployments/12", json={"status": [*service.statuses, "failed"][0]})
     state: Any = client.get("/_stub/state").json
     ids = [quote(each["id"], safe="") for each in state["deployments"]]
     return [

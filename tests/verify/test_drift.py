@@ -8,7 +8,7 @@ from functools import cache
 
 import pytest
 
-from profiles.ids import parse_opaque_form
+from profiles.ids import parse_id_example
 from profiles.profile import Profile, make_profile
 from tests.verify import differences as parts
 from tests.verify.conftest import Change, Service, judged, learn
@@ -285,7 +285,7 @@ IDS = [
 
 def test_an_id_of_another_form_is_a_change() -> None:
     for before, now, is_same in IDS:
-        pattern = parse_opaque_form(before).pattern or ".*"
+        pattern = parse_id_example(before).pattern or ".*"
         assert (re.fullmatch(pattern, now) is not None) == is_same, (before, now)
 
 

@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 import pytest
 
-from profiles.ids import parse_opaque_form
+from profiles.ids import parse_id_example
 from profiles.markers import CHOICE
 from profiles.profile import Profile, make_profile
 from tests.profiles.conftest import client_of, like
@@ -665,7 +665,7 @@ def test_ids_are_examples_or_made_from_a_marker(
 
 
 def test_an_id_that_is_a_path_keeps_what_is_before_its_last_slash() -> None:
-    made = parse_opaque_form("/groups/7e/sites/4f9a2c").make(Random(7))
+    made = parse_id_example("/groups/7e/sites/4f9a2c").make(Random(7))
     assert re.fullmatch("/groups/7e/sites/[0-9a-f]{6}", made)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from profiles import ids
 from profiles.openapi import find_part
-from profiles.times import parse_time_form
+from profiles.times import parse_time_format
 from web.documents import parse_pointer
 from web.times import parse_time
 from web.validation import format_pointer
@@ -188,7 +188,7 @@ def describe_form(value: Any) -> str:
     """Describe the form of a time or an id: `a time like 2026-01-05T09:00:00Z`, `prj_…`."""
     if not isinstance(value, str):
         return f"a number of {len(str(int(value)))} digits"
-    form = parse_time_form(value)
+    form = parse_time_format(value)
     if form:
         return f"a time like {inspection.make_example_time(form)}"
     prefix = re.match("([A-Za-z]+[_.:~-])[^_.:~-]", value)

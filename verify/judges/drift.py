@@ -83,7 +83,7 @@ class DriftJudge:
 
     def _check_statuses(self) -> Iterator[Check]:
         """Check that the profile has the statuses of the created, or named, deployment."""
-        known = self._like.words
+        known = self._like.statuses
         for word, exchange in zip(self._places.words, self._places.followed, strict=False):
             if word and known and word not in known:
                 status = checks.format_value(word)
@@ -164,7 +164,7 @@ class DriftJudge:
             names = [0 if isinstance(name, int) else name for name in path]
             part = f"/{kind}/body{format_pointer(*names)}"
             marker = markers.parse_whole_marker(value)
-            is_plain = marker and marker.form in ("", "text") and markers.CHOICE not in path
+            is_plain = marker and marker.spec in ("", "text") and markers.CHOICE not in path
             if marker and is_plain and marker.name in of_markers:
                 found[part] = of_markers[marker.name]
             if kind not in kinds.OPERATIONS and is_read_code(path, value, exchange.body):

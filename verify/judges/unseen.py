@@ -164,7 +164,7 @@ class UnseenJudge:
         last = words[-1]
         like = self._hints.profile
         missing = []
-        if like and like.words:
+        if like and like.statuses:
             run = [*like.run]
             start = run.index(last) + 1 if last in run else 0
             missing = [f"the status {word}" for word in run[start:] if word not in words]

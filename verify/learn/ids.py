@@ -43,14 +43,14 @@ def find_unique_ids(
         values = [inspection.find_value(item, path) for item in others]
         is_unique = len({text, *map(str, values)}) > len(values) > 0
         if is_unique and all(has_form(value, text) for value in (text, *values)):
-            yield f"project.id:{ids.parse_opaque_form(text).make(Random(0))}", text
+            yield f"project.id:{ids.parse_id_example(text).make(Random(0))}", text
 
 
 def has_form(value: Any, text: str) -> bool:
     """Return whether a value is an id of the form of a text: `c-19f` has that of `c-49f`."""
     if not isinstance(value, str) or SECOND_ID.fullmatch(value) is None:
         return False
-    has_prefix = ids.parse_opaque_form(value).prefix == ids.parse_opaque_form(text).prefix
+    has_prefix = ids.parse_id_example(value).prefix == ids.parse_id_example(text).prefix
     return has_prefix and abs(len(value) - len(text)) <= 2
 
 
@@ -91,6 +91,6 @@ def make_id_example(own_id: Any, bases: dict[str, Any]) -> str | int:
     if not isinstance(own_id, str):
         return 7040
     try:
-        return ids.parse_opaque_form(strip_markers(text)).make(Random(0))
+        return ids.parse_id_example(strip_markers(text)).make(Random(0))
     except ValueError:
         return text

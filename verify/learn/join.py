@@ -22,10 +22,10 @@ def join_profiles(old: Part, new: Part) -> tuple[Part, list[str]]:
     The new parts replace the old. If the new profile has fewer statuses, the choices keep the rest.
     """
     found = {**old, "observed_at": new["observed_at"]}
-    old_words = find_statuses(old).words
-    new_words = find_statuses(new).words
-    has_fewer = bool(new_words) and {*new_words} < {*old_words}
-    unseen = [word for word in old_words if word not in new_words] if has_fewer else []
+    old_statuses = find_statuses(old).all
+    new_statuses = find_statuses(new).all
+    has_fewer = bool(new_statuses) and {*new_statuses} < {*old_statuses}
+    unseen = [word for word in old_statuses if word not in new_statuses] if has_fewer else []
     for kind in kinds.OPERATIONS:
         if kind in new:
             body = join_bodies(old.get(kind, {}).get("body"), new[kind]["body"], unseen)
@@ -37,11 +37,11 @@ def join_profiles(old: Part, new: Part) -> tuple[Part, list[str]]:
     for part in ("errors", "ids"):
         if part in new:
             found[part] = {**old.get(part, {}), **new[part]}
-    if new_words and not has_fewer:
-        others = [word for word in old_words if word not in new_words]
+    if new_statuses and not has_fewer:
+        others = [word for word in old_statuses if word not in new_statuses]
         found["statuses"] = new["statuses"] | ({"others": others} if others else {})
     elif has_fewer:
-        found.setdefault("statuses", {"run": [*old_words]})
+        found.setdefault("statuses", {"run": [*old_statuses]})
     return found, [*describe_changes(old, found)]
 
 

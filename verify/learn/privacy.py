@@ -142,7 +142,7 @@ class Privacy:
             f"{place}{format_pointer(*path)}: left out: it may be a secret, or belong to others"
         )
         if isinstance(value, str | int) and self._shapes.matches(str(value)):
-            return type(value)(ids.parse_opaque_form(str(value)).make(Random(0)))
+            return type(value)(ids.parse_id_example(str(value)).make(Random(0)))
         return text if isinstance(value, str) else type(value)()
 
     def _empty_maps(self, value: Any) -> Any:

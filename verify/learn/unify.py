@@ -218,12 +218,12 @@ def unify_times(readings: list[Reading], path: Path) -> str | None:
     )
     if inspection.is_number(readings[0].body):
         return f"{{{name}:{examples[0]}}}" if inspection.are_same(examples) else None
-    forms = [form for form in map(times.parse_time_form, examples) if form]
+    forms = [form for form in map(times.parse_time_format, examples) if form]
     longest = max(forms, key=lambda form: form.digits, default=None)
     if longest is None or len({form._replace(digits=0) for form in forms}) > 1:
         return None
     return (
         f"{{{name}}}"
-        if longest == times.TimeForm()
+        if longest == times.TimeFormat()
         else f"{{{name}:{inspection.make_example_time(longest)}}}"
     )

@@ -25,7 +25,7 @@ class Hints:
             found = markers.parse_whole_marker(value)
             if found is None or found.name != marker or markers.CHOICE in path:
                 continue
-            if found.form in ("", "text"):
+            if found.spec in ("", "text"):
                 return path
         return None
 

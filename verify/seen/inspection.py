@@ -106,7 +106,7 @@ def parse_seconds(text: Any) -> float | None:
 
     The time has a form that a profile can have. Without an offset it is in UTC.
     """
-    form = times.parse_time_form(text) if isinstance(text, str) else None
+    form = times.parse_time_format(text) if isinstance(text, str) else None
     if form is None:
         return None
     zone = form.offset or "Z"
@@ -117,7 +117,7 @@ def parse_seconds(text: Any) -> float | None:
     return moment.timestamp() if moment else None
 
 
-def make_example_time(form: times.TimeForm) -> str:
+def make_example_time(form: times.TimeFormat) -> str:
     """Make the example of a form: `2026-01-05T09:00:00.000Z`."""
     fraction = f".{'0' * form.digits}" if form.digits else ""
     return f"2026-01-05{form.separator}09:00:00{fraction}{form.offset}"

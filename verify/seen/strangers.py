@@ -137,7 +137,7 @@ def make_id_shape(own_id: str) -> str:
     if NAME_PREFIX in own_id or not re.search("[0-9A-Za-z]", own_id):
         return ""
     try:
-        form = ids.parse_opaque_form(own_id)
+        form = ids.parse_id_example(own_id)
     except ValueError:
         return ""
     prefix = re.escape(form.prefix)

@@ -243,9 +243,9 @@ class Session:
         like = self.plan.hints.profile
         running: Collection[str] = load_contract().running
         known: Collection[str] = load_contract().statuses
-        if like and like.words:
+        if like and like.statuses:
             running = like.running
-            known = like.words
+            known = like.statuses
         if status in running:
             return False
         return (status in known and is_sure) or seconds >= STILL
