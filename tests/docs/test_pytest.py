@@ -170,20 +170,6 @@ def test_a_mark_has_options_for_a_test_also_beside_a_program_of_the_run(
     assert not (team.path / "report.json").exists()
 
 
-def test_without_a_program_around_it_the_run_starts_one_whose_findings_are_an_error(
-    team: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    test = 'def test_it(stub): assert ask(stub, "/v1/projects?page=1").json == {"projects": []}'
-    team.makepyfile(test_it=f"{HELPERS}\n{test}")
-    team.makeini("[pytest]\nstub_options = --empty")
-    monkeypatch.setenv("STUB_FAIL_ON", "unpromised")
-    done = team.runpytest_inprocess(*PLUGIN)
-    done.assert_outcomes(passed=1, errors=1)
-    output = done.stdout.str()
-    assert "\nfinding: unpromised: listProjects: query parameter page " in output
-    assert "- requests to the stub -" not in output  # the program has ended
-
-
 def test_a_token_that_is_not_that_of_the_running_program_is_a_sentence(
     team: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, live_url: str
 ) -> None:
@@ -297,8 +283,10 @@ def test_a_gate_is_never_dropped(
     done = team.runpytest_inprocess(*PLUGIN, *words)
     assert done.ret == 1
     assert done.parseoutcomes()["errors"] > 0
+    output = done.stdout.str()
     for line in shown:
-        assert f"\n{line}" in done.stdout.str()
+        assert f"\n{line}" in output
+    assert "- requests to the stub -" not in output  # the program has ended
 
 
 def test_a_worker_judges_its_requests_and_nothing_that_needs_those_of_all_workers(

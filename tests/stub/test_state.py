@@ -1,7 +1,5 @@
 """GET /_stub/state: a reset with it brings back what there was."""
 
-import json
-
 from flask.testing import FlaskClient
 
 from tests.conftest import Clock, control_client_of, counting_ids, make_stub
@@ -47,24 +45,6 @@ def test_a_reset_with_the_state_brings_back_the_values_of_the_list(
     assert other.get("/v1/projects").json == listed
     assert statuses(other) == seen
     assert other.get("/_stub/state").json == state.json
-
-
-def test_a_deployment_has_the_status_it_had_and_will_have(stub: FlaskClient, clock: Clock) -> None:
-    timeline = [{"status": f"s{n}", "seconds": 10 * n} for n in range(4)] + [{"status": "end"}]
-    stub.put("/_stub/deployments/moving", json={"timeline": timeline})
-    stub.post("/_stub/clock", json={"advance": 12.5})
-    clock.advance(1)
-    state = stub.get("/_stub/state").data
-    (moving,) = (each for each in json.loads(state)["deployments"] if each["id"] == "moving")
-    assert moving["timeline"][0] == {"status": "s2", "seconds": 16.5}
-    assert "created_at" not in moving
-    clock.advance(1000)
-    other = restored(state, clock)
-    seen = []
-    for _ in range(9):
-        seen.append(statuses(other)["moving"])
-        other.post("/_stub/clock", json={"advance": 6.5})
-    assert seen == 3 * ["s2"] + 5 * ["s3"] + ["end"]
 
 
 def test_a_stage_of_less_than_a_millisecond_comes_back() -> None:
