@@ -42,13 +42,17 @@ from .run import warn_of_no_request
 
 @dataclass(frozen=True)
 class VerifyRun:
-    """The arguments of a run, and the time of its start."""
+    """The arguments of a run, and the time of its start. A HAR file needs no client."""
 
     options: VerifyOptions
     inputs: Inputs
     environ: Mapping[str, str]
     token: str
+    client: HTTPClient | None
     started: datetime
+
+    def print(self, *lines: str) -> None:
+        print_lines(Secrets([self.token]), lines)
 
 
 def run_verify(options: VerifyOptions, environ: Mapping[str, str]) -> int:
@@ -57,7 +61,6 @@ def run_verify(options: VerifyOptions, environ: Mapping[str, str]) -> int:
     Raises `click.UsageError`, `server.ListenError`, and `OSError` for a file.
     """
     token = environ.get("VERIFY_TOKEN", "")
-    secrets = Secrets([token])
     try:
         inputs = read_inputs(options)
         client = None if options.har else make_client(options, token)
@@ -66,15 +69,15 @@ def run_verify(options: VerifyOptions, environ: Mapping[str, str]) -> int:
             files.check_writable(options.save)
         if options.report:
             files.write_file(options.report, "")  # A report of a previous run would be misleading.
-        run = VerifyRun(options, inputs, environ, token, datetime.now(UTC))
-        return get_and_judge(run, client, secrets)
+        run = VerifyRun(options, inputs, environ, token, client, datetime.now(UTC))
+        return get_and_judge(run)
     except ValueError as error:
         # A response may have repeated the token.
-        lines = [mask_line(secrets, line) for line in str(error).split("\n")]
+        lines = [mask_line(Secrets([token]), line) for line in str(error).split("\n")]
         raise click.UsageError("\n".join(lines) + ".") from None
 
 
-def get_and_judge(run: VerifyRun, client: HTTPClient | None, secrets: Secrets) -> int:
+def get_and_judge(run: VerifyRun) -> int:
     """Get the exchanges, and judge them. A signal ends the run.
 
     At the end, the output lists the projects that the run has left in the service.
@@ -83,23 +86,22 @@ def get_and_judge(run: VerifyRun, client: HTTPClient | None, secrets: Secrets) -
     sent: list[service_log.ServiceExchange] = []
     handler = signal.signal(signal.SIGTERM, interrupt)
     try:
-        lines = [f"verify {options.source} ({options.level})", *list_warnings(options)]
-        print_lines(secrets, lines)
-        if client is None:
-            assert options.har
-            log, status = read_har(options.har), 0
+        run.print(f"verify {options.source} ({options.level})", *list_warnings(options))
+        status = 0
+        if options.har:
+            log = read_har(options.har)
         elif options.words:
-            log, status = record_command(client, run.token, options.words, run.environ)
+            log, status = record_command(run, options.words)
         else:
-            log, status = ask_service(run, client, secrets, sent), 0
+            log = ask_service(run, sent)
         return judge_log(run, log, status)
     except KeyboardInterrupt as interrupted:
-        print_lines(secrets, ["interrupted: no verdicts"])
+        run.print("interrupted: no verdicts")
         number: int = interrupted.args[0] if interrupted.args else signal.SIGINT
         return 128 + number
     finally:
         signal.signal(signal.SIGTERM, handler)
-        print_lines(secrets, describe_left_behind(sent))
+        run.print(*describe_left_behind(sent))
 
 
 def interrupt(number: int, frame: object) -> NoReturn:
@@ -131,10 +133,9 @@ def print_lines(secrets: Secrets, lines: Iterable[str]) -> None:
 # The exchanges
 
 
-def ask_service(
-    run: VerifyRun, client: HTTPClient, secrets: Secrets, sent: list[service_log.ServiceExchange]
-) -> service_log.Log:
+def ask_service(run: VerifyRun, sent: list[service_log.ServiceExchange]) -> service_log.Log:
     """Ask the service; append its exchanges to `sent`, so that they are known after Ctrl-C."""
+    assert run.client
     options = run.options
     plan = script.Plan(
         token=run.token,
@@ -145,29 +146,23 @@ def ask_service(
         hints=run.inputs.hints,
     )
     if not options.write:
-        line = "without --write, verify sees no creation, and no deployment that runs"
-        print_lines(secrets, [line])
-
-    def tell(line: str) -> None:
-        print_lines(secrets, [line])
-
-    return script.Session(client, plan, tell=tell, exchanges=sent).ask_all()
+        run.print("without --write, verify sees no creation, and no deployment that runs")
+    return script.Session(run.client, plan, tell=run.print, exchanges=sent).ask_all()
 
 
-def record_command(
-    client: HTTPClient, token: str, words: Sequence[str], environ: Mapping[str, str]
-) -> tuple[service_log.Log, int]:
+def record_command(run: VerifyRun, words: Sequence[str]) -> tuple[service_log.Log, int]:
     """Run a command with a proxy to the service; return the recording and the exit status.
 
     The command's environment has STUB_URL and STUB_TOKEN. Raises `server.ListenError`.
     """
-    recorder = record.Recorder(client, token)
-    command = Command(words, environ)
+    assert run.client
+    recorder = record.Recorder(run.client, run.token)
+    command = Command(words, run.environ)
     host = "127.0.0.1"
 
     def begin(port: int, stop: Callable[[], None]) -> None:
         command.forward_signals()
-        command.environ.update(STUB_URL=f"http://{host}:{port}", STUB_TOKEN=token)
+        command.environ.update(STUB_URL=f"http://{host}:{port}", STUB_TOKEN=run.token)
         command.start(command.run, stop)
 
     try:
@@ -195,38 +190,41 @@ def judge_log(run: VerifyRun, log: service_log.Log, status: int) -> int:
         return status
     print_lines(result.secrets, describe_result(result))
     findings = result.select_findings(options.fail_on, run.inputs.known)
-    is_written = write_files(run, result, findings)
+    is_reported = write_report(run, result, findings)
+    is_saved = write_profile(run, result)
     print_findings(run, result, findings)
-    if status == 0 and findings:
+    if status:
+        return status
+    if findings:
         return 1
-    if status == 0 and not is_written:
-        return 2
-    return status
+    return 0 if is_reported and is_saved else 2
 
 
-def write_files(run: VerifyRun, result: Result, findings: list[VerifyFinding]) -> bool:
-    """Write the report and the profile; return whether they were written."""
-    report, save = run.options.report, run.options.save
-    is_whole = True
-    if report:
-        text = format_report(run, result, findings)
-        is_whole = files.try_to_write(partial(files.write_file, report, text))
-    if save and result.inferred is None:
-        line = f"{save} was not written: a profile needs a project that was created"
+def write_report(run: VerifyRun, result: Result, findings: list[VerifyFinding]) -> bool:
+    """Write the report, if the options name a file; return False for an error."""
+    file = run.options.report
+    if file is None:
+        return True
+    if reports.is_xml(file):
+        text = reports.format_junit("verify", [*list_cases(result, findings)])
+    else:
+        text = format_json(build_report(result, run.options, run.started, findings))
+    return files.try_to_write(partial(files.write_file, file, text))
+
+
+def write_profile(run: VerifyRun, result: Result) -> bool:
+    """Write the profile, if the options name a file; return False if that is not possible."""
+    file = run.options.save
+    if file is None:
+        return True
+    if result.inferred is None:
+        line = f"{file} was not written: a profile needs a project that was created"
         print_lines(result.secrets, ["", line])
-        is_whole = False
-    elif save and result.inferred:
-        if save_profile(save, result.inferred.document):
-            print_lines(result.secrets, describe_saved(result, save))
-        else:
-            is_whole = False
-    return is_whole
-
-
-def format_report(run: VerifyRun, result: Result, findings: list[VerifyFinding]) -> str:
-    if reports.is_xml(run.options.report):
-        return reports.format_junit("verify", [*list_cases(result, findings)])
-    return format_json(build_report(result, run.options, run.started, findings))
+        return False
+    is_written = save_profile(file, result.inferred.document)
+    if is_written:
+        print_lines(result.secrets, describe_saved(result, file))
+    return is_written
 
 
 def list_cases(result: Result, findings: list[VerifyFinding]) -> Iterator[reports.Case]:
