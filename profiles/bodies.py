@@ -86,8 +86,8 @@ class ItemsSlot:
 class Body:
     """A body of a profile. It is compiled for a status when it is first filled with it."""
 
-    def __init__(self, like: Profile, value: Any) -> None:
-        self._like = like
+    def __init__(self, profile: Profile, value: Any) -> None:
+        self._profile = profile
         self._value = value
         self._statuses = find_choice_statuses(value)
         self._compiled: dict[str, list[Piece]] = {}  # key: status
@@ -109,10 +109,10 @@ class Body:
             return []
         holder = find_name_object(value)
         for name, member in holder.items():
-            if name in self._like.request.replaceable and is_constant(member):
-                schema = build_schema(member, self._like)
+            if name in self._profile.request.replaceable and is_constant(member):
+                schema = build_schema(member, self._profile)
                 holder[name] = SentSlot(name, quoted(member), schema)
-        return join_constants(compile_json(value, self._like))
+        return join_constants(compile_json(value, self._profile))
 
 
 def join_constants(pieces: Iterable[Piece]) -> list[Piece]:
@@ -133,45 +133,45 @@ def fill_pieces(pieces: Iterable[Piece], subject: Subject) -> str:
     return "".join([piece if isinstance(piece, str) else piece.fill(subject) for piece in pieces])
 
 
-def compile_json(value: Any, like: Profile) -> Iterator[Piece]:
+def compile_json(value: Any, profile: Profile) -> Iterator[Piece]:
     """Compile a JSON value, in which slots may stand as values."""
     if isinstance(value, SentSlot | ItemsSlot):
         yield value
     elif isinstance(value, str):
-        yield from compile_string(value, like)
+        yield from compile_string(value, profile)
     elif isinstance(value, list):
         yield "["
         for index, item in enumerate(value):
             yield ", " if index else ""
-            yield from compile_json(item, like)
+            yield from compile_json(item, profile)
         yield "]"
     elif isinstance(value, dict):
         yield "{"
         for index, (name, member) in enumerate(value.items()):
             yield ", " if index else ""
             yield f"{quoted(name)}: "
-            yield from compile_json(member, like)
+            yield from compile_json(member, profile)
         yield "}"
     else:
         yield quoted(value)
 
 
-def compile_string(text: str, like: Profile) -> Iterator[Piece]:
+def compile_string(text: str, profile: Profile) -> Iterator[Piece]:
     """Compile a string: `"{error.status}"` becomes 404, and `"E{error.status}"` `"E404"`."""
     marker = markers.parse_whole_marker(text)
     if marker and marker.name != "base":
-        yield make_slot(marker, like, quoted, null="null")
+        yield make_slot(marker, profile, quoted, null="null")
         return
     yield '"'
     for piece in markers.split_markers(text):
         if isinstance(piece, str):
             yield escape_json(piece)
         else:
-            yield make_slot(piece, like, escape_json)
+            yield make_slot(piece, profile, escape_json)
     yield '"'
 
 
-def compile_field(name: str, value: str, like: Profile) -> list[Piece]:
+def compile_field(name: str, value: str, profile: Profile) -> list[Piece]:
     """Compile the value of a header field, such as `/v1/deployments/{deployment.id}`.
 
     Characters outside of ASCII are percent-encoded. In a URL, the value of a marker is encoded as a
@@ -179,19 +179,19 @@ def compile_field(name: str, value: str, like: Profile) -> list[Piece]:
     """
     write = encode_url_part if name.lower() in LOCATIONS else percent_encode
     pieces = markers.split_markers(value)
-    return [each if isinstance(each, str) else make_slot(each, like, write) for each in pieces]
+    return [each if isinstance(each, str) else make_slot(each, profile, write) for each in pieces]
 
 
 def make_slot(
-    marker: markers.Marker, like: Profile, write: Callable[[Any], str], null: str = ""
+    marker: markers.Marker, profile: Profile, write: Callable[[Any], str], null: str = ""
 ) -> Piece:
     """Make the slot of a marker; for `{base}` it is the text that replaces it."""
     if marker.name == "base":
         return BASE
-    return MarkerSlot(marker.name, choose_conversion(marker, like), write, null)
+    return MarkerSlot(marker.name, choose_conversion(marker, profile), write, null)
 
 
-def choose_conversion(marker: markers.Marker, like: Profile) -> Callable[[Any], Any]:
+def choose_conversion(marker: markers.Marker, profile: Profile) -> Callable[[Any], Any]:
     """Return the function that converts the value of a marker, such as a time to a text."""
     name, spec = marker
     if name in markers.TIMES:
@@ -201,7 +201,7 @@ def choose_conversion(marker: markers.Marker, like: Profile) -> Callable[[Any], 
     if spec:
         return parse_id_example(spec).make_second
     kind = "deployments" if name.startswith("deployment.") else "projects"
-    if name.endswith(".id") and like.has_integers(kind):
+    if name.endswith(".id") and profile.has_integers(kind):
         return parse_number
     return lambda value: value
 

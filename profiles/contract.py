@@ -13,31 +13,32 @@ from web.schemas import Schema
 from web.strict_json import MEDIA_TYPE
 from web.validation import format_pointer
 
-from . import bodies, markers, profile
+from . import bodies, markers
 from .forms import describe_error
 from .openapi import ELSEWHERE
+from .profile import LATEST, Form, Profile
 from .schema import build_schema, describe_statuses, make_origin
 
 Document = dict[str, Any]
 
 
-def build_contract(openapi: bytes, like: profile.Profile) -> bytes:
+def build_contract(openapi: bytes, profile: Profile) -> bytes:
     """Return the contract with the responses of a profile, which have an `x-origin`."""
     document = json.loads(openapi)
-    if not like.shows_latest:
+    if not profile.shows_latest:
         document = json_values.map_leaves(document, lambda _, value: drop_latest(value))
-    ObservedContract(document, like).change()
+    ObservedContract(document, profile).change()
     return f"{json.dumps(document, ensure_ascii=False)}\n".encode()
 
 
 def drop_latest(value: Any) -> Any:
     """Drop the sentences about `latest_deployment_id`: the service does not have this member."""
-    if not isinstance(value, str) or f"`{profile.LATEST}`" not in value:
+    if not isinstance(value, str) or f"`{LATEST}`" not in value:
         return value
     kept = []
     for paragraph in value.split("\n\n"):
         sentences = re.split(r"(?<=[.]) |(?<=[.][*][*]) ", paragraph)
-        found = [each for each in sentences if profile.LATEST not in each]
+        found = [each for each in sentences if LATEST not in each]
         if found and not found[-1].endswith("**"):  # A title needs a text.
             kept.append(" ".join(found))
     return "\n\n".join(kept)
@@ -53,16 +54,16 @@ class Error(NamedTuple):
     status: int
     response: Document
     example: Document
-    form: profile.Form | None
+    form: Form | None
 
 
 class ObservedContract:
     """Changes a contract to that of a profile."""
 
-    def __init__(self, document: Document, like: profile.Profile) -> None:
+    def __init__(self, document: Document, profile: Profile) -> None:
         self.document = document
-        self.like = like
-        self.seen = make_origin(like)
+        self.profile = profile
+        self.seen = make_origin(profile)
         components = document["components"]
         self.components: Document = components["schemas"]
         self.headers: Document = components["headers"]
@@ -73,7 +74,7 @@ class ObservedContract:
     def change(self) -> None:
         info = self.document["info"]
         info["description"] = (
-            f"The parts with `observed` are as a service was on {self.like.observed_at}; they "
+            f"The parts with `observed` are as a service was on {self.profile.observed_at}; they "
             f"overrule this text.\n\n{info['description']}"
         )
         paths = self.document["paths"]
@@ -90,12 +91,12 @@ class ObservedContract:
 
     def change_own_forms(self) -> None:
         """Write the statuses and the ids of the profile into the schemas of the plain records."""
-        like = self.like
+        profile = self.profile
         project = self.components["Project"]["properties"]
         deployment = self.components["Deployment"]["properties"]
         status = deployment["status"]
-        if like.statuses:
-            status.update(describe_statuses(like))
+        if profile.statuses:
+            status.update(describe_statuses(profile))
         self.document["x-statuses"] = {
             "known": status["examples"],
             "running": status["x-running"],
@@ -106,13 +107,13 @@ class ObservedContract:
         self.change_own_id(deployment["id"], "deployments")
 
     def change_own_id(self, schema: Schema, kind: str) -> None:
-        like = self.like
-        if kind not in like.ids:
+        profile = self.profile
+        if kind not in profile.ids:
             return
         schema.update(self.seen)
-        if not like.has_opaque_ids(kind):
+        if not profile.has_opaque_ids(kind):
             del schema["x-grease"]
-        if like.has_integers(kind):
+        if profile.has_integers(kind):
             for each in schema.get("anyOf", [schema]):
                 if each["type"] == "string":
                     each["type"] = "integer"
@@ -121,31 +122,31 @@ class ObservedContract:
     # The three operations
 
     def change_list(self, operation: Document) -> None:
-        like = self.like
-        form = like.form("list")
+        profile = self.profile
+        form = profile.form("list")
         if form is None:
             return
         # `Project` stays as it is if only the list has another form.
-        name = "Project" if "create" in like.document else "ListedProject"
+        name = "Project" if "create" in profile.document else "ListedProject"
         around, item = bodies.extract_item(form.body, [])
-        self.components[name] = build_schema(item, like)
-        schema = build_schema(around, like)
+        self.components[name] = build_schema(item, profile)
+        schema = build_schema(around, profile)
         listed: Any = schema
         for member in next(markers.find_project_arrays(form.body)):
             listed = listed.get("properties", {}).get(member, {})
         listed["items"] = documents.make_ref(name)
         listed["x-grease"] = ["list-order"]
-        listed["description"] = "Newest first." if like.is_newest_first else "Oldest first."
+        listed["description"] = "Newest first." if profile.is_newest_first else "Oldest first."
         self.components["ProjectList"] = schema
         self.change_response(operation["responses"]["200"], form, "ProjectList")
 
     def change_creation(self, operation: Document) -> None:
-        form = self.like.form("create")
+        form = self.profile.form("create")
         if form is None:
             return
         responses = operation["responses"]
         response = responses.pop(str(CREATED))
-        schema = build_schema(form.body, self.like)
+        schema = build_schema(form.body, self.profile)
         is_project = schema == self.components["Project"]
         name = "Project" if is_project else "CreatedProject"
         if form.body is not None:
@@ -164,28 +165,30 @@ class ObservedContract:
         """Return the JSON pointer of the deployment's id in the body of a creation, or None."""
         for path, value in json_values.walk(body):
             marker = markers.parse_whole_marker(value)
-            if marker and self.like.is_deployment_id(marker) and markers.CHOICE not in path:
+            if marker and self.profile.is_deployment_id(marker) and markers.CHOICE not in path:
                 return format_pointer(*path)
         return None
 
     def change_deployment(self, operation: Document) -> None:
-        form = self.like.form("deployment")
+        form = self.profile.form("deployment")
         if form is None:
             return
         if form.body is not None:
-            self.components["Deployment"] = build_schema(form.body, self.like, is_deployment=True)
+            self.components["Deployment"] = build_schema(
+                form.body, self.profile, is_deployment=True
+            )
         for parameter in operation["parameters"]:
             del parameter["examples"]
         self.change_response(operation["responses"]["200"], form, "Deployment")
 
-    def change_response(self, response: Document, form: profile.Form, name: str) -> None:
+    def change_response(self, response: Document, form: Form, name: str) -> None:
         response.update(self.seen)
         del response["content"]
         if form.body is not None:
             response["content"] = {form.media_type: {"schema": documents.make_ref(name)}}
         response["headers"] = self.build_fields(response, form)
 
-    def build_fields(self, response: Document, form: profile.Form | None) -> Document:
+    def build_fields(self, response: Document, form: Form | None) -> Document:
         """Return the header fields of a response. Those of a form replace the contract's."""
         own: Document = response["headers"]
         if form is None:
@@ -200,23 +203,23 @@ class ObservedContract:
     # The request
 
     def change_request(self, operation: Document) -> None:
-        like = self.like
-        if "create" not in like.document:
+        profile = self.profile
+        if "create" not in profile.document:
             return
-        example = like.request.value
+        example = profile.request.value
         own = self.components["ProjectInput"]
         body = operation["requestBody"]
-        if like.request.is_own:
+        if profile.request.is_own:
             properties = own["properties"]
             self.components["ProjectInput"] = self.build_request_schema(example, properties["name"])
             body.update(self.seen)
-        elif like.request.has_optional_name:
+        elif profile.request.has_optional_name:
             own.update(self.seen)
             own["required"] = []
         value = markers.replace_text(example, markers.NAME, "shop")
         content = body["content"][MEDIA_TYPE]
         content["examples"] = {"observed": {"value": value}}
-        body["content"] = {like.request_type: content}
+        body["content"] = {profile.request_type: content}
 
     def build_request_schema(
         self, example: dict[str, Any], name: Schema, path: json_values.Path = ()
@@ -228,16 +231,16 @@ class ObservedContract:
                 own[member] = name
             elif isinstance(value, dict):
                 own[member] = self.build_request_schema(value, name, (*path, member))
-        schema = build_schema({**example, **dict.fromkeys(own, "")}, self.like)
+        schema = build_schema({**example, **dict.fromkeys(own, "")}, self.profile)
         schema.setdefault("properties", {}).update(own)
-        required = self.like.request.all_required
+        required = self.profile.request.all_required
         schema["required"] = [member for member in example if (*path, member) in required]
         return schema
 
     # Errors
 
     def change_errors(self) -> None:
-        if "errors" not in self.like.document:
+        if "errors" not in self.profile.document:
             return
         for item in self.document["paths"].values():
             for operation in item.values():
@@ -283,7 +286,7 @@ class ObservedContract:
         )
         (content,) = response["content"].values()
         for code, example in content["examples"].items():
-            form = self.like.error_form(code)
+            form = self.profile.error_form(code)
             if form:
                 yield Error(code, form.status or status, response, example, form)
             if form is None or code in of_server:
@@ -343,20 +346,22 @@ class ObservedContract:
         return headers
 
     def add_error_schema(
-        self, code: str, status: int, problem: Document, form: profile.Form
+        self, code: str, status: int, problem: Document, form: Form
     ) -> tuple[Schema, Any]:
         """Return the schema of an error and an example.
 
         The schema is the component `Error`, or if errors differ, a component like `NameTakenError`.
         """
         if (code, status) not in self.errors:
-            schema = build_schema(form.body, self.like)
+            schema = build_schema(form.body, self.profile)
             words = code.title().replace("_", "")
             name = "Error"
             if self.components.setdefault(name, schema) != schema:
                 name = f"{words}Error"
                 self.components[name] = schema
-            text = bodies.Body(self.like, form.body).fill(describe_error(problem, status, "shop"))
+            text = bodies.Body(self.profile, form.body).fill(
+                describe_error(problem, status, "shop")
+            )
             example = json.loads(text.replace(bodies.BASE, "http://127.0.0.1:8080"))
             self.errors[code, status] = documents.make_ref(name), example
         return self.errors[code, status]

@@ -22,16 +22,17 @@ from web import problems
 from web.routing import CREATED
 from web.strict_json import JSON, MEDIA_TYPE
 
-from . import bodies, markers, profile
+from . import bodies, markers
+from .profile import Form, Profile
 
 PLAIN_PROJECT = {
     "id": "{project.id}",
     "created_at": "{project.created_at}",
     "latest_deployment_id": "{deployment.id}",
 }
-PLAIN_CREATION = profile.Form(PLAIN_PROJECT)
-PLAIN_LIST = profile.Form({"projects": [PLAIN_PROJECT]})
-PLAIN_DEPLOYMENT = profile.Form(
+PLAIN_CREATION = Form(PLAIN_PROJECT)
+PLAIN_LIST = Form({"projects": [PLAIN_PROJECT]})
+PLAIN_DEPLOYMENT = Form(
     {
         "id": "{deployment.id}",
         "project_id": "{project.id}",
@@ -57,8 +58,8 @@ def find_base(received: Request) -> str:
 class PlainProject:
     """The plain body of a project: it has all members that the client sent."""
 
-    def __init__(self, like: profile.Profile) -> None:
-        self._members = bodies.Body(like, PLAIN_PROJECT)
+    def __init__(self, profile: Profile) -> None:
+        self._members = bodies.Body(profile, PLAIN_PROJECT)
 
     def fill(self, subject: bodies.Subject) -> str:
         """Return `{"id": …, "name": "shop"}`, which begins with the members of the stub."""
@@ -75,17 +76,17 @@ class CompiledForm:
 
     def __init__(
         self,
-        like: profile.Profile,
-        form: profile.Form,
+        profile: Profile,
+        form: Form,
         status: int = 200,
         body: bodies.Slot | None = None,
     ) -> None:
         self.form = form
         self._status = form.status or status
-        self._body = body or bodies.Body(like, form.body)
+        self._body = body or bodies.Body(profile, form.body)
         self._headers: dict[str, list[bodies.Piece]] = {}
         for name, value in form.headers.items():
-            self._headers[name] = bodies.compile_field(name, value, like)
+            self._headers[name] = bodies.compile_field(name, value, profile)
         self._is_plain = form.content_type == MEDIA_TYPE and not form.headers
 
     def fill_body(self, subject: bodies.Subject) -> bytes:
@@ -142,22 +143,24 @@ class FilledList(NamedTuple):
 class Forms:
     """The compiled forms of a profile, and the plain forms that it leaves out."""
 
-    def __init__(self, like: profile.Profile) -> None:
-        self.like = like
-        listed = like.form("list") or PLAIN_LIST
+    def __init__(self, profile: Profile) -> None:
+        self.profile = profile
+        listed = profile.form("list") or PLAIN_LIST
         around, item = bodies.extract_item(listed.body, bodies.ItemsSlot())
-        self._list = CompiledForm(like, listed, body=bodies.Body(like, around))
-        self._item: bodies.Slot = PlainProject(like)
-        if like.form("list"):
-            self._item = bodies.Body(like, item)
-        created = like.form("create")
+        self._list = CompiledForm(profile, listed, body=bodies.Body(profile, around))
+        self._item: bodies.Slot = PlainProject(profile)
+        if profile.form("list"):
+            self._item = bodies.Body(profile, item)
+        created = profile.form("create")
         if created:
-            self._creation = CompiledForm(like, created, CREATED)
+            self._creation = CompiledForm(profile, created, CREATED)
         else:
-            self._creation = CompiledForm(like, PLAIN_CREATION, CREATED, PlainProject(like))
-        deployment = like.form("deployment") or PLAIN_DEPLOYMENT
-        self._deployment = CompiledForm(like, deployment)
-        self._errors = {code: CompiledForm(like, form) for code, form in like.error_forms.items()}
+            self._creation = CompiledForm(profile, PLAIN_CREATION, CREATED, PlainProject(profile))
+        deployment = profile.form("deployment") or PLAIN_DEPLOYMENT
+        self._deployment = CompiledForm(profile, deployment)
+        self._errors = {
+            code: CompiledForm(profile, form) for code, form in profile.error_forms.items()
+        }
         self.list_needs_deployments = names_record("deployment", item)
         self.deployment_needs_project = names_record(
             "project", [deployment.body, deployment.headers]
@@ -173,7 +176,7 @@ class Forms:
     ) -> FilledList:
         """Fill the body of the list; the projects are given oldest first."""
         ordered = [*projects]
-        if self.like.is_newest_first:
+        if self.profile.is_newest_first:
             ordered.reverse()
         listing: dict[str, Any] = {"count": len(ordered)}
         if ordered:
@@ -234,7 +237,7 @@ class Forms:
         if request.view_args:
             return str(next(iter(request.view_args.values())))
         sent = request.get_json(force=True, silent=True) if request.method == "POST" else None
-        name = get_value(sent, self.like.request.name_path)
+        name = get_value(sent, self.profile.request.name_path)
         return name if isinstance(name, str) else request.path
 
     def _describe_project(self, project: records.Project) -> dict[str, Any]:
@@ -246,7 +249,7 @@ class Forms:
             "deployment.id": project.latest_deployment_id,
             "sent_text": project.sent,
         }
-        if self.like.request.replaceable:
+        if self.profile.request.replaceable:
             subject["sent"] = json.loads(project.sent)
         return subject
 

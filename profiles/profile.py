@@ -173,24 +173,24 @@ def has_member(body: Any, name: str) -> bool:
     return any(isinstance(value, dict) and name in value for _, value in json_values.walk(body))
 
 
-def list_missing_parts(like: Profile) -> list[str]:
+def list_missing_parts(profile: Profile) -> list[str]:
     """Return the parts that a profile lacks, such as `["errors", "ids"]`."""
     parts = ("list", "create", "deployment", "errors", "ids")
-    lacks = [name for name in parts if name not in like.document]
-    return lacks if like.statuses else ["statuses", *lacks]
+    lacks = [name for name in parts if name not in profile.document]
+    return lacks if profile.statuses else ["statuses", *lacks]
 
 
-def find_unobserved_errors(like: Profile) -> list[str]:
+def find_unobserved_errors(profile: Profile) -> list[str]:
     """Return the codes of the errors whose status and body the profile does not show."""
     # Only the stub, its server or `--strict` makes these errors.
     of_stub = {
         "default", "body_too_large", "headers_too_large", "host_not_allowed", "internal_error",
         "malformed_request", "store_full", "store_unavailable", "unknown_query",
     }  # fmt: skip
-    known = {*of_stub, *like.error_forms}
-    if not like.has_unique_names:
+    known = {*of_stub, *profile.error_forms}
+    if not profile.has_unique_names:
         known.add("name_taken")
-    if like.has_any_type:
+    if profile.has_any_type:
         known.add("unsupported_media_type")
     codes = check.load_schemas()["profile"]["properties"]["errors"]["properties"]
     return [code for code in codes if code not in known]

@@ -36,18 +36,22 @@ MARKER_SCHEMAS: dict[str, Schema] = {
 
 
 def build_schema(
-    value: Any, like: Profile, *, is_deployment: bool = False, id_without_example: Schema = STRING
+    value: Any,
+    profile: Profile,
+    *,
+    is_deployment: bool = False,
+    id_without_example: Schema = STRING,
 ) -> Schema:
     """Build the schema of a body of a profile.
 
     In the body of a deployment, the markers of a project may be null.
     """
-    return Schemas(like, is_deployment, make_origin(like), id_without_example).build([value])
+    return Schemas(profile, is_deployment, make_origin(profile), id_without_example).build([value])
 
 
-def make_origin(like: Profile) -> Schema:
+def make_origin(profile: Profile) -> Schema:
     """Return the origin of an observed part: `{"x-origin": {"observed": "2026-01-05"}}`."""
-    return {"x-origin": {"observed": like.observed_at}}
+    return {"x-origin": {"observed": profile.observed_at}}
 
 
 @dataclass
@@ -61,7 +65,7 @@ class Schemas:
     Only `room` members are described; a larger body is data.
     """
 
-    like: Profile
+    profile: Profile
     is_deployment: bool
     origin: Schema
     id_without_example: Schema
@@ -146,7 +150,7 @@ class Schemas:
         if not markers.is_choice(value):
             return False
         values = value[markers.CHOICE]
-        has_all = "" in values or values.keys() >= set(self.like.statuses)
+        has_all = "" in values or values.keys() >= set(self.profile.statuses)
         return not has_all or any(map(self.may_be_missing, values.values()))
 
     def build_marker(self, marker: markers.Marker) -> Schema:
@@ -166,17 +170,17 @@ class Schemas:
     def build_id(self, kind: str, spec: str) -> Schema:
         if spec not in ("", "text"):
             return STRING  # A second id does not vary by itself.
-        if not spec and kind not in self.like.ids and self.id_without_example != STRING:
+        if not spec and kind not in self.profile.ids and self.id_without_example != STRING:
             return self.id_without_example
-        if self.like.has_integers(kind):
+        if self.profile.has_integers(kind):
             return STRING if spec else INTEGER
-        if self.like.has_opaque_ids(kind):
+        if self.profile.has_opaque_ids(kind):
             own = {"x-grease": ["ids"], "x-part": kind}
-            return STRING | own | describe_ids(self.like, kind)
+            return STRING | own | describe_ids(self.profile, kind)
         return STRING
 
     def build_status(self) -> Schema:
-        schema: Schema = STRING | describe_statuses(self.like)
+        schema: Schema = STRING | describe_statuses(self.profile)
         if self.is_deployment:
             schema["x-origin"] = {"fixed": "§3"}
         return schema
@@ -211,20 +215,20 @@ def describe_times(found: times.TimeFormat) -> Schema:
     return {"x-form": found.pattern, "examples": [found.format_time(example)]}
 
 
-def describe_ids(like: Profile, kind: str) -> Schema:
+def describe_ids(profile: Profile, kind: str) -> Schema:
     """Return the pattern and the example of ids: those like `prj_4f9a2c` begin with `prj_`."""
-    own = like.ids.get(kind)
+    own = profile.ids.get(kind)
     pattern = own.pattern if isinstance(own, Opaque) else None
     if pattern is None:
         return {}
-    return {"x-form": pattern, "examples": [like.document["ids"][kind]]}
+    return {"x-form": pattern, "examples": [profile.document["ids"][kind]]}
 
 
-def describe_statuses(like: Profile) -> Schema:
+def describe_statuses(profile: Profile) -> Schema:
     """Return the known statuses of a profile for a schema. The set may grow."""
-    known = ", ".join(f"`{status}`" for status in like.statuses)
+    known = ", ".join(f"`{status}`" for status in profile.statuses)
     return {
         "description": f"Known are {known}. The set may grow.",
-        "examples": list(like.statuses),
-        "x-running": like.running,
+        "examples": list(profile.statuses),
+        "x-running": profile.running,
     }

@@ -56,7 +56,7 @@ def create_project(forms: Forms, timeline_for: TimelineFor, *, strict: bool) -> 
     """Create a project from a request in the form of the profile."""
     visit: Visit = g.store
     new_name = partial(visit.world.ids, "project")
-    name, sent = read_project(forms.like.request, new_name, strict=strict)
+    name, sent = read_project(forms.profile.request, new_name, strict=strict)
     project = visit.world.store.create_project(name, sent)
     # The deployment as the store made it: it may change before a second call reads it.
     deployment = Deployment(
@@ -71,7 +71,7 @@ def get_deployment(forms: Forms, deployment_id: str) -> ResponseReturnValue:
     deployment = visit.get_deployment(deployment_id)
     if deployment is None:
         problem = unknown_deployment()
-        if not forms.like.shows_latest:
+        if not forms.profile.shows_latest:
             problem.description = drop_latest(problem.description)
         raise problem
     project = find_project(visit, deployment) if forms.deployment_needs_project else None

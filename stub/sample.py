@@ -13,41 +13,41 @@ from .world.ids import make_unused_id
 from .world.store import AT_START
 
 
-def make_sample(like: Profile | None) -> seed.Seed:
+def make_sample(profile: Profile | None) -> seed.Seed:
     """Make the sample. With a profile it has ids and statuses of the service.
 
     They are the same in every run, and there is a deployment in every status.
     """
     sample = seed.read_sample()
-    if like is None:
+    if profile is None:
         return sample
     source = Random(0)
     ids: dict[str | None, str] = {}  # key: id in the plain sample
     projects = []
     for project in sample.projects:
         own = str(project.id)
-        ids[own] = make_sample_id(like, source, "projects", own, project.name, "", ids.values())
+        ids[own] = make_sample_id(profile, source, "projects", own, project.name, "", ids.values())
         projects.append(project._replace(id=ids[own]))
     names = {str(project.id): project.name for project in projects}
     deployments: dict[str, records.Deployment] = {}
-    for each in pin_deployments(like, sample):
+    for each in pin_deployments(profile, sample):
         owner = ids[each.project_id]
         name = names[owner]
-        made = make_sample_id(like, source, "deployments", each.id, name, owner, deployments)
+        made = make_sample_id(profile, source, "deployments", each.id, name, owner, deployments)
         deployments[made] = each._replace(id=made, project_id=owner)
     return seed.Seed(tuple(projects), tuple(deployments.values()))
 
 
-def pin_deployments(like: Profile, sample: seed.Seed) -> list[records.Deployment]:
+def pin_deployments(profile: Profile, sample: seed.Seed) -> list[records.Deployment]:
     """Make a deployment in every status of a profile, and at least a deployment for every project.
 
     If the profile has no statuses, these are the deployments of the plain sample.
     """
-    if not like.run:
+    if not profile.run:
         return list(sample.deployments)
     owners = [project.id for project in sample.projects]
     # The first project gets the last status, since its latest deployment comes last.
-    statuses = list(reversed(like.run))
+    statuses = list(reversed(profile.run))
     while len(statuses) < len(owners):
         statuses.append(statuses[0])
     pinned: list[records.Deployment] = []
@@ -57,7 +57,7 @@ def pin_deployments(like: Profile, sample: seed.Seed) -> list[records.Deployment
 
 
 def make_sample_id(
-    like: Profile,
+    profile: Profile,
     source: Random,
     kind: str,
     own: str,
@@ -69,7 +69,7 @@ def make_sample_id(
 
     `name` is the name of the project. `owner` is the id of the project of a deployment.
     """
-    form = like.ids.get(kind)
+    form = profile.ids.get(kind)
     if form is None:
         return own or f"dpl_{source.getrandbits(64):016x}"
 
