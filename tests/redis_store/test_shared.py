@@ -73,19 +73,6 @@ def test_a_change_that_others_come_between_is_made_again_with_the_same_ids(
     assert all(0 <= pause < 1 for pause in pauses)
 
 
-def test_a_name_that_another_program_takes_meanwhile_is_taken(redis_stores: RedisStores) -> None:
-    def come_between(_: str) -> Timeline:
-        if not other.list_projects():
-            other.create_project("mine", '{"name": "mine"}')
-        return FAILED
-
-    other = make_shared(redis_stores, "", utc_now, lambda prefix, *_: random_id(prefix))
-    one = make_shared(redis_stores, "", utc_now, counting_ids(), timeline_for=come_between)
-    with pytest.raises(NameTaken):
-        one.create_project("mine", '{"name": "mine"}')
-    assert len(one.list_projects()) == 1
-
-
 def test_a_change_is_unavailable_when_its_patience_is_over(
     redis: RedisServer, caplog: pytest.LogCaptureFixture
 ) -> None:

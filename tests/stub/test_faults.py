@@ -2,8 +2,6 @@
 
 import json
 import re
-import socket
-import time
 from contextlib import suppress
 from typing import Any
 
@@ -90,21 +88,12 @@ def test_a_drop_closes_the_connection_without_a_byte(live_url: str, own_token: s
 
 
 @pytest.mark.process
-def test_a_delay_ends_when_the_client_has_closed_and_not_when_it_only_sends_no_more() -> None:
-    request = get("/v1/projects", "Host: localhost", "Authorization: Bearer dev-token")
+def test_a_delay_ends_when_the_client_has_closed() -> None:
     with running(make_stub(), threads=1) as server:
-        port = server.effective_port
-        url = f"http://127.0.0.1:{port}"
-        call(url, "/_stub/faults", body=b'{"delay": 0.3}')
-        started = time.monotonic()
-        with Connection(port) as client:
-            client.send(request)
-            client.sock.shutdown(socket.SHUT_WR)  # as `nc -N`
-            assert client.reply().status_code == 200
-        assert time.monotonic() - started >= 0.3
+        url = f"http://127.0.0.1:{server.effective_port}"
         call(url, "/_stub/faults", body=b'{"delay": 300}')
-        with Connection(port) as client:
-            client.send(request)
+        with Connection(server.effective_port) as client:
+            client.send(get("/v1/projects", "Host: localhost", "Authorization: Bearer dev-token"))
             client.sock.settimeout(0.3)
             with pytest.raises(TimeoutError):
                 client.more()

@@ -268,16 +268,6 @@ def test_the_fields_of_a_response_without_a_body_vary() -> None:
     assert any(name.startswith("X-") for name, _ in response.headers)
 
 
-def test_a_list_of_one_record_and_a_deployment_at_its_end_do_not_vary() -> None:
-    app = app_of("member-order@ProjectList", "list-order", "status-values", "ids@deployments")
-    control = control_client_of(app)
-    control.post("/_stub/reset", json={"projects": [{"name": "shop"}]})
-    control.put("/_stub/deployments/dpl_x", json={"status": "failed"})
-    control.get("/v1/projects")
-    control.get("/v1/deployments/dpl_x")
-    assert varied(app) == {("ids", "deployments")}
-
-
 # Each variation is a function of the seed, the axis, the part, and the resource or the request
 
 

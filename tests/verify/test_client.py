@@ -216,9 +216,7 @@ def test_certificates_are_checked_and_the_wrong_scheme_is_named(tmp_path: Path) 
 
 
 def test_a_token_in_clear_text_is_warned_of() -> None:
-    for host, is_warned_of in (
-        ("127.9.9.9", False), ("[::1]", False), ("a.localhost", False),
-        ("localhost.evil.example", True), ("127.0.0.1.evil.example", True),
-    ):  # fmt: skip
-        warnings = ["warning: http sends the token without encryption"] * is_warned_of
-        assert list_warnings(VerifyOptions(url=f"http://{host}:1")) == warnings, host
+    (warning,) = list_warnings(VerifyOptions(url="http://127.0.0.1.evil.example:1"))
+    assert warning == "warning: http sends the token without encryption"
+    for url in ("http://a.localhost:1", "https://service.example"):
+        assert list_warnings(VerifyOptions(url=url)) == []

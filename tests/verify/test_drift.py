@@ -10,6 +10,7 @@ import pytest
 
 from profiles.ids import parse_id_example
 from profiles.profile import Profile, make_profile
+from tests.profiles.conftest import profile
 from tests.verify import differences as parts
 from tests.verify.conftest import Change, Service, judged, learn
 from tests.verify.differences import (
@@ -252,8 +253,7 @@ def test_a_run_that_sees_less_finds_no_drift() -> None:
 def test_a_profile_of_a_person_is_compared_where_it_says_something() -> None:
     errors = {"default": {"body": {"error": "{error.code}", "text": "{error.detail}"}}}
     created = {"body": {"id": "{project.id}", "name": "{project.name}"}}  # with any 2xx
-    document = {"observed_at": "2026-11-26", "create": created, "errors": errors}
-    _, found = compare(make_profile(document), (on("created", status=200),))
+    _, found = compare(profile(create=created, errors=errors), (on("created", status=200),))
     line = "/errors/not_found/body: members error, text in the profile, none of them in the service"
     assert line in found
     assert all(each.startswith("/errors/") for each in found)
@@ -301,12 +301,9 @@ def test_what_no_request_of_a_run_causes_is_one_line_and_no_finding() -> None:
 
 def test_a_skeleton_says_no_type_of_an_id() -> None:
     numbers = {"p": 7000, "d": 8000}
-    skeleton = make_profile(
-        {
-            "observed_at": "2026-11-25",
-            "list": {"body": {"projects": [{"id": "{project.id}"}]}},
-            "deployment": {"body": {"id": "{deployment.id}"}},
-        }
+    skeleton = profile(
+        list={"body": {"projects": [{"id": "{project.id}"}]}},
+        deployment={"body": {"id": "{deployment.id}"}},
     )
     service = Service(new_id=lambda kind, number, name: numbers[kind] + number)
     assert judged(service, "write", skeleton).drifted == []

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from profiles.markers import CHOICE
-from profiles.profile import make_profile
+from tests.profiles.conftest import profile
 from tests.verify.apis import (
     BASE,
     NAME,
@@ -145,12 +145,9 @@ def test_a_flag_that_only_the_end_shows_is_false_before() -> None:
         done = {"done": True} if project.status else {}
         return {"id": project.deployment_id, **done}
 
-    document = {
-        "observed_at": "2026-11-25", "statuses": {"run": ["false", "true"]},
-        "deployment": {"body": {"id": "{deployment.id}", "done": CHOICE}},
-    }  # fmt: skip
-    api = Api(deployment=operate, run=(False, True))
-    places = find_places(api.log(), Hints(profile=make_profile(document)))
+    body = {"id": "{deployment.id}", "done": CHOICE}
+    known = profile(statuses={"run": ["false", "true"]}, deployment={"body": body})
+    places = find_places(Api(deployment=operate, run=(False, True)).log(), Hints(profile=known))
     assert places.words == ["false", "true", "true"]
 
 
@@ -166,31 +163,25 @@ def test_a_known_profile_says_where_things_are() -> None:
         created=lambda each: (201, {}, {"key": each.id, "name": each.name}),
         deployment=odd,
     )
-    document = {
-        "observed_at": "2026-11-25", "statuses": {"run": ["x"]},
-        "list": {"body": {"all": [{"key": "{project.id}", "y": "{deployment.id}"}]}},
-        "create": {"body": {"key": "{project.id}"}},
-        "deployment": {"body": {"id": "{deployment.id}", "at": "{deployment.status}"}},
-    }  # fmt: skip
-    places = find_places(api.log(), Hints(profile=make_profile(document)))
-    assert (places.items_path, places.id_path, places.created_id) == (
-        ("all",),
-        ("key",),
-        "prj_7044",
+    known = profile(
+        statuses={"run": ["x"]},
+        list={"body": {"all": [{"key": "{project.id}", "y": "{deployment.id}"}]}},
+        create={"body": {"key": "{project.id}"}},
+        deployment={"body": {"id": "{deployment.id}", "at": "{deployment.status}"}},
     )
+    places = find_places(api.log(), Hints(profile=known))
+    assert (places.items_path, places.id_path) == (("all",), ("key",))
+    assert places.created_id == "prj_7044"
     assert (places.status_path, places.is_sure) == (("at",), True)
-    candidates = find_candidates(places, Hints(profile=make_profile(document)))
-    assert candidates[0].id == NAME
+    assert find_candidates(places, Hints(profile=known))[0].id == NAME
 
 
 def test_of_the_choices_of_a_known_profile_the_status_is_the_one_that_has_each_itself() -> None:
     choices = {"ok": {CHOICE: {"2": True, "": False}}, "at": {CHOICE: {"1": 1, "2": 2}}}
-    document = {
-        "observed_at": "2026-11-25", "statuses": {"run": ["1", "2"]},
-        "deployment": {"body": {"id": "{deployment.id}", "status": "x", **choices}},
-    }  # fmt: skip
+    body = {"id": "{deployment.id}", "status": "x", **choices}
+    known = profile(statuses={"run": ["1", "2"]}, deployment={"body": body})
     api = Api(deployment=lambda each: {"id": each.deployment_id, "status": "x", "at": each.status})
-    places = find_places(api.log(), Hints(profile=make_profile(document)))
+    places = find_places(api.log(), Hints(profile=known))
     assert places.status_path == ("at",)
 
 
@@ -252,9 +243,6 @@ def test_a_member_without_a_name_is_no_name_of_a_project() -> None:
     assert [places.find_name(item) for item in places.other_items] == ["", "", ""]
 
 
-SKELETON = {"observed_at": "2026-11-25", "list": {"body": {"b": [{"name": "{project.name}"}]}}}
-
-
 def test_what_is_not_certain_is_a_line_to_write() -> None:
     api = Api(
         item=lambda each: {"key": each.id, "code": f"c-{each.id}", "name": each.name},
@@ -269,7 +257,8 @@ def test_what_is_not_certain_is_a_line_to_write() -> None:
     (doubt,) = find_places(two.log()).doubts
     assert doubt.kind == "list"
     assert doubt.possible == "/a (array), /b (array)"
-    assert find_places(two.log(), Hints(profile=make_profile(SKELETON))).doubts == ()
+    skeleton = profile(list={"body": {"b": [{"name": "{project.name}"}]}})
+    assert find_places(two.log(), Hints(profile=skeleton)).doubts == ()
 
 
 def recorded(log: Log) -> Log:

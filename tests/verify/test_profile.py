@@ -17,7 +17,7 @@ import pytest
 from profiles.ids import parse_id_example
 from profiles.markers import CHOICE
 from profiles.profile import Profile, make_profile
-from tests.profiles.conftest import client_of, like
+from tests.profiles.conftest import client_of, like, profile
 from tests.services import DOCUMENTS
 from tests.verify.apis import (
     BASE,
@@ -143,7 +143,7 @@ APIS = {
 
 # Where a name says nothing, a profile with this place alone does.
 DONE = {"name": "operations/{deployment.id}", "done": {CHOICE: {"true": True, "false": False}}}
-HINTS = {"operations": make_profile({"observed_at": "2026-11-25", "deployment": {"body": DONE}})}
+HINTS = {"operations": profile(deployment={"body": DONE})}
 
 
 @pytest.mark.parametrize("name", APIS)
@@ -709,8 +709,7 @@ def test_a_part_of_the_profile_stays_if_the_service_shows_none() -> None:
     why = "no list has the created project"
     listed = {"body": {"projects": [{"id": "{project.id}", "name": "{project.name}"}]}}
     for parts, note in (({"list": listed}, "stays as it was"), ({}, "is left out")):
-        hint = make_profile({"observed_at": "2026-11-25", **parts})
-        found = infer_log(log, Hints(profile=hint))
+        found = infer_log(log, Hints(profile=profile(**parts)))
         assert f"/list {note}: {why}" in found.notes
         assert ("list" in found.document) is ("list" in parts)
 
@@ -753,12 +752,8 @@ def test_the_status_in_the_words_of_an_error_is_no_number_that_varies() -> None:
 
 def test_a_status_that_only_the_hint_has_stays_in_the_choices() -> None:
     words = {"0": 0, "1": 1, "3": 3}
-    hint = {
-        "observed_at": "2026-11-25",
-        "deployment": {"body": {"status": {"{deployment.status}": words}}},
-    }
-    log = Api(run=(0, 3)).log()
-    found = infer_log(log, Hints(profile=make_profile(hint))).document
+    hint = profile(deployment={"body": {"status": {"{deployment.status}": words}}})
+    found = infer_log(Api(run=(0, 3)).log(), Hints(profile=hint)).document
     body = found["deployment"]["body"]
     assert body["id"] == "{deployment.id}"
     assert body["status"]["{deployment.status}"].items() >= {"1": 1, "": 0}.items()
