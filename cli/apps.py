@@ -84,7 +84,7 @@ def load_seed(settings: Settings, like: "Profile | None") -> stub.Seed:
 def check_outcomes(settings: Settings, like: "Profile | None") -> None:
     statuses = like.statuses if like else ()
     for _, status in settings.options.outcomes:
-        for error in stub.check(status, "Status", statuses):
+        for error in stub.check_value(status, "Status", statuses):
             raise invalid("outcome", f"{status!r} {error.detail}.")
 
 

@@ -15,7 +15,7 @@ from .request.findings import CHOICES, Finding, make_finding, parse_kinds
 from .request.paths import is_control_path
 from .world.clock import MAX_ADVANCE
 from .world.options import Options
-from .world.rules import check
+from .world.rules import check_value
 from .world.seed import Seed, read_sample, read_seed, read_states, write_seed
 from .world.store import SharedStores
 from .world.worlds import MAIN, Tokens, Worlds

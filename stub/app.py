@@ -19,10 +19,10 @@ from web.strict_json import JSON
 
 from . import console
 from .control import routes
+from .control.operations import add_routes
 from .cors import Cors, explain_preflight
 from .steps import Steps, time_requests
 from .world.options import Options
-from .world.rules import add_routes
 from .world.store import UnknownProject
 from .world.world import Common
 from .world.worlds import Visit, Worlds, explain_token

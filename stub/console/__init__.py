@@ -8,8 +8,8 @@ from werkzeug.exceptions import NotFound
 
 from web.strict_json import JSON
 
+from ..control.operations import View
 from ..control.routes import get_common, open_world
-from ..world.rules import View
 
 POLL_PATH = "/_stub/console"
 MEDIA_TYPES = {".html": "text/html", ".js": "text/javascript", ".css": "text/css"}

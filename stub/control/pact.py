@@ -13,6 +13,7 @@ from web.strict_json import read_json
 from ..world import rules
 from ..world.seed import Seed, SeedProject, build_project, check_seed, convert_id
 from ..world.world import Common, WorldState
+from .operations import check_request
 
 Values = dict[str, str]
 Params = dict[str, Any]
@@ -33,7 +34,7 @@ def read_change() -> tuple[str, Params, bool]:
         params = request.args.to_dict()
         document = {name: params.pop(name) for name in ("state", "action") if name in params}
         document["params"] = params
-    validation.require_valid(rules.check_request(document))
+    validation.require_valid(check_request(document))
     params = document.get("params") or {}
     given = {name: value for name, value in params.items() if value is not None}
     return document["state"], given, document.get("action") == "teardown"
@@ -141,7 +142,7 @@ def check_project(common: Common, params: Params) -> Iterator[problems.FieldErro
 def check_deployment(common: Common, params: Params) -> Iterator[problems.FieldError]:
     convert_id(params, "id", "deployments", common.options.like)
     convert_id(params, "project_id", "projects", common.options.like)
-    yield from rules.check(params, "DeploymentParams", common.options.statuses)
+    yield from rules.check_value(params, "DeploymentParams", common.options.statuses)
 
 
 BUILT_IN: dict[str, tuple[CheckParams, Callable[[Params, WorldState], Values]]] = {

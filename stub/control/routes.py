@@ -21,6 +21,7 @@ from ..world import rules, seed, worlds
 from ..world.clock import MAX_ADVANCE
 from ..world.store import UnknownProject
 from ..world.world import Common, WorldState
+from .operations import View, check_request
 from .verdict import judge_world
 
 
@@ -43,7 +44,7 @@ def read_input() -> dict[str, Any]:
     _, document = strict_json.read_json()
     options = get_common().options
     seed.convert_id(document, "project_id", "projects", options.like)
-    require_valid(rules.check_request(document, options.statuses))
+    require_valid(check_request(document, options.statuses))
     return document
 
 
@@ -232,7 +233,7 @@ def show_profile() -> ResponseReturnValue:
     return respond_json(document)
 
 
-VIEWS: dict[str, rules.View] = {
+VIEWS: dict[str, View] = {
     "getHealth": show_health,
     "getReadiness": show_readiness,
     "getStubContract": show_contract,

@@ -1,7 +1,6 @@
 """An entry of the journal: a request and its response. Its JSON has no secrets."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -100,13 +99,13 @@ class Entry(NamedTuple):
         }
 
 
-@dataclass(frozen=True)
 class Recorded:
     """An entry with its place: the masked name of the world, and the number in the journal."""
 
-    world: str
-    number: int
-    entry: Entry
+    def __init__(self, world: str, number: int, entry: Entry) -> None:
+        self.world = world
+        self.number = number
+        self.entry = entry
 
     @property
     def name(self) -> str:

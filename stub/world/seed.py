@@ -135,7 +135,7 @@ def build_project(document: dict[str, Any]) -> SeedProject:
 def check_seed(document: Any, like: "Profile | None" = None) -> Iterator[FieldError]:
     """Replace ids that are numbers by texts, and yield all errors of a seed document."""
     convert_ids(document, like)
-    yield from rules.check(document, "Seed", like.statuses if like else ())
+    yield from rules.check_value(document, "Seed", like.statuses if like else ())
     known = {project_id for _, project_id in list_texts(document, "projects", "id")}
     for index, project_id in list_texts(document, "deployments", "project_id"):
         if project_id not in known:

@@ -19,7 +19,8 @@ from .world import Common, WorldState
 
 MAIN = ""
 """The name of the main world. A token without the name of a world opens it."""
-WORLD = re.compile(r"[A-Za-z0-9_-]{1,64}")
+WORLD = "[A-Za-z0-9_-]{1,64}"
+"""The pattern of the name of a world."""
 
 
 class Tokens:
@@ -35,7 +36,7 @@ class Tokens:
             if not auth.B64TOKEN.fullmatch(token):
                 raise ValueError(auth.TOKEN_RULE)
             shorter, _, world = token.rpartition(".")
-            if shorter in tokens and WORLD.fullmatch(world):
+            if shorter in tokens and re.fullmatch(WORLD, world):
                 raise ValueError(
                     "two tokens are ambiguous: with the tokens `a` and `a.b`, the second would "
                     "also open the world `b` of the first; rename one of them"
@@ -50,7 +51,7 @@ class Tokens:
         if self._is_valid(token):
             return MAIN
         token, _, world = token.rpartition(".")
-        if WORLD.fullmatch(world) and self._is_valid(token):
+        if re.fullmatch(WORLD, world) and self._is_valid(token):
             return world
         return None
 
@@ -60,7 +61,7 @@ class Tokens:
         Of the header `bearer dev-token.job-42` it is `job-42`.
         """
         # A token may end with a "=", and a world may follow.
-        tokens = re.findall(rf"{auth.B64TOKEN.pattern}(?:\.{WORLD.pattern})?", header)
+        tokens = re.findall(rf"{auth.B64TOKEN.pattern}(?:\.{WORLD})?", header)
         for token in tokens:
             world = self.find_world(token)
             if world:
