@@ -154,7 +154,7 @@ class Probe:
     @property
     def not_run(self) -> list[str]:
         """The axes and failures of the runs without a request, or `["plain"]`."""
-        if self.is_complete and not self.worlds.common.coverage.is_called:
+        if self.is_complete and not self.worlds.shared.coverage.is_called:
             return [PLAIN]
         return [run.name for run in self.axes + self.failures if run.result == NOT_RUN]
 
@@ -203,8 +203,8 @@ class Probe:
 
     def _make_run(self, name: str, axis: str, limit: float | None, ended: Ended) -> ProbeRun:
         """Make the record of a run. It lacks the worlds, to free their memory."""
-        coverage = ended.worlds.common.coverage
-        plain = self.worlds.common.coverage
+        coverage = ended.worlds.shared.coverage
+        plain = self.worlds.shared.coverage
         called = coverage.list_called()
         run = ProbeRun(
             name=name,
@@ -230,15 +230,15 @@ class Probe:
             return None
         limit = max(least, factor * self.plain.seconds)
         if name == failures.STALLED:
-            limit += failures.STALL * len(self.worlds.common.contract.operation_ids)
+            limit += failures.STALL * len(self.worlds.shared.contract.operation_ids)
         return limit
 
 
 def find_varied(axis: str, worlds: stub.Worlds) -> Varied:
     if not axis:
         return Varied()
-    common = worlds.common
-    return Varied(*common.coverage.describe_axis(axis), common.parts.list_varied(axis))
+    shared = worlds.shared
+    return Varied(*shared.coverage.describe_axis(axis), shared.parts.list_varied(axis))
 
 
 def show(run: ProbeRun, count: int = 20) -> None:

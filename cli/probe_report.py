@@ -16,7 +16,7 @@ def list_findings(probe: Probe) -> Iterator[stub.Finding]:
     """List the dependencies of the tests, and the wrong reactions of the client to failures."""
     for axis in probe.axes:
         for part in axis.broken_parts:
-            origin = probe.worlds.common.parts.describe_origin(part)
+            origin = probe.worlds.shared.parts.describe_origin(part)
             yield make_dependency(axis.by_part[part], f"{axis.name} of {part}", f"; {origin}")
         if axis.breaks_whole:
             yield make_dependency(axis, axis.name)
@@ -67,7 +67,7 @@ def summarize(probe: Probe) -> Iterator[str]:
     if len(probe.axes) > 1 and all(axis.breaks_whole for axis in probe.axes):
         yield "warning: all axes break the tests: can the tests run twice, and without input?\n"
     if probe.failures:
-        yield format_table(probe.failures, probe.worlds.common.contract.operation_ids)
+        yield format_table(probe.failures, probe.worlds.shared.contract.operation_ids)
     if is_clear(probe):
         seed = probe.settings.options.grease_seed
         yield f"no dependency was found with seed {seed}; another seed may find more\n"
@@ -120,7 +120,7 @@ def describe_reaction(reaction: failures.Reaction) -> str:
 
 def describe_probe(probe: Probe) -> dict[str, Any]:
     """Describe all runs as JSON: `{"seed": 7, "axes": […], …}`."""
-    operations = probe.worlds.common.contract.operation_ids
+    operations = probe.worlds.shared.contract.operation_ids
     return {
         "seed": probe.settings.options.grease_seed,
         "is_complete": probe.is_complete,

@@ -24,7 +24,7 @@ from .cors import Cors, explain_preflight
 from .steps import Steps, time_requests
 from .world.options import Options
 from .world.store import UnknownProject
-from .world.world import Common
+from .world.world import Shared
 from .world.worlds import Visit, Worlds, explain_token
 
 DEFAULTS = Options()
@@ -50,9 +50,9 @@ def create_stub(
         from profiles.contract import build_contract  # Most starts need no profile.
 
         contract = build_contract(contract, options.like)
-    common = Common(options, contract, clock, new_id)
-    worlds = Worlds(common)
-    steps = Steps(common, Cors(options.cors_origins), sleep)
+    shared = Shared(options, contract, clock, new_id)
+    worlds = Worlds(shared)
+    steps = Steps(shared, Cors(options.cors_origins), sleep)
     app = create_app(
         worlds.authenticate, is_open=steps.is_open, strict=options.strict, contract=contract
     )
@@ -60,10 +60,10 @@ def create_stub(
     add_routes(app, {**routes.VIEWS, **console.VIEWS, "getGuide": show_guide})
     app.register_error_handler(404, routes.explain_unknown_path)
     app.register_error_handler(UnknownProject, routes.explain_unknown_project)
-    if common.forms:
+    if shared.forms:
         from .like import replace_views
 
-        replace_views(app, common.forms, common.timeline_for, strict=options.strict)
+        replace_views(app, shared.forms, shared.timeline_for, strict=options.strict)
     app.register_error_handler(Unauthorized, partial(explain_rejection, worlds))
     app.log_exception = partial(log_masked, worlds)  # type: ignore[method-assign]
     add_steps(app, steps, options.log)
@@ -104,7 +104,7 @@ def explain_rejection(worlds: Worlds, rejection: Unauthorized) -> ResponseReturn
 
 def log_masked(worlds: Worlds, exc_info: Any) -> None:
     """Log the traceback of an unexpected exception without tokens."""
-    logger.error("%s", worlds.common.redactor.mask("".join(traceback.format_exception(*exc_info))))
+    logger.error("%s", worlds.shared.redactor.mask("".join(traceback.format_exception(*exc_info))))
 
 
 def show_guide() -> ResponseReturnValue:

@@ -25,7 +25,7 @@ from .request.entry import (
     Entry,
     shorten_body,
 )
-from .world.world import Common
+from .world.world import Shared
 from .world.worlds import Visit
 
 OPEN_PATHS = {
@@ -86,9 +86,9 @@ class Call(NamedTuple):
 class Steps:
     """The steps of a request."""
 
-    def __init__(self, common: Common, cors: Cors, sleep: Callable[[float], None]) -> None:
-        self.common = common
-        self.options = common.options
+    def __init__(self, shared: Shared, cors: Cors, sleep: Callable[[float], None]) -> None:
+        self.shared = shared
+        self.options = shared.options
         self.cors = cors
         self.sleep = sleep
 
@@ -110,7 +110,7 @@ class Steps:
             return None
         visit: Visit = unwrap(g).store
         world = visit.world  # It is opened here. A reset does not change it for this request.
-        contract = self.common.contract
+        contract = self.shared.contract
         operation = contract.operation(current)
         planned = self.options.planned_faults
         if world.faults.waiting or planned or "HTTP_PREFER" in environ:
@@ -132,8 +132,8 @@ class Steps:
         visit: Visit | None = unwrap(g).get("store")
         if visit is None or not is_recorded(current):
             return response
-        # A rejected request has no outcome, nor has a request to a path that is not below /v1.
-        outcome = visit.outcome or faults.Outcome(self.common.contract.operation(current))
+        # A rejected request has no outcome, nor has a request to another path than /v1.
+        outcome = visit.outcome or faults.Outcome(self.shared.contract.operation(current))
         problem = problems.find_problem(response) if response.status_code >= 400 else None
         call = Call(current, response, visit, outcome, problem)
         applied = self._apply(call)
@@ -153,7 +153,7 @@ class Steps:
         environ = call.request.environ
         response = call.response
         outcome = call.outcome
-        forms = self.common.forms
+        forms = self.shared.forms
         if forms and call.problem:
             is_requested = outcome.response is not None
             forms.fill_error(response, call.problem, is_requested=is_requested)
@@ -188,7 +188,7 @@ class Steps:
 
         response = call.response
         operation = call.outcome.operation
-        axes = vary(response, grease, world.ids, self.common.parts, operation, call.request)
+        axes = vary(response, grease, world.ids, self.shared.parts, operation, call.request)
         if axes and self.options.announces_grease:
             response.headers["Stub-Grease"] = f"seed={grease.seed}; axes={','.join(axes)}"
         return axes
@@ -200,7 +200,7 @@ class Steps:
         problem = call.problem
         operation = call.outcome.operation
         exchange = self._read_exchange(call, applied.delay)
-        redactor = self.common.redactor
+        redactor = self.shared.redactor
         unpromised: tuple[str, ...] = ()
         violations: tuple[str, ...] = ()
         if operation is None or not visit.is_accepted:
@@ -252,7 +252,7 @@ class Steps:
         )
 
     def _keep(self, body: bytes) -> bytes:
-        return body if len(body) <= MAX_KEPT else shorten_body(body, self.common.redactor)
+        return body if len(body) <= MAX_KEPT else shorten_body(body, self.shared.redactor)
 
 
 def read_body(request: Request) -> bytes:

@@ -9,7 +9,7 @@ from werkzeug.exceptions import NotFound
 from web.strict_json import JSON
 
 from ..control.operations import View
-from ..control.routes import get_common, open_world
+from ..control.routes import get_shared, open_world
 
 POLL_PATH = "/_stub/console"
 MEDIA_TYPES = {".html": "text/html", ".js": "text/javascript", ".css": "text/css"}
@@ -40,7 +40,7 @@ def serve_file(file: str = "index.html") -> ResponseReturnValue:
 def show_world() -> ResponseReturnValue:
     from .document import describe_world  # Most programs show no console.
 
-    document = describe_world(open_world(), get_common())
+    document = describe_world(open_world(), get_shared())
     return f"{json.dumps(document, ensure_ascii=False)}\n".encode(errors="replace"), 200, JSON
 
 

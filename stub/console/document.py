@@ -9,12 +9,12 @@ from profiles.profile import Profile
 from web.strict_json import MEDIA_TYPE
 
 from ..grease import axes
-from ..world.world import Common, WorldState
+from ..world.world import Shared, World
 
 
 def describe_world(
-    world: WorldState,
-    common: Common,
+    world: World,
+    shared: Shared,
     max_projects: int = 50,
     max_faults: int = 20,
     max_findings: int = 10,
@@ -31,9 +31,9 @@ def describe_world(
         if deployment:
             newest.append((project, deployment))
     now, is_frozen = world.clock.read()
-    like = common.options.like
-    statuses = dict.fromkeys(common.options.statuses or coverage["deployment_statuses"])
-    outcomes = common.options.outcomes
+    like = shared.options.like
+    statuses = dict.fromkeys(shared.options.statuses or coverage["deployment_statuses"])
+    outcomes = shared.options.outcomes
     statuses.update(dict.fromkeys(status for _, status in outcomes))
     faults = [shorten_body(fault) for fault in world.faults.documents()]
     grease = world.grease.initial

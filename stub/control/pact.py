@@ -12,13 +12,13 @@ from web.strict_json import read_json
 
 from ..world import rules
 from ..world.seed import Seed, SeedProject, build_project, check_seed, convert_id
-from ..world.world import Common, WorldState
+from ..world.world import Shared, World
 from .operations import check_request
 
 Values = dict[str, str]
 Params = dict[str, Any]
-SetUp = Callable[[WorldState], Values]
-CheckParams = Callable[[Common, Params], Iterable[problems.FieldError]]
+SetUp = Callable[[World], Values]
+CheckParams = Callable[[Shared, Params], Iterable[problems.FieldError]]
 
 
 def read_change() -> tuple[str, Params, bool]:
@@ -40,18 +40,18 @@ def read_change() -> tuple[str, Params, bool]:
     return document["state"], given, document.get("action") == "teardown"
 
 
-def find_state(common: Common, name: str, params: Params) -> SetUp:
+def find_state(shared: Shared, name: str, params: Params) -> SetUp:
     """Find a state of `--states`, or else a built-in state, and check its params.
 
     Return the function that sets it up. It may be called repeatedly.
     """
-    own = common.options.states
+    own = shared.options.states
     if name in own:
         return partial(add_seed, own[name])
     if name in BUILT_IN:
         check, set_up = BUILT_IN[name]
         checked = dict(params)
-        validation.require_valid(validation.prefix_errors(["params"], check(common, checked)))
+        validation.require_valid(validation.prefix_errors(["params"], check(shared, checked)))
         return partial(set_up, checked)
     known = ", ".join(f'"{each}"' for each in {**BUILT_IN, **own})
     raise problems.Problem(
@@ -59,7 +59,7 @@ def find_state(common: Common, name: str, params: Params) -> SetUp:
     )
 
 
-def add_seed(seed: Seed, world: WorldState) -> Values:
+def add_seed(seed: Seed, world: World) -> Values:
     """Add the records of a seed. A project whose name exists is left out.
 
     A deployment whose id exists is left out, too. Raises `InvalidBody` if a project with another
@@ -102,19 +102,19 @@ def check_new_ids(new: Iterable[SeedProject], names: Mapping[str | None, str]) -
     )
 
 
-def remove_projects(params: Params, world: WorldState) -> Values:
+def remove_projects(params: Params, world: World) -> Values:
     world.store.remove_projects()
     return {}
 
 
-def add_project(params: Params, world: WorldState) -> Values:
+def add_project(params: Params, world: World) -> Values:
     """Add a project, unless its name exists. Without a name, a new name is made."""
     name = params.get("name") or world.ids("project")
     project = build_project({**params, "name": name})
     return add_seed(Seed((project,)), world)
 
 
-def put_deployment(params: Params, world: WorldState) -> Values:
+def put_deployment(params: Params, world: World) -> Values:
     store = world.store
     project_id = params.get("project_id")
     names: dict[Any, str] = {project.id: project.name for project in store.list_projects()}
@@ -127,25 +127,25 @@ def put_deployment(params: Params, world: WorldState) -> Values:
 # These check params. All params are optional, and the ids of a profile may be numbers.
 
 
-def check_no_params(common: Common, params: Params) -> Iterator[problems.FieldError]:
+def check_no_params(shared: Shared, params: Params) -> Iterator[problems.FieldError]:
     for name in params:
         yield validation.make_error("is not a param of this state", name)
 
 
-def check_project(common: Common, params: Params) -> Iterator[problems.FieldError]:
-    convert_id(params, "id", "projects", common.options.like)
+def check_project(shared: Shared, params: Params) -> Iterator[problems.FieldError]:
+    convert_id(params, "id", "projects", shared.options.like)
     document = {"projects": [{"name": "any", **params}]}
-    for error in check_seed(document, common.options.like):
+    for error in check_seed(document, shared.options.like):
         yield problems.FieldError(error.pointer.removeprefix("/projects/0"), error.detail)
 
 
-def check_deployment(common: Common, params: Params) -> Iterator[problems.FieldError]:
-    convert_id(params, "id", "deployments", common.options.like)
-    convert_id(params, "project_id", "projects", common.options.like)
-    yield from rules.check_value(params, "DeploymentParams", common.options.statuses)
+def check_deployment(shared: Shared, params: Params) -> Iterator[problems.FieldError]:
+    convert_id(params, "id", "deployments", shared.options.like)
+    convert_id(params, "project_id", "projects", shared.options.like)
+    yield from rules.check_value(params, "DeploymentParams", shared.options.statuses)
 
 
-BUILT_IN: dict[str, tuple[CheckParams, Callable[[Params, WorldState], Values]]] = {
+BUILT_IN: dict[str, tuple[CheckParams, Callable[[Params, World], Values]]] = {
     "no projects exist": (check_no_params, remove_projects),
     "a project exists": (check_project, add_project),
     "a deployment exists": (check_deployment, put_deployment),
@@ -161,7 +161,7 @@ def show_project(project: records.Project) -> Values:
     }
 
 
-def show_deployment(deployment: records.Deployment, world: WorldState) -> Values:
+def show_deployment(deployment: records.Deployment, world: World) -> Values:
     values = {
         "id": deployment.id,
         "deployment_id": deployment.id,

@@ -20,7 +20,7 @@ from ..request.paths import is_control_path
 from ..world import rules, seed, worlds
 from ..world.clock import MAX_ADVANCE
 from ..world.store import UnknownProject
-from ..world.world import Common, WorldState
+from ..world.world import Shared, World
 from .operations import View, check_request
 from .verdict import judge_world
 
@@ -29,11 +29,11 @@ def get_worlds() -> worlds.Worlds:
     return cast("worlds.Worlds", current_app.extensions["worlds"])
 
 
-def get_common() -> Common:
-    return get_worlds().common
+def get_shared() -> Shared:
+    return get_worlds().shared
 
 
-def open_world() -> WorldState:
+def open_world() -> World:
     """Open the world of the request. Call it last, so that an invalid request does not open it."""
     visit: worlds.Visit = g.store
     return visit.world
@@ -42,7 +42,7 @@ def open_world() -> WorldState:
 def read_input() -> dict[str, Any]:
     """Read the body, and check the request by the contract. A profile may have numbers as ids."""
     _, document = strict_json.read_json()
-    options = get_common().options
+    options = get_shared().options
     seed.convert_id(document, "project_id", "projects", options.like)
     require_valid(check_request(document, options.statuses))
     return document
@@ -77,7 +77,7 @@ def explain_unknown_project(error: UnknownProject) -> ResponseReturnValue:
 def reset() -> Response:
     start = None
     if request.get_data():
-        options = get_common().options
+        options = get_shared().options
         _, document = strict_json.read_json(options.max_seed_bytes, seed.SEED_DEPTH)
         start = seed.make_seed(document, options.like)
     get_worlds().reset(g.store.name, start)
@@ -106,7 +106,7 @@ def change_state() -> ResponseReturnValue:
     if not state or is_teardown:
         return respond_json({})
     try:
-        set_up = find_state(get_common(), state, params)
+        set_up = find_state(get_shared(), state, params)
         return respond_json(set_up(open_world()))
     except StoreFull:  # The verifier would repeat a request with a 5xx for two minutes.
         reason = "needs more projects or deployments than the world may have"
@@ -165,7 +165,7 @@ def switch_grease() -> ResponseReturnValue:
     from ..grease.parts import check_grease, read_document  # Most programs need neither.
 
     document = read_input()
-    by_axis = get_common().parts.by_axis
+    by_axis = get_shared().parts.by_axis
     require_valid(check_grease(document, by_axis))
     switch = open_world().grease
     switch.current = read_document(document, switch.current.seed, by_axis)
@@ -176,7 +176,7 @@ def switch_grease() -> ResponseReturnValue:
 
 
 def list_requests() -> ResponseReturnValue:
-    filters = read_filters(request.args, get_common().contract.operation_ids)
+    filters = read_filters(request.args, get_shared().contract.operation_ids)
     return respond_json(open_world().journal.document(**filters))
 
 
@@ -199,7 +199,7 @@ def show_verdict() -> ResponseReturnValue:
         kinds = findings.parse_kinds(query.getlist("fail_on")) or findings.CHOICES
     except ValueError as error:
         raise problems.Problem(400, "unknown_query", f"{error}.") from None
-    verdict = judge_world(open_world(), get_common(), kinds, query.getlist("allow"))
+    verdict = judge_world(open_world(), get_shared(), kinds, query.getlist("allow"))
     return respond_json(verdict)
 
 
@@ -216,11 +216,11 @@ def show_readiness() -> ResponseReturnValue:
 
 
 def show_contract() -> ResponseReturnValue:
-    return respond_json(rules.read_contract(get_common().options.statuses))
+    return respond_json(rules.read_contract(get_shared().options.statuses))
 
 
 def show_profile() -> ResponseReturnValue:
-    like = get_common().options.like
+    like = get_shared().options.like
     if like is None:
         return respond_json({"profile": None, "lacks": [], "unobserved_errors": []})
     from profiles.profile import find_unobserved_errors, list_missing_parts

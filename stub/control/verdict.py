@@ -8,7 +8,7 @@ from web.patterns import matches
 
 from ..request.coverage import find_unmet
 from ..request.findings import KINDS, Finding
-from ..world.world import Common, WorldState
+from ..world.world import Shared, World
 from ..world.worlds import Worlds
 
 
@@ -32,11 +32,11 @@ def choose_findings(
 
 
 def judge_world(
-    world: WorldState, common: Common, fail_on: Collection[str], allowed: Collection[str]
+    world: World, shared: Shared, fail_on: Collection[str], allowed: Collection[str]
 ) -> dict[str, Any]:
     """Return the JSON of the verdict of a world: `{"passed": true, "findings": [], …}`."""
     coverage = world.coverage
-    redactor = common.redactor
+    redactor = shared.redactor
     unused = world.list_unused_faults()
     found = [*coverage.list_findings(), *coverage.find_idle(), *unused]
     findings, unused_patterns = choose_findings(found, fail_on, allowed)
@@ -58,13 +58,13 @@ class Verdict:
         allowed: Collection[str] = (),
         more: Iterable[Finding] = (),
     ) -> None:
-        common = worlds.common
-        coverage = common.coverage
+        shared = worlds.shared
+        coverage = shared.coverage
         unused = worlds.list_unused_faults()
         self._seen = coverage.list_findings()
         found = [*self._seen, *coverage.find_idle(), *unused, *more]
         self.findings, unused_patterns = choose_findings(found, fail_on, allowed)
-        self.unused_patterns = [common.redactor.mask(each) for each in unused_patterns]
+        self.unused_patterns = [shared.redactor.mask(each) for each in unused_patterns]
         self.is_called = coverage.is_called
         self._document = {
             **coverage.document(worlds=True),

@@ -99,13 +99,16 @@ class Entry(NamedTuple):
         }
 
 
-class Recorded:
+class PlacedEntry(NamedTuple):
     """An entry with its place: the masked name of the world, and the number in the journal."""
 
-    def __init__(self, world: str, number: int, entry: Entry) -> None:
-        self.world = world
-        self.number = number
-        self.entry = entry
+    world: str
+    number: int
+    entry: Entry
+
+
+class Recorded(PlacedEntry):
+    """A recorded request. The subclass of a NamedTuple has room for a cache."""
 
     @property
     def name(self) -> str:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from ..grease.parts import Parts
 
 
-class Common:
+class Shared:
     """The parts that all worlds of a stub share: options, contract, forms, and the first records.
 
     `forms` are the forms of the profile; without a profile, the views of the service respond.
@@ -90,25 +90,25 @@ class Common:
         return new_store(clock, ids, records=self.records), clock
 
 
-class WorldState:
+class World:
     """A world between two resets. A request stays in the world that it entered.
 
     `instance` is a random name, so a page notices a reset and a restart of the program.
     """
 
-    def __init__(self, name: str, common: Common) -> None:
-        self._redactor = common.redactor
+    def __init__(self, name: str, shared: Shared) -> None:
+        self._redactor = shared.redactor
         self.name = self._redactor.mask(name)  # A client may send a token as the name.
-        options = common.options
+        options = shared.options
         self.instance = uuid4().hex
-        self.coverage = Coverage(common.contract, options.max_firsts, common.coverage)
+        self.coverage = Coverage(shared.contract, options.max_firsts, shared.coverage)
         self.journal = Journal(options.max_entries)
         self._lock = Lock()  # A view shows the journal and the coverage after the same request.
         self.faults = Faults(options.max_faults)
-        self.grease = axes.Switch(common.grease)
-        self.ids = common.ids.copy_for_world(name, self.grease)
-        self.store, self.clock = common.open_store(name, self.ids)
-        self.timeline_for = common.timeline_for
+        self.grease = axes.Switch(shared.grease)
+        self.ids = shared.ids.copy_for_world(name, self.grease)
+        self.store, self.clock = shared.open_store(name, self.ids)
+        self.timeline_for = shared.timeline_for
         self.filled_list: FilledList | None = None  # cache, for the list of a profile
 
     def make_records(self, seed: Seed) -> Records:

@@ -15,7 +15,7 @@ from ..request import findings
 from ..request.entry import Recorded
 from ..request.faults import Outcome
 from .seed import Seed
-from .world import Common, WorldState
+from .world import Shared, World
 
 MAIN = ""
 """The name of the main world. A token without the name of a world opens it."""
@@ -84,13 +84,13 @@ class Worlds:
     used world. Raises `ValueError` for an invalid token.
     """
 
-    def __init__(self, common: Common) -> None:
-        self.common = common
-        self.tokens = Tokens(common.options.tokens)
-        self._stores = common.options.stores
+    def __init__(self, shared: Shared) -> None:
+        self.shared = shared
+        self.tokens = Tokens(shared.options.tokens)
+        self._stores = shared.options.stores
         self._lock = Lock()
-        self._worlds: OrderedDict[str, WorldState] = OrderedDict()  # least recently used first
-        self._most = common.options.max_worlds
+        self._worlds: OrderedDict[str, World] = OrderedDict()  # least recently used first
+        self._most = shared.options.max_worlds
         self._unused_faults: list[findings.Finding] = []  # findings of ended worlds
 
     def authenticate(self, token: str) -> "Visit | None":
@@ -98,12 +98,12 @@ class Worlds:
         name = self.tokens.find_world(token)
         return None if name is None else Visit(name, self)
 
-    def open(self, name: str) -> WorldState:
+    def open(self, name: str) -> World:
         """Return the world with this name. It is made at its first use."""
         with self._lock:
             world = self._worlds.get(name)
             if world is None:
-                world = WorldState(name, self.common)
+                world = World(name, self.shared)
                 self._add(name, world)
             self._worlds.move_to_end(name)
             return world
@@ -114,7 +114,8 @@ class Worlds:
         Without a seed, a named world is removed, and made again at its next use.
         """
         # This needs no lock, and a large seed takes time.
-        world = WorldState(name, self.common)
+        # A removed world is reset, too: its records may be in a shared store.
+        world = World(name, self.shared)
         world.store.reset(world.make_records(seed) if seed is not None else None)
         with self._lock:
             self._remove(name)
@@ -138,7 +139,7 @@ class Worlds:
         with self._lock:
             worlds = dict(self._worlds)
         projects = self._count_projects(worlds)
-        redactor = self.common.redactor
+        redactor = self.shared.redactor
         rows = []
         for name in sorted(projects):
             world = worlds.get(name)
@@ -150,17 +151,17 @@ class Worlds:
             rows.append(row)
         return {"worlds": rows, "room": 1 + self._most - len(worlds)}
 
-    def _count_projects(self, worlds: dict[str, WorldState]) -> dict[str, int]:
+    def _count_projects(self, worlds: dict[str, World]) -> dict[str, int]:
         """Count the projects of these worlds, and of the worlds in a shared store, by name."""
         if self._stores:
             # A world without records in the store begins with the records of the start.
-            at_start = len(self.common.records.projects)
+            at_start = len(self.shared.records.projects)
             return dict.fromkeys(worlds, at_start) | self._stores.worlds()
         return {name: len(world.store.list_projects()) for name, world in worlds.items()}
 
     # The caller of the following methods holds the lock.
 
-    def _add(self, name: str, world: WorldState) -> None:
+    def _add(self, name: str, world: World) -> None:
         self._worlds[name] = world
         named = [each for each in self._worlds if each != MAIN]
         if len(named) > self._most:
@@ -178,16 +179,21 @@ class Worlds:
 class Visit:
     """The visit of a request to the world with a name.
 
-    It is the `Store` of the request: it calls the store of the world, and notes the deployment that
-    was read, and the time. It `is_accepted` if the token is valid. `hint` is an option of the
-    program, for the log: `start with --cors-origin http://localhost:5173`.
+    It is the `Store` of the request: it calls the store of the world. It also has the notes of the
+    steps of the stub, in this order:
+
+    - `is_accepted` is false if the token was rejected. Then the view is not called.
+    - `hint` is an option that would allow the request: `start with --cors-origin http://…`.
+    - `outcome` is decided before the view. It is None for a path that is not below `/v1`.
+    - `deployment` and `time` are what the view read.
+    - `recorded` is the entry in the journal. It is None if the request is not recorded.
     """
 
+    hint = ""
     outcome: Outcome | None = None
     deployment: records.Deployment | None = None
     time: datetime | None = None
     recorded: Recorded | None = None
-    hint = ""
 
     def __init__(self, name: str, worlds: Worlds, *, is_accepted: bool = True) -> None:
         self.name = name
@@ -195,7 +201,7 @@ class Visit:
         self.is_accepted = is_accepted
 
     @cached_property
-    def world(self) -> WorldState:
+    def world(self) -> World:
         """The world. It is opened at its first use, so that a rejected request does not open it."""
         return self.worlds.open(self.name)
 

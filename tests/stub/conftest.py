@@ -47,7 +47,7 @@ def logged_stub(**options: Any) -> tuple[Flask, list[str]]:
     lines: list[str] = []
 
     def log(response: Response) -> Response:
-        line = format_line(response, worlds_of(app).common.redactor)
+        line = format_line(response, worlds_of(app).shared.redactor)
         lines.extend(re.findall(r"\A(.*) \d+\.\d ms\n\Z", line))
         return response
 

@@ -194,7 +194,7 @@ SCHEMAS = V1.document["components"]["schemas"]
 
 
 def varied(app: Flask) -> set[tuple[str, str]]:
-    return {(axis, part) for axis in AXES for part in worlds_of(app).common.parts.list_varied(axis)}
+    return {(axis, part) for axis in AXES for part in worlds_of(app).shared.parts.list_varied(axis)}
 
 
 def wire(response: TestResponse) -> tuple[int, list[tuple[str, str]], bytes]:
@@ -248,7 +248,7 @@ def test_a_response_names_its_axis_exactly_if_it_varies() -> None:
 def test_each_part_of_the_contract_that_is_met_varies_and_none_is_fixed() -> None:
     app = app_of(*AXES)
     session(app)
-    shared = worlds_of(app).common
+    shared = worlds_of(app).shared
     parts = shared.parts
     unmet = set()
     for operation, counts in shared.coverage.document()["operations"].items():

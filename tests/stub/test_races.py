@@ -103,7 +103,7 @@ def test_each_entry_has_a_number_of_its_own() -> None:
 
 def test_each_kind_of_finding_is_counted() -> None:
     app, entry = used_app()
-    coverage = Coverage(worlds_of(app).common.contract, 10)
+    coverage = Coverage(worlds_of(app).shared.contract, 10)
     recorded = Recorded("", 1, entry._replace(unpromised=(SlowText("what"),)))
     race(MANY * [partial(coverage.count, recorded)])
     assert [each.count for each in coverage.list_findings()] == [MANY]
