@@ -22,12 +22,12 @@ from verify.judge import Result, VerifyFinding, judge
 from verify.judges import parts
 from verify.options import KINDS, VerifyOptions
 from verify.report import (
-    NOTHING_SHOWN,
     build_report,
     describe_finding,
     describe_left_behind,
     describe_result,
     describe_saved,
+    explain_unseen,
     mask_line,
 )
 from verify.seen import service_log
@@ -234,8 +234,8 @@ def list_cases(result: Result, findings: list[VerifyFinding]) -> Iterator[report
     for check in result.parts:
         found = by_part.get(check.part)
         failures = [reports.Failure(*describe_finding(result, found))] if found else []
-        skipped = "" if check.observed else parts.give_reason(check) or NOTHING_SHOWN
-        yield reports.Case(check.part, failures, mask_line(result.secrets, skipped))
+        skipped = mask_line(result.secrets, explain_unseen(check))
+        yield reports.Case(check.part, failures, skipped)
     for kind in KINDS:
         if kind not in of_parts:
             of_kind = [finding for finding in findings if finding.kind == kind]
@@ -263,12 +263,13 @@ def format_json(document: dict[str, Any]) -> str:
 def print_findings(run: VerifyRun, result: Result, findings: list[VerifyFinding]) -> None:
     """Print the findings, and warn of lines of --known that match no finding."""
     secrets = result.secrets
-    errors = [finding.line for finding in findings]
+    found = [finding.line for finding in findings]
     unused = result.select_unused(run.inputs.known)
     warnings = [f"--known {line!r} matches no finding" for line in unused]
-    lines = ["", *[f"finding: {line}" for line in errors]]
+    print_lines(secrets, [""])
+    print_lines(secrets, [f"finding: {line}" for line in found])
     if not findings:
-        lines.append(f"no finding of the kinds {', '.join(run.options.fail_on)}")
-    print_lines(secrets, [*lines, *[f"warning: {line}" for line in warnings]])
-    stderr.annotate(run.environ, "error", [mask_line(secrets, line) for line in errors])
+        print_lines(secrets, [f"no finding of the kinds {', '.join(run.options.fail_on)}"])
+    print_lines(secrets, [f"warning: {line}" for line in warnings])
+    stderr.annotate(run.environ, "error", [mask_line(secrets, line) for line in found])
     stderr.annotate(run.environ, "warning", [mask_line(secrets, line) for line in warnings])

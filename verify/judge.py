@@ -103,7 +103,6 @@ class Result:
         """Join a broken part with its drift; drop the uncertain places of a drifted operation."""
         drifts = [each.check for each in findings if each.kind == DRIFT]
         drifted = {check.part.split("/")[1] for check in drifts}
-        names = [name for operation, name in NAMES.items() if operation in drifted]
         responses = find_kinds(self.log)
         found = []
         for finding in findings:
@@ -111,11 +110,13 @@ class Result:
             if finding.kind == parts.BROKEN and check.exchange:
                 kind = responses.get(check.exchange, "")
                 finding = finding._replace(drift=find_same_drift(check, kind, drifts))
-            is_place = finding.kind == UNSEEN and check.exchange is None
-            if not is_place or check.part not in names:
-                found.append(finding)
+            found.append(finding)
         joined = [each.drift for each in found if each.drift]
-        return [each for each in found if each.check not in joined]
+        return [
+            each
+            for each in found
+            if each.check not in joined and not is_uncertain_place(each, drifted)
+        ]
 
     @property
     def drifted(self) -> list[Check]:
@@ -164,6 +165,13 @@ def mask_checks(checks: Iterable[Check], strangers: Strangers) -> list[Check]:
         )
         for check in checks
     ]
+
+
+def is_uncertain_place(finding: VerifyFinding, operations: Collection[str]) -> bool:
+    """Return whether a finding is an uncertain place in a response of one of the operations."""
+    names = [NAMES[each] for each in operations if each in NAMES]
+    check = finding.check
+    return finding.kind == UNSEEN and check.exchange is None and check.part in names
 
 
 def find_same_drift(broken: Check, kind: str, drifts: Sequence[Check]) -> Check | None:

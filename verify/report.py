@@ -21,8 +21,6 @@ from .seen.inspection import list_leaves
 from .seen.places import list_places
 from .seen.service_log import Log, ServiceExchange
 
-NOTHING_SHOWN = "no response showed it"
-
 ADVICE = {
     parts.BROKEN: "the interface promises this: correct the service, or the interface",
     parts.DIFFERS: "only this project chose it: if the service is right, change the contract",
@@ -53,8 +51,8 @@ def describe_result(result: judge.Result) -> Iterator[str]:
     yield from result.log.remarks
     for check in result.leaks:
         yield f"{check.part:34} {check.observed}"
-    at = ", ".join(list_places(result.places))
-    yield f"found: {result.strangers.mask(at) or 'no place of a record'}"
+    places = result.strangers.mask(", ".join(list_places(result.places)))
+    yield f"found: {places or 'no place of a record'}"
     findings = result.join_findings(result.findings)
     if result.drift is None:
         yield from count_verdicts(result)
@@ -75,12 +73,13 @@ def count_verdicts(result: judge.Result) -> Iterator[str]:
     """Count the differences from the contract, and the parts by verdict: `7 kept, 1 broken`."""
     verdicts = [parts.give_verdict(check) for check in result.parts]
     count = verdicts.count(parts.BROKEN) + verdicts.count(parts.DIFFERS)
-    yield format_count(count, "difference", "differences")
+    yield format_count(count, "difference")
     yield ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in parts.VERDICTS)
 
 
-def format_count(count: int, singular: str, plural: str) -> str:
-    return f"{count or 'no'} {singular if count < 2 else plural}"
+def format_count(count: int, noun: str) -> str:
+    """Format a count: `no difference`, `2 differences`."""
+    return f"{count} {noun}s" if count > 1 else f"{count or 'no'} {noun}"
 
 
 def describe_findings(
@@ -115,7 +114,7 @@ def describe_difference(finding: judge.VerifyFinding) -> Iterator[str]:
 
 def describe_drift(result: judge.Result, findings: Sequence[judge.VerifyFinding]) -> Iterator[str]:
     """Describe the drift with its exchanges, the variations, and the kinds that were not seen."""
-    yield f"{format_count(len(result.drifted), 'drift', 'drifts')} from the profile"
+    yield f"{format_count(len(result.drifted), 'drift')} from the profile"
     drifted = [each for each in findings if each.kind == judge.DRIFT]
     if drifted:
         yield ""
@@ -136,11 +135,18 @@ def describe_unchecked(result: judge.Result, verdict: str) -> Iterator[str]:
     by_reason: dict[str, list[str]] = defaultdict(list)
     for check in result.parts:
         if parts.give_verdict(check) == verdict:
-            by_reason[parts.give_reason(check) or NOTHING_SHOWN].append(check.part)
+            by_reason[explain_unseen(check)].append(check.part)
     for reason, places in by_reason.items():
         yield ""
         yield f"{verdict}: {reason}"
         yield from indent(places, 2)
+
+
+def explain_unseen(check: Check) -> str:
+    """Explain why no response shows a part: `503`. Return "" if a response shows it."""
+    if check.observed:
+        return ""
+    return parts.give_reason(check) or "no response showed it"
 
 
 def describe_saved(result: judge.Result, file: object) -> Iterator[str]:
@@ -252,14 +258,13 @@ def build_report(
 
 
 def report_part(check: Check) -> dict[str, str]:
-    is_unseen = not check.observed
     return {
         "part": check.part,
         "origin": parts.list_parts()[check.part],
         "verdict": parts.give_verdict(check),
-        "expected": "" if is_unseen else check.expected,
+        "expected": check.expected if check.observed else "",
         "observed": check.observed,
-        "reason": parts.give_reason(check) or NOTHING_SHOWN if is_unseen else "",
+        "reason": explain_unseen(check),
         "probe": parts.name_purpose(check.exchange),
     }
 

@@ -226,11 +226,12 @@ def find_missing_rejections(
     """
     for operation in kinds.OPERATIONS:
         is_accepted = any(exchange.is_success for exchange in evidence.select(operation))
-        own = [each for each in asked if kinds.name_operation(each) == operation]
-        without_token = [each for each in own if not each.token]
-        with_wrong_token = [each for each in own if each.token]
-        for group in (without_token, with_wrong_token):
-            last = group[-1] if group else None
+        for has_token in (False, True):
+            last = None
+            for exchange in asked:
+                is_own = kinds.name_operation(exchange) == operation
+                if is_own and bool(exchange.token) == has_token:
+                    last = exchange
             if last is None or not shows_rejection(last, is_accepted):
                 yield last
 

@@ -246,7 +246,7 @@ def build_response(
     The body of an open response comes in `pieces`.
     """
     dropped = HOP_FIELDS | parse_names(exchange.find_response_field("Connection") or "")
-    if pieces is not None and exchange.coding in CODINGS:
+    if pieces and exchange.coding in CODINGS:
         dropped.add("content-encoding")  # The pieces are decompressed.
     url = f"{base}/v1"
     own_url = f"{request.host_url.rstrip('/')}/v1"
@@ -257,17 +257,17 @@ def build_response(
             fields.append((name, unfolded.replace(url, own_url)))
     urls = {url.encode(): own_url.encode()}
     urls[escape_slashes(url)] = escape_slashes(own_url)
-    if pieces is not None:
-        plain = streams.decompress_pieces(pieces, exchange.coding)
-        passed: Passed = PassedInPieces(streams.replace_in_pieces(plain, urls), exchange.status)
-    else:
+    if pieces is None:
         body = b"".join(streams.replace_in_pieces([exchange.response_body], urls))
         passed = Passed(body, exchange.status)
-        size: str | int | None = len(body)
+        size: str | None = str(len(body))
         if exchange.method == "HEAD":
             size = exchange.find_response_field("Content-Length")
-        if size is not None and exchange.status not in (204, 304):
-            fields.append(("Content-Length", str(size)))
+        if size and exchange.status not in (204, 304):
+            fields.append(("Content-Length", size))
+    else:
+        plain = streams.decompress_pieces(pieces, exchange.coding)
+        passed = PassedInPieces(streams.replace_in_pieces(plain, urls), exchange.status)
     passed.headers = Headers(fields)
     return passed
 
