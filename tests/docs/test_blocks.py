@@ -58,14 +58,24 @@ UVX = f"""#!/bin/sh
 PATH="$(dirname "$0")/tool:$PATH"
 shift 3 && exec "{sys.executable}" "{ROOT}/app.py" "$@"
 """
-# What the example of Pact verifies.
+# What the example of Pact verifies: two states, params, and the value of a state in the request.
 PACT = """{
   "consumer": {"name": "client"}, "provider": {"name": "stub"},
   "interactions": [{
-    "description": "list", "providerState": "no projects exist",
-    "request": {"method": "GET", "path": "/v1/projects"},
-    "response": {"status": 200, "body": {"projects": []}}}],
-  "metadata": {"pactSpecification": {"version": "2.0.0"}}}
+    "type": "Synchronous/HTTP", "description": "a deployment that has failed",
+    "providerStates": [
+      {"name": "no projects exist"},
+      {"name": "a deployment exists", "params": {"id": "dpl_77", "status": "failed"}}],
+    "request": {
+      "method": "GET", "path": "/v1/deployments/any",
+      "generators": {"path": {
+        "type": "ProviderState", "dataType": "STRING",
+        "expression": "/v1/deployments/${deployment_id}"}}},
+    "response": {"status": 200, "body": {
+      "content": {"id": "dpl_77", "status": "failed"},
+      "contentType": "application/json", "encoded": false}}}],
+  "metadata": {"pactSpecification": {"version": "4.0"}}
+}
 """
 
 
