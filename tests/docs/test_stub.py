@@ -14,21 +14,12 @@ from cli.options import OPTIONS
 from deployment_stub import Stub, StubError, World
 from deployment_stub.stub_fixture import StubOptions
 from tests.conftest import ROOT
-from tests.program import environment, finished, process
+from tests.program import environment, finished
 from tests.wire import Connection, Reply, call, port_of
 
 pytestmark = pytest.mark.process
 
 PROGRAM = {"STUB_PROGRAM": str(ROOT / "app.py")}
-# What Python runs that is killed, with a stub.
-KILLED = """
-import sys
-from deployment_stub import Stub
-assert "pytest" not in sys.modules
-stub = Stub()
-print(stub.url, flush=True)
-input()
-"""
 
 
 def variables(**more: str) -> dict[str, str]:
@@ -190,8 +181,10 @@ def test_a_fork_neither_ends_it_nor_keeps_it() -> None:
 
 # What Python runs that ends without its stub.
 LEFT = """
+import sys
 from urllib.request import urlopen
 from deployment_stub import Stub
+assert "pytest" not in sys.modules
 stub = Stub()
 try:
     urlopen(stub.url + "/v2")
@@ -203,14 +196,6 @@ except OSError:
 def test_the_end_of_the_process_ends_it_and_shows_what_fail_on_finds() -> None:
     done = finished("-c", LEFT, env={**PROGRAM, "STUB_FAIL_ON": "violations"})
     assert "finding: violations: no operation: GET /v2 " in done.stderr
-
-
-def test_it_does_without_pytest_and_ends_with_a_process_that_is_killed() -> None:
-    with process("-c", KILLED, env=PROGRAM, stdin=-1) as started:
-        url = started.stdout.readline().strip()
-        with Connection(port_of(url)) as connection:
-            os.kill(started.pid, signal.SIGKILL)
-            assert connection.closed()
 
 
 def test_the_program_has_each_option_of_the_class() -> None:
