@@ -34,16 +34,20 @@ def find_unique_ids(
     """Find the texts of a record that are no first id and no name, and differ in all others."""
     known = {str(places.created_id), places.created_name, str(places.deployment_id)}
     for path, text in inspection.find_texts(record).items():
-        if (
-            text in known
-            or inspection.parse_seconds(text) is not None
-            or not is_through_objects(path)
-        ):
+        is_time = inspection.parse_seconds(text) is not None
+        if text in known or is_time or not is_through_objects(path):
             continue
         values = [inspection.find_value(item, path) for item in others]
-        is_unique = len({text, *map(str, values)}) > len(values) > 0
-        if is_unique and all(has_form(value, text) for value in (text, *values)):
+        if (
+            values
+            and all_differ([text, *map(str, values)])
+            and all(has_form(value, text) for value in [text, *values])
+        ):
             yield f"project.id:{ids.parse_id_example(text).make(Random(0))}", text
+
+
+def all_differ(values: Sequence[Any]) -> bool:
+    return len(set(values)) == len(values)
 
 
 def has_form(value: Any, text: str) -> bool:
@@ -62,7 +66,7 @@ def find_second_numbers(places: Places) -> Iterator[Path]:
             continue
         values = [inspection.find_value(item, path) for item in places.other_items]
         are_integers = all(type(value) is int for value in values)
-        if len(values) > 1 and are_integers and len({number, *values}) > len(values):
+        if len(values) > 1 and are_integers and all_differ([number, *values]):
             yield path
 
 
@@ -89,7 +93,7 @@ def make_id_example(own_id: Any, bases: dict[str, Any]) -> str | int:
         if len(str(base)) >= guesses.SHORTEST_NAME and str(base) in text:
             return text.replace(str(base), f"{{{marker}}}", 1)
     if not isinstance(own_id, str):
-        return 7040
+        return 7040  # Any integer is an example.
     try:
         return ids.parse_id_example(strip_markers(text)).make(Random(0))
     except ValueError:

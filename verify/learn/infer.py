@@ -64,7 +64,7 @@ class Inference:
         self._templates = self._maker.templates
         self._privacy = make_privacy(log, places, secrets, strangers)
         self._notes: list[str] = []
-        self._reasons: dict[str, str] = {}  # key: a part that the log does not give: `list/body`
+        self._left_out: dict[str, str] = {}  # the reasons; key: a part, such as `list/body`
         # A header field that varies in responses of a kind is in no part.
         self._varying_fields: set[str] = set()
         for template in self._templates.values():
@@ -97,29 +97,25 @@ class Inference:
             found, changes = join.join_profiles(join.unpack_profile(self._like.document), found)
             self._notes += changes
             self._remove_invalid(found)
-        for place, reason in self._reasons.items():
+        for place, reason in self._left_out.items():
             is_kept = json_values.get_value(found, place.split("/")) is not None
             verb = "stays as it was" if is_kept else "is left out"
             self._notes.append(f"/{place} {verb}: {reason}")
         return join.pack_profile(found)
 
     def _remove_invalid(self, document: Part) -> None:
-        """Remove the parts that a profile cannot have."""
-        for _ in range(2):  # Errors that a schema cannot express follow those of the schema.
-            for error in check.check_profile(document):
-                _, name, *rest = error.pointer.split("/")
-                holder = document
-                part = place = name
-                if name in ("errors", "ids") and rest:
-                    holder = document[name]
-                    part = rest[0]
-                    place = f"{name}/{part}"
-                if part in holder:
-                    self._leave_out(place, f"{error.pointer} {error.detail}")
-                    del holder[part]
+        """Remove the parts that a profile cannot have.
+
+        The rest is checked again: the errors of the schema hide further errors.
+        """
+        while invalid := find_invalid_parts(document):
+            for place, reason in invalid.items():
+                self._leave_out(place, reason)
+                *around, name = place.split("/")
+                del json_values.get_value(document, around)[name]
 
     def _leave_out(self, place: str, reason: str) -> None:
-        self._reasons[place] = reason
+        self._left_out[place] = reason
 
     # The parts
 
@@ -216,9 +212,9 @@ class Inference:
         return found
 
     def _reject(self, template: Template) -> bool:
-        """Return whether a profile cannot have a body, and note the reason.
+        """Leave out a body that is not strict JSON, and return whether it was left out.
 
-        It can have strict JSON. A creation and an error may have no body.
+        A creation and an error may have no body.
         """
         kind = template.kind
         is_error = kind.startswith("errors/")
@@ -275,6 +271,17 @@ class Inference:
         return value if self._privacy.is_safe_field(name, value) else None
 
 
+def find_invalid_parts(document: Part) -> dict[str, str]:
+    """Find the parts that a profile cannot have, and why: `{"errors/not_found": "/errors/…"}`."""
+    found: dict[str, str] = {}
+    for error in check.check_profile(document):
+        names = error.pointer.split("/")[1:]
+        path = names[:2] if names[0] in ("errors", "ids") else names[:1]
+        if json_values.get_value(document, path) is not None:
+            found.setdefault("/".join(path), f"{error.pointer} {error.detail}")
+    return found
+
+
 def make_privacy(
     log: Log, places: Places, secrets: Secrets, strangers: Strangers
 ) -> privacy.Privacy:
@@ -315,27 +322,29 @@ def find_needed(log: Log, request: Any) -> Part:
 
     Accepted creations lacked an optional member. A rejected creation lacked only the required one.
     """
-    paths = {
-        path for path, _ in json_values.walk(request) if path and markers.is_through_objects(path)
-    }
-    optional: dict[str, None] = {}
-    required: dict[str, None] = {}
+    members = [path for path, _ in json_values.walk(request) if path]
+    paths = [path for path in members if markers.is_through_objects(path)]
+    optional: list[str] = []
+    required: list[str] = []
     for exchange, kind in kinds.find_kinds(log).items():
         if not exchange.is_creation or not isinstance(exchange.request_json, dict):
             continue
-        sent = {path for path, _ in json_values.walk(exchange.request_json)}
-        lacking = [path for path in sorted(paths - sent) if path[:-1] in sent]
-        pointers = [format_pointer(*path) for path in lacking]
+        lacking = list_lacking(exchange.request_json, paths)
         if exchange.is_success and kind in (kinds.CREATE, kinds.INVALID_BODY):
-            optional |= dict.fromkeys(pointers)
-        elif kind == kinds.INVALID_BODY and len(pointers) == 1:
-            required |= dict.fromkeys(pointers)
+            optional += lacking
+        elif kind == kinds.INVALID_BODY and len(lacking) == 1:
+            required += lacking
     name = format_pointer(*markers.find_name_paths(request)[0])
-    found = {
-        "required": [each for each in required if each not in optional and each != name],
-        "optional": [*optional],
-    }
+    needed = [each for each in required if each != name and each not in optional]
+    found = {"required": [*dict.fromkeys(needed)], "optional": [*dict.fromkeys(optional)]}
     return {part: pointers for part, pointers in found.items() if pointers}
+
+
+def list_lacking(body: dict[str, Any], paths: list[json_values.Path]) -> list[str]:
+    """List the outermost members that a body lacks: `["/team"]`."""
+    sent = {path for path, _ in json_values.walk(body)}
+    lacking = [path for path in sorted(paths) if path not in sent and path[:-1] in sent]
+    return [format_pointer(*path) for path in lacking]
 
 
 def find_day(log: Log) -> str:

@@ -129,28 +129,31 @@ class TemplateMaker:
         known = self._make_known_of_project()
         readings = []
         for listed in self._listed:
-            shown = format_word(inspection.find_value(listed.item, self._status_path))
+            shown = format_word(inspection.find_value(listed.item, self._item_status_path))
             readings.append(self._read(listed.item, known, shown or listed.word))
         return readings
 
     @cached_property
     def _listed(self) -> list[Listed]:
         places = self._places
-        words = [*places.words]
-        word = inspection.get_first(words) or ""
-        possible = {*words}  # Before the first read the status may be any.
+        words = places.words
+        reads = places.followed if words else ()
+        count = 0  # reads of the deployment until then
         found = []
         for exchange in self._log.exchanges:
-            if words and exchange in places.followed:
-                word = words.pop(0)
-                possible = {word, *words[:1]}
+            if exchange in reads:
+                count += 1
             item = places.get_created_item(exchange)
-            if item is not None:
-                found.append(Listed(item, word, possible))
+            if item is None:
+                continue
+            if count:
+                found.append(Listed(item, words[count - 1], set(words[count - 1 : count + 1])))
+            else:  # Before the first read the status may be any.
+                found.append(Listed(item, inspection.get_first(words) or "", set(words)))
         return found
 
     @cached_property
-    def _status_path(self) -> json_values.Path | None:
+    def _item_status_path(self) -> json_values.Path | None:
         """The path of the deployment's status in a listed project: `("latest", "status")`.
 
         A status of the project itself is not possible for its deployment in all lists.
@@ -186,7 +189,7 @@ class TemplateMaker:
     @cached_property
     def _first_word(self) -> str:
         """The status in the response to the creation, or else the first that was read."""
-        shown = format_word(inspection.find_value(self._places.created, self._status_path))
+        shown = format_word(inspection.find_value(self._places.created, self._item_status_path))
         return shown or inspection.get_first(self._places.words) or ""
 
     def _make_deployment(self, exchanges: list[ServiceExchange]) -> Template:
@@ -226,7 +229,7 @@ class TemplateMaker:
         if is_new:
             named += self._second_ids
             window = self._window
-        paths = (self._places.status_path, self._status_path)
+        paths = (self._places.status_path, self._item_status_path)
         return Known(
             named=tuple(pair for pair in named if inspection.is_id(pair[1])),
             base=self._base,

@@ -18,6 +18,9 @@ SHORTEST_NAME = 5  # characters of a value that is found inside the name of a me
 
 TEXT = "text"  # stands in a profile for a text that was left out
 
+NEXT_PAGE = ("next", "more", "cursor", "cursors", "continuation")
+"""Words of members and header fields that tell of a next page."""
+
 COMPUTED_FIELDS = re.compile(
     "etag|last-modified|age|expires|date|warning|via|retry-after|set-cookie2?|server-timing|b3"
     "|.*(digest|md5|hash|checksum|signature|trace|rate-?limit|quota).*|x-b3-.*|x-amz.*|cf-.*"
@@ -86,20 +89,30 @@ def names_next_page(field: str, value: str) -> bool:
 
 
 def is_of_next_page(name: str) -> bool:
-    return has_word(name, "next", "more", "cursor", "cursors", "continuation")
+    """Return whether a name is of the next page: `has_more`."""
+    return has_word(name, *NEXT_PAGE)
 
 
 def show_one_page(path: Path, value: Any) -> Any:
     """Return a value beside the list as it is on the only page: 1 for 7 at `/total_pages`."""
     name = inspection.get_key(path)
-    names = [each for each in path if isinstance(each, str)]
-    is_of_size = has_word(name, "per", "size", "limit", "max")
-    if has_word(name, "page", "pages") and inspection.is_number(value) and not is_of_size:
-        return min(value, 1)
-    is_total = any(has_word(each, "total") for each in names)
-    if is_total and inspection.is_number(value) and not measures_more(name):
-        return "{count}"
+    if inspection.is_number(value):
+        # `page: 3` and `total_pages: 7`, but not `page_size: 20`.
+        if has_word(name, "page", "pages") and not has_word(name, "per", "size", "limit", "max"):
+            return min(value, 1)
+        # `total: 38` and `{"total": {"value": 38}}`, but not `total_ms: 38`.
+        if is_on_path(path, "total") and not measures_more(name):
+            return "{count}"
     if isinstance(value, bool):
-        return has_word(name, "last") or (value and not is_of_next_page(name))
-    is_sign = any(map(is_of_next_page, names)) and value not in ("", 0, None)
-    return None if is_sign else value
+        if has_word(name, "last"):  # `is_last: false`
+            return True
+        return value and not is_of_next_page(name)  # `has_more: true`
+    # `next_cursor: "c-2"` and `{"next": {"url": "/v1/projects?page=2"}}`
+    if is_on_path(path, *NEXT_PAGE) and value not in ("", 0):
+        return None
+    return value
+
+
+def is_on_path(path: Path, *words: str) -> bool:
+    """Return whether a name on a path has one of the words."""
+    return any(has_word(name, *words) for name in path if isinstance(name, str))

@@ -1,4 +1,7 @@
-"""Finds the status of a deployment in its bodies."""
+"""Finds the status of a deployment in its bodies.
+
+A word is a status of a deployment as a text, such as `queued`, `true` or `7`.
+"""
 
 import re
 from collections.abc import Sequence
@@ -23,19 +26,30 @@ def format_word(value: Any, max_length: int = 64) -> str:
 def find_status(bodies: Sequence[Any]) -> tuple[list[Path], bool]:
     """Find the places that may have the status, in bodies of a deployment in their order.
 
-    It is a word that changes, if possible with the name `status`; or else the outermost `status`.
     The flag says whether the place is certain.
     """
     last = bodies[-1]
     places = [path for path, _ in inspection.list_leaves(last) if is_alone_in_arrays(path, last)]
-    named = [path for path in places if inspection.get_key(path) == "status"]
-    named = [path for path in named if format_word(inspection.find_value(last, path))]
     changing = [path for path in places if is_changing(path, bodies)]
-    both = [path for path in changing if path in named]
-    beside = [path for path in named if any(path[:-1] == other[:-1] for other in changing)]
-    found = both[:1] or beside[:1] or changing or named[:1]
-    is_sure = len(found) == 1 and not any(len(path) < len(found[0]) for path in named)
-    return found, is_sure
+    called = [
+        path
+        for path in places
+        if inspection.get_key(path) == "status" and format_word(inspection.find_value(last, path))
+    ]
+    found = choose_status(changing, called)
+    is_inside = any(len(path) < len(found[0]) for path in called) if found else False
+    return found, len(found) == 1 and not is_inside
+
+
+def choose_status(changing: list[Path], called: list[Path]) -> list[Path]:
+    """Choose among the places that change, and those that are called `status`."""
+    for path in changing:  # `status` changes.
+        if path in called:
+            return [path]
+    for path in called:  # `step` changes beside `status`.
+        if any(path[:-1] == other[:-1] for other in changing):
+            return [path]
+    return changing or called[:1]
 
 
 def is_alone_in_arrays(path: Path, body: Any) -> bool:
