@@ -3,7 +3,8 @@
 import json
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from itertools import islice
 from typing import Any
@@ -48,40 +49,40 @@ def load_schemas() -> dict[str, schemas.Schema]:
     return {name: schemas.resolve_refs(schema, named) for name, schema in named.items()}
 
 
-def check_profile(profile: Any, max_errors: int = 100) -> list[problems.FieldError]:
+def check_profile(document: Any, max_errors: int = 100) -> list[problems.FieldError]:
     """Return the first errors by the schema of a profile, or else the first further errors."""
-    found = list(islice(schemas.find_errors(profile, load_schemas()["profile"]), max_errors))
+    found = list(islice(schemas.find_errors(document, load_schemas()["profile"]), max_errors))
     if found:
         return [error._replace(detail=GONE.get(error.pointer, error.detail)) for error in found]
-    return list(islice(check_parts(profile), max_errors))
+    return list(islice(check_parts(document), max_errors))
 
 
 def check_parts(
-    profile: dict[str, Any], max_error: int = 64 * 1024
+    document: dict[str, Any], max_error: int = 64 * 1024
 ) -> Iterator[problems.FieldError]:
     """Yield the errors that a schema cannot express.
 
     The body of an error has at most `max_error` bytes, since the contract repeats it often.
     """
-    parts: dict[str, Any] = defaultdict(dict, profile)
-    statuses = find_statuses(profile)
-    yield from check_statuses(profile, statuses)
-    bodies = Bodies(statuses, has_record="record" in profile)
-    if "record" in profile:
-        yield from bodies.check(profile["record"], ("record",), markers.RECORD_MARKERS)
-    if "list" in profile:
-        yield from bodies.check_list(profile["list"])
+    parts: dict[str, Any] = defaultdict(dict, document)
+    statuses = find_statuses(document)
+    yield from check_statuses(document, statuses)
+    record_check = BodyCheck(statuses, "record" in document, markers.RECORD_MARKERS)
+    form_check = replace(record_check, allowed=markers.RECORD_MARKERS | {"record"})
+    if "record" in document:
+        yield from record_check.check(document["record"], ("record",))
+    if "list" in document:
+        yield from check_list(document["list"], form_check)
     creation = parts["create"]
-    yield from bodies.check_form(creation, ("create",), markers.RECORD_MARKERS | {"record"})
+    yield from form_check.check_form(creation, ("create",))
     request = creation.get("request", markers.DEFAULT_REQUEST)
     yield from check_request(request)
     yield from check_pointers(creation, request)
-    yield from bodies.check_form(
-        parts["deployment"], ("deployment",), markers.RECORD_MARKERS | {"record"}
-    )
+    yield from form_check.check_form(parts["deployment"], ("deployment",))
     errors = parts["errors"]
+    error_check = replace(record_check, allowed=markers.ERROR_MARKERS)
     for code, form in errors.items():
-        yield from bodies.check_form(form, ("errors", code), markers.ERROR_MARKERS)
+        yield from error_check.check_form(form, ("errors", code))
         if len(json.dumps(form.get("body"))) > max_error:
             yield validation.make_error(
                 f"must have at most {max_error} bytes", "errors", code, "body"
@@ -102,16 +103,16 @@ def check_id(kind: str, example: str | int) -> Iterator[problems.FieldError]:
 
 
 def check_statuses(
-    profile: dict[str, Any], statuses: Statuses, max_statuses: int = 100
+    document: dict[str, Any], statuses: Statuses, max_statuses: int = 100
 ) -> Iterator[problems.FieldError]:
     """Yield the errors of the statuses of a profile, or of its first choice."""
     place: json_values.Path = ("statuses",)
-    if "statuses" in profile:
+    if "statuses" in document:
         for index, status in enumerate(statuses.others):
             if status in statuses.run:
                 yield validation.make_error("is in `run` already", *place, "others", index)
     else:
-        place, _ = find_first_choice(profile)
+        place, _ = find_first_choice(document)
         for status in statuses.run:
             for error in schemas.find_errors(status, load_schemas()["status"]):
                 yield validation.make_error(
@@ -121,98 +122,106 @@ def check_statuses(
         yield validation.make_error(f"must have at most {max_statuses} statuses", *place)
 
 
-class Bodies:
-    """A check of bodies whose choices have these statuses."""
+def check_list(form: dict[str, Any], form_check: "BodyCheck") -> Iterator[problems.FieldError]:
+    """Yield the errors of `list`, whose body has one array of projects.
 
-    def __init__(self, statuses: Statuses, *, has_record: bool) -> None:
-        self.statuses = statuses
-        self.known = frozenset(statuses.all)
-        self.has_record = has_record
-        self.projects: json_values.Path | None = None  # the path of the array of projects
-        self.skipped: set[json_values.Path] = set()  # the paths of further arrays of projects
+    `form_check` checks the item of the array.
+    """
+    path = ("list", "body")
+    arrays = [(*path, *place) for place in markers.find_project_arrays(form["body"])]
+    if not arrays:
+        detail = "must have an array with one item, in which markers of a project stand"
+        yield validation.make_error(f"{detail}, such as {markers.NAME}", *path)
+    for other in arrays[1:]:
+        yield validation.make_error("is a second array of projects: there is one beside it", *other)
+    item_check = replace(form_check, allowed=form_check.allowed | markers.LIST_MARKERS)
+    list_check = replace(
+        form_check, allowed=markers.LIST_MARKERS, arrays=arrays, item_check=item_check
+    )
+    yield from list_check.check_form(form, ("list",))
+
+
+@dataclass(frozen=True)
+class BodyCheck:
+    """A check of bodies in which the `allowed` markers and choices by these statuses may stand.
+
+    In the body of a list, `arrays` are the paths of the arrays of projects. `item_check` checks the
+    item of the first array. The others are not checked, as they are errors themselves.
+    """
+
+    statuses: Statuses
+    has_record: bool
+    allowed: set[str]
+    arrays: Sequence[json_values.Path] = ()
+    item_check: "BodyCheck | None" = None
 
     def check_form(
-        self, form: dict[str, Any], path: json_values.Path, allowed: set[str]
+        self, form: dict[str, Any], path: json_values.Path
     ) -> Iterator[problems.FieldError]:
+        field_check = replace(self, allowed=self.allowed - {"record"})
         for name, value in form.get("headers", {}).items():
-            yield from self.check_text(value, (*path, "headers", name), allowed - {"record"})
+            yield from field_check.check_text(value, (*path, "headers", name))
         if "body" in form:
-            yield from self.check(form["body"], (*path, "body"), allowed)
-
-    def check_list(self, form: dict[str, Any]) -> Iterator[problems.FieldError]:
-        path = ("list", "body")
-        arrays = [(*path, *place) for place in markers.find_project_arrays(form["body"])]
-        if arrays:
-            self.projects = arrays[0]
-            self.skipped = set(arrays[1:])
-        else:
-            detail = "must have an array with one item, in which markers of a project stand"
-            yield validation.make_error(f"{detail}, such as {markers.NAME}", *path)
-        for other in arrays[1:]:
-            yield validation.make_error(
-                "is a second array of projects: there is one beside it", *other
-            )
-        yield from self.check_form(form, ("list",), markers.LIST_MARKERS)
+            yield from self.check(form["body"], (*path, "body"))
 
     def check(
-        self, value: Any, path: json_values.Path, allowed: set[str], *, is_member: bool = False
+        self, value: Any, path: json_values.Path, *, is_member: bool = False
     ) -> Iterator[problems.FieldError]:
         """Yield the errors of a value in a body. A choice may leave a member out."""
         if isinstance(value, str):
-            yield from self.check_text(value, path, allowed)
+            yield from self.check_text(value, path)
         elif isinstance(value, list):
-            yield from self.check_items(value, path, allowed)
+            yield from self.check_array(value, path)
         elif markers.is_choice(value):
-            yield from self.check_choice(value, path, allowed, is_member=is_member)
+            yield from self.check_choice(value, path, is_member=is_member)
         elif isinstance(value, dict):
-            for name, item in value.items():
-                inner = (*path, name)
+            for name, member in value.items():
                 if markers.find_markers(name):
-                    yield validation.make_error("no marker can stand in a name", *inner)
-                if isinstance(item, str | list | dict):
-                    yield from self.check(item, inner, allowed, is_member=True)
+                    yield validation.make_error("no marker can stand in a name", *path, name)
+                yield from self.check(member, (*path, name), is_member=True)
 
-    def check_items(
-        self, items: list[Any], path: json_values.Path, allowed: set[str]
+    def check_array(
+        self, items: list[Any], path: json_values.Path
     ) -> Iterator[problems.FieldError]:
-        if path in self.skipped:
+        if path in self.arrays[1:]:
             return
-        if path == self.projects:
-            allowed = markers.RECORD_MARKERS | markers.LIST_MARKERS | {"record"}
+        check = self
+        if self.item_check and path in self.arrays:  # It is the first array.
+            check = self.item_check
             if len(items) != 1:
                 yield validation.make_error("must have one item, the form of each project", *path)
         for index, item in enumerate(items):
-            if isinstance(item, str | list | dict):
-                yield from self.check(item, (*path, index), allowed)
+            yield from check.check(item, (*path, index))
 
     def check_choice(
-        self, value: dict[str, Any], path: json_values.Path, allowed: set[str], *, is_member: bool
+        self, value: dict[str, Any], path: json_values.Path, *, is_member: bool
     ) -> Iterator[problems.FieldError]:
-        words = value[markers.CHOICE]
+        values = value[markers.CHOICE]
         place = (*path, markers.CHOICE)
-        if "deployment.status" not in allowed:
+        if "deployment.status" not in self.allowed:
             yield validation.make_error("no choice by the status can stand here", *place)
-        elif len(value) > 1:
+            return
+        if len(value) > 1:
             yield validation.make_error("must be alone in its object, as it is a choice", *place)
-        elif not isinstance(words, dict):
-            yield validation.make_error(
-                'must be an object: a value for each word, and for ""', *place
-            )
-        else:
-            if not is_member and "" not in words and not words.keys() >= self.known:
-                detail = 'needs a value for "", which is each other word: only a member can be'
-                yield validation.make_error(f"{detail} left out", *place)
-            for status, item in words.items():
-                if status and status not in self.known:
-                    detail = f"is no status: there are {show_statuses(self.statuses.all)}"
-                    yield validation.make_error(detail, *place, status)
-                yield from self.check(item, (*place, status), allowed, is_member=is_member)
+            return
+        if not isinstance(values, dict):
+            detail = 'must be an object: a value for each status, and for ""'
+            yield validation.make_error(detail, *place)
+            return
+        known = self.statuses.all
+        has_all = "" in values or values.keys() >= {*known}
+        if not is_member and not has_all:
+            detail = 'needs a value for "", all other statuses: only a member can be left out'
+            yield validation.make_error(detail, *place)
+        for status, item in values.items():
+            if status and status not in known:
+                detail = f"is no status: there are {show_statuses(known)}"
+                yield validation.make_error(detail, *place, status)
+            yield from self.check(item, (*place, status), is_member=is_member)
 
-    def check_text(
-        self, text: str, path: json_values.Path, allowed: set[str]
-    ) -> Iterator[problems.FieldError]:
+    def check_text(self, text: str, path: json_values.Path) -> Iterator[problems.FieldError]:
         for marker in markers.find_markers(text):
-            detail = self.describe_error(marker, text, allowed)
+            detail = self.describe_error(marker, text)
             if detail:
                 yield validation.make_error(detail, *path)
         found = re.search(r"\{(?:project|deployment)\.[a-z_]{1,20}:\{", text)
@@ -220,17 +229,17 @@ class Bodies:
             detail = "no brace follows a colon: braces stand around the marker"
             yield validation.make_error(f"{problems.shorten(found[0])}: {detail}", *path)
 
-    def describe_error(self, marker: markers.Marker, text: str, allowed: set[str]) -> str | None:
+    def describe_error(self, marker: markers.Marker, text: str) -> str | None:
         """Return the error of a marker in a text, or None."""
         if marker.name not in markers.ALL:
-            return f"{problems.shorten(marker)} is no marker: {list_markers(allowed)}"
-        if marker.name not in allowed:
-            return f"{problems.shorten(marker)} cannot stand here: {list_markers(allowed)}"
+            return f"{problems.shorten(marker)} is no marker: {list_markers(self.allowed)}"
+        if marker.name not in self.allowed:
+            return f"{problems.shorten(marker)} cannot stand here: {list_markers(self.allowed)}"
         if marker.name == "record" and text != markers.RECORD:
             return "{record} stands alone, for a value"
         if marker.name == "record" and not self.has_record:
             return "{record} needs the member `record` of the profile"
-        if marker.name == "deployment.status" and self.statuses == Statuses():
+        if marker.name == "deployment.status" and not self.statuses.all:
             shown = problems.shorten(marker)
             return f"{shown} needs `statuses`, or a choice: the profile has no status"
         return describe_spec_error(marker)
@@ -281,40 +290,34 @@ def check_request(request: dict[str, Any]) -> Iterator[problems.FieldError]:
         )
     for place in places[1:]:
         yield validation.make_error(f"{markers.NAME} stands there already", *path, *place)
-    if len([*markers.walk_markers(request)]) == len(places):
-        return
+    detail = f"must have no marker: only {markers.NAME} stands in a request, once and alone"
     for place, value in json_values.walk(request):
-        texts = value if isinstance(value, dict) else [value]
-        for text in texts:
-            if isinstance(text, str) and markers.find_markers(text) and place not in places:
-                at = (*place, text) if isinstance(value, dict) else place
-                detail = (
-                    f"must have no marker: only {markers.NAME} stands in a request, once and alone"
-                )
-                yield validation.make_error(detail, *path, *at)
+        if isinstance(value, dict):
+            for name in value:
+                if markers.find_markers(name):
+                    yield validation.make_error(detail, *path, *place, name)
+        elif isinstance(value, str) and place not in places and markers.find_markers(value):
+            yield validation.make_error(detail, *path, *place)
 
 
 def check_pointers(
     creation: dict[str, Any], request: dict[str, Any]
 ) -> Iterator[problems.FieldError]:
     """Yield the errors of the pointers in `create.required` and `create.optional`."""
-    members = [*find_members(request)]
+    members = {*find_members(request)}
     required = creation.get("required", ())
     for name in ("required", "optional"):
-        for index, text in enumerate(creation.get(name, ())):
-            if (
-                tuple(parse_pointer(text)) not in members
-                or validation.format_pointer(*parse_pointer(text)) != text
-            ):
+        for index, pointer in enumerate(creation.get(name, ())):
+            shown = problems.shorten(pointer)
+            path = tuple(parse_pointer(pointer))
+            if path not in members or validation.format_pointer(*path) != pointer:
                 detail = (
-                    f"{problems.shorten(text)!r} is no pointer of a member of the example, such as "
-                    "/name: it begins with a slash, and has no array on its way"
+                    f"{shown!r} is no pointer of a member of the example, such as /name: it begins "
+                    "with a slash, and has no array on its way"
                 )
                 yield validation.make_error(detail, "create", name, index)
-            elif name == "optional" and text in required:
-                yield validation.make_error(
-                    f"{problems.shorten(text)} is in `required`", "create", name, index
-                )
+            elif name == "optional" and pointer in required:
+                yield validation.make_error(f"{shown} is in `required`", "create", name, index)
 
 
 def find_members(request: dict[str, Any]) -> Iterator[json_values.Path]:
