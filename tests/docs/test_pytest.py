@@ -393,10 +393,11 @@ def test_daemon(stub):
     FORK.Process(target=time.sleep, args=(60,), daemon=True).start()
 
 def test_fork(stub, stub_program):
-    if not os.fork():
+    child = os.fork()
+    if not child:
         stub_program.close()  # which is nothing in a fork
-        time.sleep(60)
         os._exit(0)
+    os.waitpid(child, 0)
     ask(stub, "/v1/projects")
 
 def test_subprocess(stub):

@@ -157,28 +157,6 @@ def test_what_cannot_start_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     assert rest == ["error: Invalid value for '--pace': 'soon' is not a valid number."]
 
 
-# What Python runs that is forked, with a stub.
-FORKED = """
-import time
-from multiprocessing import get_context
-from deployment_stub import Stub
-fork = get_context("fork")
-with Stub() as stub:
-    child = fork.Process(target=stub.close)
-    child.start()
-    child.join()
-    assert stub.requests() == []
-    held = fork.Process(target=time.sleep, args=(60,), daemon=True)
-    held.start()
-print("ended", flush=True)
-held.kill()
-"""
-
-
-def test_a_fork_neither_ends_it_nor_keeps_it() -> None:
-    assert finished("-c", FORKED, env=PROGRAM)[:3] == (0, "ended\n", "")
-
-
 # What Python runs that ends without its stub.
 LEFT = """
 import sys
