@@ -193,6 +193,7 @@ class Direct:
     """A client that asks a service in the process; its clock goes on by requests and pauses."""
 
     base = "http://127.0.0.1"
+    step = 0.01  # seconds of a request
 
     def __init__(self, service: Service) -> None:
         self.service = service
@@ -204,10 +205,13 @@ class Direct:
     def sleep(self, seconds: float) -> None:
         self.now += seconds
 
+    def respond(self, request: ServiceExchange) -> Response:
+        return self.service.respond(request)
+
     def send(self, request: ServiceExchange) -> ServiceExchange:
         request = replace(request, time=datetime.fromtimestamp(self.now, UTC))
-        self.now += 0.01
-        response = self.service.respond(request)
+        self.now += self.step
+        response = self.respond(request)
         return replace(
             request,
             status=response.status,

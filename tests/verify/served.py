@@ -1,11 +1,12 @@
 """Our own stub with a profile, as a service that a session asks in the process."""
 
-from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+import time
+from datetime import UTC, datetime
 
 from profiles.profile import Profile
 from stub import Options, create_stub
 from stub.sample import make_sample
+from tests.verify.conftest import Direct, Response
 from verify.seen.hints import Hints
 from verify.seen.kinds import DEPLOYMENT
 from verify.seen.service_log import Log, ServiceExchange
@@ -15,22 +16,18 @@ TOKEN = "dev-token"
 PACE = 3.0  # seconds of a status: each is read at least once
 
 
-class Served:
-    """A client of a stub that has a clock of its own: a request takes a second, a pause no time."""
+class Served(Direct):
+    """A client of a stub, whose clock is that of the client."""
 
     base = "http://localhost"
+    step = 1.0
 
-    def __init__(self, like: Profile | None) -> None:
-        self._now = datetime.now(UTC)
+    def __init__(self, like: Profile) -> None:
+        self.now = time.time()
         options = Options(tokens=(TOKEN,), pace=PACE, seed=make_sample(like), like=like)
-        self._app = create_stub(options, clock=lambda: self._now)
+        self._app = create_stub(options, clock=lambda: datetime.fromtimestamp(self.now, UTC))
 
-    def clock(self) -> float:
-        return self._now.timestamp()
-
-    def send(self, request: ServiceExchange) -> ServiceExchange:
-        now = self._now
-        self._now += timedelta(seconds=1)
+    def respond(self, request: ServiceExchange) -> Response:
         response = self._app.test_client().open(
             request.target,
             base_url=self.base,
@@ -38,13 +35,7 @@ class Served:
             headers=list(request.request_fields),
             data=request.request_body or None,
         )
-        return replace(
-            request,
-            time=now,
-            status=response.status_code,
-            response_fields=[*response.headers],
-            response_body=response.data,
-        )
+        return Response("", response.status_code, None, {**response.headers}, response.data)
 
 
 def ask_stub(like: Profile, hints: Hints) -> Log:
