@@ -26,12 +26,22 @@ def mark_error(path: json_values.Path, value: Any, status: int, *, is_same: bool
         return "{error.title}"
     if NAME_PREFIX in value:  # It is about another request.
         return DETAIL
-    has_spaces = re.search(r"\s", value) is not None
-    is_identifier = re.fullmatch("[A-Za-z0-9]+([_.:/-][A-Za-z0-9]+)*", value) is not None
-    is_prose = has_spaces or (is_for_people(inspection.get_key(path)) and not is_identifier)
-    literals = "".join(list_literals(value)).replace(str(status), "")
-    has_number = re.search("[0-9]", literals) is not None
-    return DETAIL if is_prose and has_number and not is_same else value
+    if is_same or not is_prose(inspection.get_key(path), value):
+        return value
+    return DETAIL if has_number(value, status) else value
+
+
+def is_prose(name: str, text: str) -> bool:
+    """Return whether a text has words, or is of a member for people and is no code: `Unknown!`."""
+    if re.search(r"\s", text):
+        return True
+    return is_for_people(name) and not re.fullmatch("[A-Za-z0-9]+([_.:/-][A-Za-z0-9]+)*", text)
+
+
+def has_number(text: str, status: int) -> bool:
+    """Return whether a text has a number that is not the status, and in no marker."""
+    literals = "".join(list_literals(text)).replace(str(status), "")
+    return re.search("[0-9]", literals) is not None
 
 
 def list_literals(text: str) -> list[str]:
@@ -48,14 +58,11 @@ def find_common_form(forms: list[dict[str, Any]]) -> dict[str, Any] | None:
     bodies = [form["body"] for form in forms]
     if len(set(statuses)) < 2:
         return None
-    shapes = [
-        {path: type(value) for path, value in inspection.list_leaves(body)} for body in bodies
-    ]
-    smallest = min(shapes, key=len)
-    if not smallest or not all(smallest.items() <= shape.items() for shape in shapes):
+    common = min(bodies, key=lambda body: len(inspection.list_leaves(body)))
+    members = find_types(common)
+    if not members or not all(members.items() <= find_types(body).items() for body in bodies):
         return None
-    common = bodies[shapes.index(smallest)]
-    for path in smallest:
+    for path in members:
         values = [inspection.find_value(body, path) for body in bodies]
         common = json_values.replace_value(common, path, find_common_value(values, statuses))
     found = {"body": common}
@@ -63,6 +70,11 @@ def find_common_form(forms: list[dict[str, Any]]) -> dict[str, Any] | None:
     if content_types[0] and inspection.are_same(content_types):
         found["content_type"] = content_types[0]
     return found
+
+
+def find_types(body: Any) -> dict[json_values.Path, type]:
+    """Find the types of the values in a body: `{("code",): str}`."""
+    return {path: type(value) for path, value in inspection.list_leaves(body)}
 
 
 def find_common_value(values: list[Any], statuses: list[int]) -> Any:

@@ -24,52 +24,54 @@ def join_profiles(old: Part, new: Part) -> tuple[Part, list[str]]:
     found = {**old, "observed_at": new["observed_at"]}
     old_statuses = find_statuses(old).all
     new_statuses = find_statuses(new).all
+    missing = [status for status in old_statuses if status not in new_statuses]
     has_fewer = bool(new_statuses) and {*new_statuses} < {*old_statuses}
-    unseen = [word for word in old_statuses if word not in new_statuses] if has_fewer else []
+    kept = missing if has_fewer else []
     for kind in kinds.OPERATIONS:
         if kind in new:
-            body = join_bodies(old.get(kind, {}).get("body"), new[kind]["body"], unseen)
+            body = join_bodies(old.get(kind, {}).get("body"), new[kind]["body"], kept)
             found[kind] = {**new[kind], "body": body}
     if "create" in old and "create" in new:
         names = ("request", "required", "optional", "unique")
-        kept = {name: old["create"][name] for name in names if name in old["create"]}
-        found["create"] = {**kept, **found["create"]}
+        old_parts = {name: old["create"][name] for name in names if name in old["create"]}
+        found["create"] = {**old_parts, **found["create"]}
     for part in ("errors", "ids"):
         if part in new:
             found[part] = {**old.get(part, {}), **new[part]}
-    if new_statuses and not has_fewer:
-        others = [word for word in old_statuses if word not in new_statuses]
-        found["statuses"] = new["statuses"] | ({"others": others} if others else {})
-    elif has_fewer:
+    if has_fewer:
         found.setdefault("statuses", {"run": [*old_statuses]})
+    elif new_statuses:
+        found["statuses"] = new["statuses"] | ({"others": missing} if missing else {})
     return found, [*describe_changes(old, found)]
 
 
-def join_bodies(old: Any, new: Any, unseen: Sequence[str]) -> Any:
-    """Return the new body, whose choices have the old values of the unseen statuses."""
+def join_bodies(old: Any, new: Any, kept: Sequence[str]) -> Any:
+    """Return the new body, whose choices have the old values of the statuses that are kept."""
     if markers.is_choice(old):
-        words = new[markers.CHOICE] if markers.is_choice(new) else {"": new}
-        kept = keep_words(old, unseen)
-        usual = words.get("", NOTHING)
-        more = {word: value for word, value in kept.items() if not is_same(value, usual)}
-        return {markers.CHOICE: {**more, **words}} if more else new
+        choices = new[markers.CHOICE] if markers.is_choice(new) else {"": new}
+        usual = choices.get("", NOTHING)
+        kept_choices = select_choices(old, kept).items()
+        more = {status: value for status, value in kept_choices if not is_same(value, usual)}
+        return {markers.CHOICE: {**more, **choices}} if more else new
     if isinstance(old, dict) and isinstance(new, dict) and not markers.is_choice(new):
-        found = {name: join_bodies(old.get(name), value, unseen) for name, value in new.items()}
-        for name in old.keys() - new.keys():
-            kept = keep_words(old[name], unseen) if markers.is_choice(old[name]) else {}
-            if kept:
-                found[name] = {markers.CHOICE: kept}
+        found = {name: join_bodies(old.get(name), value, kept) for name, value in new.items()}
+        for name, value in old.items():
+            selected = select_choices(value, kept) if name not in new else {}
+            if selected:
+                found[name] = {markers.CHOICE: selected}
         return found
     if isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
-        return [join_bodies(*pair, unseen) for pair in zip(old, new, strict=True)]
+        return [join_bodies(*pair, kept) for pair in zip(old, new, strict=True)]
     return new
 
 
-def keep_words(choice: Any, unseen: Sequence[str]) -> dict[str, Any]:
-    """Return the values that a choice has for the unseen statuses: `{"FAILED": true}`."""
-    words = choice[markers.CHOICE]
-    found = {word: words.get(word, words.get("", NOTHING)) for word in unseen}
-    return {word: value for word, value in found.items() if value is not NOTHING}
+def select_choices(value: Any, kept: Sequence[str]) -> dict[str, Any]:
+    """Return the values that a choice has for the statuses that are kept: `{"FAILED": true}`."""
+    if not markers.is_choice(value):
+        return {}
+    choices = value[markers.CHOICE]
+    found = {status: choices.get(status, choices.get("", NOTHING)) for status in kept}
+    return {status: value for status, value in found.items() if value is not NOTHING}
 
 
 def describe_changes(old: Part, new: Part) -> Iterator[str]:

@@ -97,7 +97,12 @@ def make_base_pattern(base: str) -> re.Pattern[str] | None:
         return None
     scheme, host, path = match.groups(default="")
     host = re.sub(":443$" if scheme.lower() == "https" else ":80$", "", host)
-    port = "" if re.search(":[0-9]+$", host) else "(?::443|:80)?"
-    prefix = f"(?:{re.escape(path)}(?=[/?#\\s]|$))?" if path else ""
+    # `wss:` of `wss://api.example`, or nothing before `//api.example`
     start = r"(?:\b(?:https?|wss?):|(?<![:\w/]))"
-    return re.compile(rf"{start}{re.escape(host)}{port}{prefix}(?![\w-]|[.:]\w)", re.IGNORECASE)
+    # `:443` of `https://api.example:443`
+    port = "" if re.search(":[0-9]+$", host) else "(?::443|:80)?"
+    # `/v2` of `https://api.example/v2/projects`, but not of `https://api.example/v20`
+    prefix = f"(?:{re.escape(path)}(?=[/?#\\s]|$))?" if path else ""
+    # The host ends here: it is not `api.example-2`, `api.example.org` or `api.example:8080`.
+    end = r"(?![\w-]|[.:]\w)"
+    return re.compile(f"{start}{re.escape(host)}{port}{prefix}{end}", re.IGNORECASE)

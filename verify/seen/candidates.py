@@ -37,7 +37,10 @@ def find_in_bodies(
     unnamed: list[Candidate] = []
     for body in bodies:
         for candidate in find_in_body(body, str(own_id)):
-            (found if candidate.is_named else unnamed).append(candidate)
+            if candidate.is_named:
+                found.append(candidate)
+            else:
+                unnamed.append(candidate)
     found += unnamed
     if inspection.is_id(own_id):
         found.append(Candidate(str(own_id), is_named=False))
