@@ -1,6 +1,7 @@
 """The service as a stub: with worlds, a clock, faults, a journal and more, most of it at `/_stub`.
 
 The program imports from here, from `failures` with `--probe`, and from `sample` with `--like`.
+A function imports a module that most programs do not need: the start is faster.
 """
 
 from web.times import parse_time

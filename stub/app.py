@@ -47,7 +47,7 @@ def create_stub(
     """
     contract = read_file("openapi.json")
     if options.like:
-        from profiles.contract import build_contract  # Most starts need no profile.
+        from profiles.contract import build_contract
 
         contract = build_contract(contract, options.like)
     shared = Shared(options, contract, clock, new_id)

@@ -100,7 +100,7 @@ def put_deployment(deployment_id: str) -> ResponseReturnValue:
 
 
 def change_state() -> ResponseReturnValue:
-    from .pact import find_state, read_change  # Most programs do not need Pact.
+    from .pact import find_state, read_change
 
     state, params, is_teardown = read_change()
     if not state or is_teardown:
@@ -162,7 +162,7 @@ def show_grease() -> ResponseReturnValue:
 
 
 def switch_grease() -> ResponseReturnValue:
-    from ..grease.parts import check_grease, read_document  # Most programs need neither.
+    from ..grease.parts import check_grease, read_document
 
     document = read_input()
     by_axis = get_shared().parts.by_axis

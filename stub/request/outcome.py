@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from flask import Request, current_app
+from flask import Request, Response, current_app
 from flask.typing import ResponseReturnValue
 from werkzeug.http import unquote_header_value
 
@@ -21,7 +21,10 @@ REQUESTED = "This response was requested with `Prefer` or `/_stub/faults`."
 
 
 class Example(NamedTuple):
-    """An example of a response: `Example(409, "name_taken", {…})`."""
+    """An example of a response in the contract: `Example(409, "name_taken", {…})`.
+
+    For an error, the name is the code. The value is None if a profile has another form of it.
+    """
 
     status: int
     name: str
@@ -41,17 +44,16 @@ def decide_outcome(
     A waiting fault comes first. The planned faults of `--probe failures` spare a request whose
     `Prefer` names a status.
     """
+    responder = Responder(request, operation, contract)
     fault = faults.take(operation.id if operation else None, request)
     if fault:
-        return Outcome(operation, fault, respond_by_fault(request, operation, fault, contract))
+        return Outcome(operation, fault, responder.respond_by_fault(fault))
     preferences = read_preferences(request)
-    status = find_status(preferences)
-    if planned and operation and status is None:
+    if planned and operation and find_status(preferences) is None:
         fault = planned.replace(operation.id, identify(request, world))
         if fault:
-            return Outcome(operation, fault, respond_by_fault(request, operation, fault, contract))
-    response = respond_by_preference(request, operation, preferences, contract)
-    return Outcome(operation, None, response)
+            return Outcome(operation, fault, responder.respond_by_fault(fault))
+    return Outcome(operation, None, responder.respond_by_preference(preferences))
 
 
 def identify(request: Request, world: str) -> int:
@@ -64,7 +66,7 @@ def read_preferences(request: Request) -> dict[str, str]:
 
     Only the first preference with a name counts. Parameters are left out.
     """
-    from urllib.request import parse_http_list  # Most requests have no preferences.
+    from urllib.request import parse_http_list
 
     found: dict[str, str] = {}
     for preference in parse_http_list(request.environ.get("HTTP_PREFER", "")):
@@ -80,82 +82,6 @@ def find_status(preferences: Mapping[str, str]) -> int | None:
     return int(code) if re.fullmatch("[45][0-9]{2}", code) else None
 
 
-def respond_by_fault(
-    request: Request, operation: openapi.Operation | None, fault: Fault, contract: openapi.Contract
-) -> ResponseReturnValue | None:
-    """Make the response with the status of a fault. Without a status, the view responds."""
-    if fault.skips_operation:
-        return "", 503  # Nothing of it is sent.
-    status = fault.status
-    if status is None:
-        return None
-    if not fault.has_own_body:
-        return respond_with_status(request, operation, status, {}, contract)
-    code, _ = find_error(contract, operation, status)
-    response = fault.make_response()
-    response.headers.update(make_error_headers(request, status, code, contract))
-    return response
-
-
-def respond_by_preference(
-    request: Request,
-    operation: openapi.Operation | None,
-    preferences: Mapping[str, str],
-    contract: openapi.Contract,
-) -> ResponseReturnValue | None:
-    """Make the response of `Prefer: example=name_taken` or `Prefer: code=409`.
-
-    The view responds if no preference names a response of the contract or a status of an error.
-    """
-    status = find_status(preferences)
-    if "example" in preferences:
-        example = find_example(contract, operation, preferences["example"], status)
-        if example:
-            return make_example(request, example, contract)
-    if status is None:
-        return None
-    headers = make_preference_headers(status, f"code={status}")
-    return respond_with_status(request, operation, status, headers, contract)
-
-
-def respond_with_status(
-    request: Request,
-    operation: openapi.Operation | None,
-    status: int,
-    headers: dict[str, str],
-    contract: openapi.Contract,
-) -> ResponseReturnValue:
-    """Respond with the problem that the contract has for a status."""
-    code, example = find_error(contract, operation, status)
-    headers = headers | make_error_headers(request, status, code, contract)
-    errors = [problems.FieldError(**error) for error in example]
-    return problems.respond(
-        problems.Problem(status, code, REQUESTED, headers=headers, errors=errors)
-    )
-
-
-def make_example(
-    request: Request, example: Example, contract: openapi.Contract
-) -> ResponseReturnValue:
-    """Make the response that is an example in the contract.
-
-    An error is a problem, so that a profile can give it another form.
-    """
-    status, name, value = example
-    shown = name if re.fullmatch(r"[\w.-]+", name, re.ASCII) else f'"{name}"'
-    headers = make_preference_headers(status, f"example={shown}")
-    if status < 400:
-        return f"{json.dumps(value)}\n", status, {**JSON, **headers}
-    headers |= make_error_headers(request, status, name, contract)
-    if name == "token_missing":  # It has no `error` (RFC 6750 §3.1).
-        headers["WWW-Authenticate"], *_ = contract.challenge.split(",")
-    problem = value or {"detail": REQUESTED}
-    errors = [problems.FieldError(**error) for error in problem.get("errors", ())]
-    return problems.respond(
-        problems.Problem(status, name, problem["detail"], headers=headers, errors=errors)
-    )
-
-
 def make_preference_headers(status: int, applied: str) -> dict[str, str]:
     """Make the fields of a response to `Prefer`: `{"Preference-Applied": "code=409"}`."""
     headers = {"Preference-Applied": applied}
@@ -164,77 +90,116 @@ def make_preference_headers(status: int, applied: str) -> dict[str, str]:
     return headers
 
 
-def make_error_headers(
-    request: Request, status: int, code: str, contract: openapi.Contract
-) -> dict[str, str]:
-    """Make the fields of an error with this status or code: `{"Allow": "GET, HEAD"}`."""
-    headers: dict[str, str] = {}
-    # A profile may have another status for a code.
-    if status == 401 or code in ("token_missing", "token_invalid"):
-        headers["WWW-Authenticate"] = contract.challenge
-    if status == 405 or code == "method_not_allowed":
-        methods = current_app.url_map.bind("").allowed_methods(request.path)
-        headers |= {"Allow": ", ".join(sorted(methods))} if methods else {}
-    return headers
+class Responder:
+    """Responds to a request as a fault or `Prefer` requests, with the examples of the contract."""
 
+    def __init__(
+        self,
+        request: Request,
+        operation: openapi.Operation | None,
+        contract: openapi.Contract,
+    ) -> None:
+        self.request = request
+        self.operation = operation
+        self.contract = contract
 
-# In the contract
-
-
-def find_error(
-    contract: openapi.Contract, operation: openapi.Operation | None, status: int
-) -> tuple[str, list[dict[str, str]]]:
-    """Return the code of the problem for a status, and the errors of its example.
-
-    The code is `injected_fault` if the contract has no error with this status, or only that of an
-    unavailable store, which is not the reason.
-    """
-    response = find_response(contract, operation, str(status))
-    if status < 400 or response is None:
-        return "injected_fault", []
-    codes = [code for code in list_codes(response) if code != "store_unavailable"]
-    if not codes:
-        return "injected_fault", []
-    code = codes[0]
-    for content in response.get("content", {}).values():
-        if content["schema"] == make_ref("Problem") and code in content["examples"]:
-            problem = content["examples"][code]["value"]
-            return code, problem.get("errors", [])
-    return code, []
-
-
-def find_example(
-    contract: openapi.Contract, operation: openapi.Operation | None, name: str, status: int | None
-) -> Example | None:
-    """Find an example by its name in the responses of an operation, or of no operation.
-
-    A status restricts the search to the response with it. The name of an error of a profile is
-    its code, and its value is None.
-    """
-    responses = operation.responses if operation else contract.elsewhere
-    for text, response in responses.items():
-        if status not in (None, int(text)):
-            continue
-        for content in response.get("content", {}).values():
-            examples = content.get("examples", {})
-            is_plain = content["schema"] == make_ref("Problem") or text < "400"
-            if name in examples and is_plain:
-                return Example(int(text), name, examples[name]["value"])
-        if text >= "400" and name in list_codes(response):
-            return Example(int(text), name)
-    return None
-
-
-def find_response(
-    contract: openapi.Contract, operation: openapi.Operation | None, status: str
-) -> dict[str, Any] | None:
-    """Return the response with this status, or None."""
-    response = contract.elsewhere.get(status)
-    if operation is None:
+    def respond_by_fault(self, fault: Fault) -> ResponseReturnValue | None:
+        """Respond with the status of a fault. Return None if it has no status."""
+        if fault.skips_operation:
+            return "", 503  # Nothing of it is sent.
+        if fault.status is None:
+            return None
+        error = self._find_error(fault.status)
+        if not fault.has_own_body:
+            return self._respond_with_error(error, {})
+        response = fault.make_response()
+        response.headers.update(self._make_error_headers(error))
         return response
-    # All operations may have the status of a method that is not allowed.
-    may_be_any = response is not None and "method_not_allowed" in list_codes(response)
-    return operation.responses.get(status, response if may_be_any else None)
+
+    def respond_by_preference(self, preferences: Mapping[str, str]) -> ResponseReturnValue | None:
+        """Respond to `Prefer: example=name_taken` or `Prefer: code=409`.
+
+        Return None if no preference names an example of the contract or the status of an error.
+        """
+        status = find_status(preferences)
+        name = preferences.get("example")
+        example = None if name is None else self._find_example(name, status)
+        if example:
+            return self._respond_with_example(example)
+        if status is None:
+            return None
+        headers = make_preference_headers(status, f"code={status}")
+        return self._respond_with_error(self._find_error(status), headers)
+
+    def _respond_with_example(self, example: Example) -> ResponseReturnValue:
+        status, name, value = example
+        shown = name if re.fullmatch(r"[\w.-]+", name, re.ASCII) else f'"{name}"'
+        headers = make_preference_headers(status, f"example={shown}")
+        if status < 400:
+            return f"{json.dumps(value)}\n", status, {**JSON, **headers}
+        detail = value["detail"] if value else REQUESTED
+        response = self._respond_with_error(example, headers, detail)
+        if name == "token_missing":  # It has no `error` (RFC 6750 §3.1).
+            response.headers["WWW-Authenticate"], *_ = self.contract.challenge.split(",")
+        return response
+
+    def _respond_with_error(
+        self, error: Example, headers: dict[str, str], detail: str = REQUESTED
+    ) -> Response:
+        """Respond with a problem, so that a profile can give it another form."""
+        example = error.value or {}
+        errors = [problems.FieldError(**each) for each in example.get("errors", ())]
+        headers = headers | self._make_error_headers(error)
+        problem = problems.Problem(error.status, error.name, detail, headers=headers, errors=errors)
+        return problems.respond(problem)
+
+    def _make_error_headers(self, error: Example) -> dict[str, str]:
+        """Make the fields of an error: `{"Allow": "GET, HEAD"}`."""
+        headers: dict[str, str] = {}
+        # A profile may have another status for a code.
+        if error.status == 401 or error.name in ("token_missing", "token_invalid"):
+            headers["WWW-Authenticate"] = self.contract.challenge
+        if error.status == 405 or error.name == "method_not_allowed":
+            methods = current_app.url_map.bind("").allowed_methods(self.request.path)
+            headers |= {"Allow": ", ".join(sorted(methods))} if methods else {}
+        return headers
+
+    def _find_error(self, status: int) -> Example:
+        """Find the first error with a status.
+
+        It is `injected_fault` if the contract has no error with this status, or only that of an
+        unavailable store, which is not the reason.
+        """
+        response = self._find_response(str(status))
+        if status >= 400 and response is not None:
+            for code in list_codes(response):
+                if code != "store_unavailable":
+                    return self._find_example(code, status) or Example(status, code)
+        return Example(status, "injected_fault")
+
+    def _find_example(self, name: str, status: int | None) -> Example | None:
+        """Find an example by its name. A status restricts the search to its response."""
+        operation = self.operation
+        responses = operation.responses if operation else self.contract.elsewhere
+        for text, response in responses.items():
+            if status not in (None, int(text)):
+                continue
+            for content in response.get("content", {}).values():
+                examples = content.get("examples", {})
+                is_plain = content["schema"] == make_ref("Problem") or text < "400"
+                if name in examples and is_plain:
+                    return Example(int(text), name, examples[name]["value"])
+            if text >= "400" and name in list_codes(response):
+                return Example(int(text), name)
+        return None
+
+    def _find_response(self, status: str) -> dict[str, Any] | None:
+        response = self.contract.elsewhere.get(status)
+        if self.operation is None:
+            return response
+        # All operations may have the status of a method that is not allowed.
+        may_be_any = response is not None and "method_not_allowed" in list_codes(response)
+        return self.operation.responses.get(status, response if may_be_any else None)
 
 
 def list_codes(response: dict[str, Any]) -> list[str]:

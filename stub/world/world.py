@@ -50,7 +50,7 @@ class Shared:
             self.contract = Contract(document)
         self.forms: Forms | None = None
         if like:
-            from profiles import forms  # Most starts need none of it.
+            from profiles import forms
 
             self.forms = forms.Forms(like)
         self.redactor = Redactor(options.tokens)
