@@ -32,15 +32,18 @@ def build_contract(openapi: bytes, profile: Profile) -> bytes:
 
 
 def drop_latest(value: Any) -> Any:
-    """Drop the sentences about `latest_deployment_id`: the service does not have this member."""
+    """Drop the sentences about `latest_deployment_id`, a member that the service does not have.
+
+    A paragraph with a title, such as `**A first session.** …`, is dropped as a whole.
+    """
     if not isinstance(value, str) or f"`{LATEST}`" not in value:
         return value
     kept = []
     for paragraph in value.split("\n\n"):
-        sentences = re.split(r"(?<=[.]) |(?<=[.][*][*]) ", paragraph)
-        found = [each for each in sentences if LATEST not in each]
-        if found and not found[-1].endswith("**"):  # A title needs a text.
-            kept.append(" ".join(found))
+        if LATEST not in paragraph:
+            kept.append(paragraph)
+        elif not paragraph.startswith("**"):
+            kept.append(re.sub(f" ?[^.]*`{LATEST}`[^.]*[.]", "", paragraph))
     return "\n\n".join(kept)
 
 
@@ -63,13 +66,14 @@ class ObservedContract:
     def __init__(self, document: Document, profile: Profile) -> None:
         self.document = document
         self.profile = profile
-        self.seen = make_origin(profile)
+        self.origin = make_origin(profile)
         components = document["components"]
         self.components: Document = components["schemas"]
         self.headers: Document = components["headers"]
         self.responses: Document = components["responses"]
-        self.own_responses = dict(self.responses)
-        self.errors: dict[tuple[str, int], tuple[Schema, Any]] = {}  # key: code, status
+        self.plain_responses = dict(self.responses)  # the responses before their errors change
+        # The schemas and the examples of errors; key: code, status
+        self.errors: dict[tuple[str, int], tuple[Schema, Any]] = {}
 
     def change(self) -> None:
         info = self.document["info"]
@@ -80,7 +84,7 @@ class ObservedContract:
         paths = self.document["paths"]
         projects = paths["/v1/projects"]
         deployment = paths["/v1/deployments/{id}"]
-        self.change_own_forms()
+        self.change_plain_forms()
         self.change_request(projects["post"])
         self.change_errors()
         self.change_list(projects["get"])
@@ -89,7 +93,7 @@ class ObservedContract:
 
     # The forms that the profile leaves out
 
-    def change_own_forms(self) -> None:
+    def change_plain_forms(self) -> None:
         """Write the statuses and the ids of the profile into the schemas of the plain records."""
         profile = self.profile
         project = self.components["Project"]["properties"]
@@ -101,16 +105,16 @@ class ObservedContract:
             "known": status["examples"],
             "running": status["x-running"],
         }
-        self.change_own_id(project["id"], "projects")
-        self.change_own_id(deployment["project_id"], "projects")
-        self.change_own_id(project["latest_deployment_id"], "deployments")
-        self.change_own_id(deployment["id"], "deployments")
+        self.change_plain_id(project["id"], "projects")
+        self.change_plain_id(deployment["project_id"], "projects")
+        self.change_plain_id(project["latest_deployment_id"], "deployments")
+        self.change_plain_id(deployment["id"], "deployments")
 
-    def change_own_id(self, schema: Schema, kind: str) -> None:
+    def change_plain_id(self, schema: Schema, kind: str) -> None:
         profile = self.profile
         if kind not in profile.ids:
             return
-        schema.update(self.seen)
+        schema.update(self.origin)
         if not profile.has_opaque_ids(kind):
             del schema["x-grease"]
         if profile.has_integers(kind):
@@ -182,7 +186,7 @@ class ObservedContract:
         self.change_response(operation["responses"]["200"], form, "Deployment")
 
     def change_response(self, response: Document, form: Form, name: str) -> None:
-        response.update(self.seen)
+        response.update(self.origin)
         del response["content"]
         if form.body is not None:
             response["content"] = {form.media_type: {"schema": documents.make_ref(name)}}
@@ -194,10 +198,10 @@ class ObservedContract:
         if form is None:
             return own
         replaced = [name.lower() for name in form.headers]
-        schema = {"type": "string", **self.seen}
+        schema = {"type": "string", **self.origin}
         fields = {name: own[name] for name in own if name.lower() not in replaced}
         for name in form.headers:
-            fields[name] = {"required": True, "schema": schema, **self.seen}
+            fields[name] = {"required": True, "schema": schema, **self.origin}
         return fields
 
     # The request
@@ -212,9 +216,9 @@ class ObservedContract:
         if profile.request.is_own:
             properties = own["properties"]
             self.components["ProjectInput"] = self.build_request_schema(example, properties["name"])
-            body.update(self.seen)
+            body.update(self.origin)
         elif profile.request.has_optional_name:
-            own.update(self.seen)
+            own.update(self.origin)
             own["required"] = []
         value = markers.replace_text(example, markers.NAME, "shop")
         content = body["content"][MEDIA_TYPE]
@@ -249,15 +253,16 @@ class ObservedContract:
         self.responses.clear()
         elsewhere = {}
         for status, name in ELSEWHERE.items():
-            own = {status: self.own_responses[name]}
-            elsewhere.update(own)
-            self.responses[name], *_ = self.build_responses(own).values()
+            elsewhere[status] = self.plain_responses[name]
+            built = self.build_responses({status: self.plain_responses[name]})
+            self.responses[name] = next(iter(built.values()))
         self.document["x-elsewhere"] = self.build_responses(elsewhere)
 
     def build_responses(self, responses: Document) -> Document:
         """Return the responses with the errors of the profile.
 
-        In a response, errors that had another status in the contract come last.
+        If a profile says that `token_invalid` is 403, the error moves from the response 401 to 403,
+        where it comes after the errors that the contract has there.
         """
         found: Document = {}
         kept: dict[int, list[Error]] = defaultdict(list)  # key: status
@@ -266,7 +271,7 @@ class ObservedContract:
             if text < "400":
                 found[text] = response
                 continue
-            own = documents.follow_ref(response, self.own_responses)
+            own = documents.follow_ref(response, self.plain_responses)
             for error in self.find_errors(int(text), own):
                 group = kept if error.status == int(text) else moved
                 group[error.status].append(error)
@@ -303,7 +308,7 @@ class ObservedContract:
             "x-codes": list(dict.fromkeys(error.code for error in errors)),
         }
         if any(error.form for error in errors):
-            response.update(self.seen)
+            response.update(self.origin)
         if not all("x-stub-only" in each for each in responses):
             response.pop("x-stub-only", None)
         del response["content"]

@@ -1,4 +1,21 @@
-"""Reads openapi.json: finds operations by a request, and parts by a JSON pointer."""
+"""Reads openapi.json: finds operations by a request, and parts by a JSON pointer.
+
+The contract has keywords of its own:
+
+- `x-origin`: where a part is from: `{"fixed": "§4"}` is the interface, `{"chosen": "why"}` the
+  stub, and `{"observed": "2026-01-05"}` a profile.
+- `x-stub-only`: true for a part that only the stub has.
+- `x-grease`: the axes in which a part may vary: `["ids"]`.
+- `x-running`: the statuses of a deployment that may still change.
+
+Only the contract of a profile has these:
+
+- `x-part`: the kind of the ids in a schema, `projects` or `deployments`.
+- `x-form`: the pattern of the values in a schema. Generators would use the keyword `pattern`.
+- `x-codes`: the codes of the errors in a response.
+- `x-elsewhere`: the responses to requests for no operation, by status.
+- `x-statuses`: the statuses, `{"known": ["queued", "live"], "running": ["queued"]}`.
+"""
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -12,7 +29,7 @@ from traffic import json_values
 from web.documents import parse_pointer
 
 ELSEWHERE = {"401": "Unauthorized", "404": "NotFound", "405": "MethodNotAllowed"}
-"""The responses to requests for no operation. In the contract of a profile: `x-elsewhere`."""
+"""The responses to requests for no operation, by status, unless the contract has `x-elsewhere`."""
 
 Names = dict[json_values.Path, Collection[str]]
 """The known names of members, by the path of their object: `{(): {"name"}}`."""

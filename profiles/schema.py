@@ -58,9 +58,8 @@ def make_origin(profile: Profile) -> Schema:
 class Schemas:
     """A builder of the schemas of the values in a body.
 
-    `x-origin` says that a part was observed, `x-grease` how it may vary, and `x-part` the kind of
-    its ids. `x-form` is a pattern of its values. Generators would use the keyword `pattern`.
-    `id_without_example` is for ids of which the profile has no example.
+    openapi.py explains the keywords that begin with `x-`. `id_without_example` is the schema of ids
+    of which the profile has no example.
 
     Only `room` members are described; a larger body is data.
     """
