@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 import stub
-from verify.options import KINDS, VerifyOptions, find_contradictions
+from verify.options import FINDINGS, VerifyOptions, find_contradictions
 
 from .options import Number, Start, file, flag, option, parse_existing, several
 
@@ -34,8 +34,8 @@ ROWS: dict[str, dict[str, Any]] = {
     "like": file("Profile of the service: find what has changed since.", parse_existing),
     "report": file("File for the verdicts, as JSON; FILE.xml: JUnit XML."),
     "fail_on": several(
-        f"Exit with 1 if one of these is found: {', '.join(KINDS)}",
-        lambda given: stub.parse_kinds(given, KINDS),
+        f"Exit with 1 if one of these is found: {', '.join(FINDINGS)}",
+        lambda given: stub.parse_kinds(given, FINDINGS),
         metavar="KINDS",
         default=["broken,leaks,drift,unseen"],
     ),

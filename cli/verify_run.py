@@ -20,7 +20,7 @@ from traffic.secrets import Secrets
 from verify.inputs import Inputs, check_save, read_inputs
 from verify.judge import Result, VerifyFinding, judge
 from verify.judges import parts
-from verify.options import KINDS, VerifyOptions
+from verify.options import FINDINGS, VerifyOptions
 from verify.report import (
     build_report,
     describe_finding,
@@ -223,7 +223,7 @@ def write_profile(run: VerifyRun, result: Result) -> bool:
         return False
     is_written = save_profile(file, result.inferred.document)
     if is_written:
-        print_lines(result.secrets, describe_saved(result, file))
+        print_lines(result.secrets, describe_saved(result.inferred, file))
     return is_written
 
 
@@ -236,7 +236,7 @@ def list_cases(result: Result, findings: list[VerifyFinding]) -> Iterator[report
         failures = [reports.Failure(*describe_finding(result, found))] if found else []
         skipped = mask_line(result.secrets, explain_unseen(check))
         yield reports.Case(check.part, failures, skipped)
-    for kind in KINDS:
+    for kind in FINDINGS:
         if kind not in of_parts:
             of_kind = [finding for finding in findings if finding.kind == kind]
             yield reports.Case(

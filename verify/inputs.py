@@ -60,8 +60,8 @@ def read_skeleton(path: Path) -> profile.Profile:
 def read_known(path: Path) -> list[str]:
     """Read patterns of known findings, a line for a pattern; the reason follows a ` # `."""
     text = read_user_file(path).decode(errors="replace")
-    findings = [re.sub(r"(^|\s)#(\s.*|$)", "", line).strip() for line in text.splitlines()]
-    return [finding for finding in findings if finding]
+    patterns = [re.sub(r"(^|\s)#(\s.*|$)", "", line).strip() for line in text.splitlines()]
+    return [pattern for pattern in patterns if pattern]
 
 
 def read_request(path: Path) -> dict[str, Any]:

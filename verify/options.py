@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-KINDS = ("broken", "differs", "leaks", "drift", "unseen")  # kinds of findings
+FINDINGS = ("broken", "differs", "leaks", "drift", "unseen")  # kinds
 READ, WRITE, RECORDED = "read", "write", "recorded"  # levels
 
 
@@ -28,7 +28,7 @@ class VerifyOptions:
     force: bool = False
     like: Path | None = None
     report: Path | None = None
-    fail_on: Sequence[str] = KINDS
+    fail_on: Sequence[str] = FINDINGS
     words: Sequence[str] | None = None
 
     @property

@@ -14,6 +14,7 @@ from . import judge
 from .judges import parts
 from .judges.checks import Check
 from .judges.drift import write_drift_line
+from .learn.infer import Inferred
 from .options import VerifyOptions
 from .seen import kinds
 from .seen.find_places import find_places
@@ -144,17 +145,16 @@ def describe_unchecked(result: judge.Result, verdict: str) -> Iterator[str]:
 
 def explain_unseen(check: Check) -> str:
     """Explain why no response shows a part: `503`. Return "" if a response shows it."""
-    if check.observed:
+    if check.is_shown:
         return ""
     return parts.give_reason(check) or "no response showed it"
 
 
-def describe_saved(result: judge.Result, file: object) -> Iterator[str]:
+def describe_saved(inferred: Inferred, file: object) -> Iterator[str]:
     """Describe the saved profile: its file, and the values that were left out."""
     yield ""
     yield f"saved {file}"
-    if result.inferred:
-        yield from indent(result.inferred.notes, 2)
+    yield from indent(inferred.notes, 2)
 
 
 def indent(lines: Iterable[str], size: int) -> Iterator[str]:
@@ -262,7 +262,7 @@ def report_part(check: Check) -> dict[str, str]:
         "part": check.part,
         "origin": parts.list_parts()[check.part],
         "verdict": parts.give_verdict(check),
-        "expected": check.expected if check.observed else "",
+        "expected": check.expected if check.is_shown else "",
         "observed": check.observed,
         "reason": explain_unseen(check),
         "probe": parts.name_purpose(check.exchange),

@@ -37,8 +37,16 @@ class Check:
     exchange: ServiceExchange | None = None
 
     @property
+    def is_shown(self) -> bool:
+        return self.observed != ""
+
+    @property
     def holds(self) -> bool:
         return self.expected == self.observed
+
+    @property
+    def fails(self) -> bool:
+        return self.is_shown and not self.holds
 
 
 @dataclass(frozen=True)

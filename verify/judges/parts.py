@@ -104,7 +104,7 @@ def judge_parts(
 def give_verdict(check: Check) -> str:
     """Give the verdict of a part: `kept`."""
     is_fixed = list_parts()[check.part] == "fixed"
-    if not check.observed:
+    if not check.is_shown:
         return COULD_NOT_CHECK if give_reason(check) else NOT_SEEN
     if check.holds:
         return KEPT if is_fixed else CONFIRMED
@@ -114,7 +114,7 @@ def give_verdict(check: Check) -> str:
 def give_reason(check: Check) -> str:
     """Give the reason why no response shows a part: `503`, or "" if no response failed."""
     exchange = check.exchange
-    if check.observed or exchange is None:
+    if check.is_shown or exchange is None:
         return ""
     if exchange.purpose and kinds.find_asked_kind(exchange) in kinds.TOKEN_ERRORS:
         return kinds.find_failure(exchange, "")
@@ -165,9 +165,9 @@ class PartsJudge:
     def _is_unknown(self, exchange: ServiceExchange) -> bool:
         """Return whether the service does not know a deployment with an id of its own."""
         path_rules = [self._rules[part] for part in (rules.READ_PART, rules.DEPLOYMENTS_PART)]
-        has_path = all(check.holds or not check.observed for check in path_rules)
-        is_missing = exchange.status == 404 and not exchange.failure
-        return is_missing and has_path and exchange.deployment_id != self._given_id
+        if any(rule.fails for rule in path_rules) or exchange.deployment_id == self._given_id:
+            return False
+        return exchange.status == 404 and not exchange.failure
 
     def _check_response(self, exchange: ServiceExchange, kind: str) -> Iterator[Check]:
         pointer, expected = RESPONSES[kind]

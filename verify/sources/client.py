@@ -235,8 +235,6 @@ def describe_failure(error: Any) -> str:
         return CUT_OFF
     if isinstance(error, UnicodeError):  # A label of the host is empty or too long.
         return "the host is not a valid name"
-    if type(error) is HTTPException:  # There are too many header fields.
-        return str(error)
     if isinstance(error, HTTPException | ValueError):
         return "the response is not HTTP"
     return str(getattr(error, "strerror", None) or getattr(error, "reason", None) or error)
