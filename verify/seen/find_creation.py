@@ -13,7 +13,7 @@ from . import candidates, inspection, kinds
 from .hints import Hints
 from .inspection import find_called, get_called
 from .places import Places, add_doubt
-from .service_log import ServiceExchange
+from .service_log import NOTHING, ServiceExchange
 
 
 def choose_creation(
@@ -80,7 +80,7 @@ def find_sent_name(texts: dict[Path, str], hints: Hints, bodies: Sequence[Any]) 
 def add_created(places: Places) -> Places:
     """Add the body of the response to the creation, unless it has other projects, too."""
     creation = places.creation
-    if creation is None:
+    if creation is None or not creation.has_json:
         return places
     others = []
     for exchange in places.lists:
@@ -88,20 +88,22 @@ def add_created(places: Places) -> Places:
         is_earlier = exchange.sent_at < creation.sent_at
         if is_earlier or places.get_created_item(exchange) is not None:
             others += places.list_others(exchange)
-    records = {str(item["id"]): item for item in others if isinstance(item, dict) and "id" in item}
+    records = [item for item in others if isinstance(item, dict)]
     for _, value in walk(creation.response_json):
-        is_other = isinstance(value, dict) and (value in others or is_record_in(value, records))
+        is_other = any(is_same_record(value, record) for record in records)
         if is_other or has_siblings(value, places.created_name):
             return places
-    return replace(places, created=creation.body if creation.has_json else None)
+    return replace(places, created=creation.body)
 
 
-def is_record_in(value: dict[str, Any], records: dict[str, dict[str, Any]]) -> bool:
-    """Return whether an object is one of the records by their ids. One with half of the
-    members, or fewer, is a mention: `{"id": "prj_7", "name": "shop"}`.
+def is_same_record(value: Any, record: dict[str, Any]) -> bool:
+    """Return whether an object is a record, by its id.
+
+    An object with half of the members, or fewer, is a mention: `{"id": "prj_7", "name": "shop"}`.
     """
-    record = records.get(str(value.get("id")))
-    return record is not None and 2 * len(record.keys() & value.keys()) > len(record)
+    if not isinstance(value, dict) or value.get("id", NOTHING) != record.get("id"):
+        return value == record
+    return 2 * len(record.keys() & value.keys()) > len(record)
 
 
 def has_siblings(value: Any, name: str) -> bool:
