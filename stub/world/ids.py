@@ -1,4 +1,4 @@
-"""The ids of a world: random, from a seed, or in the form of a profile. Grease may vary them."""
+"""The ids of a world: random, from a seed, or in the format of a profile. Grease may vary them."""
 
 from collections import ChainMap
 from collections.abc import Callable, Container, Mapping
@@ -38,20 +38,20 @@ def make_unused_id(make: MakeId, prefix: str, base: str, taken: Container[str]) 
 class Ids:
     """The source of the ids of a world; it is a `MakeId`.
 
-    `forms` are the forms of ids in a profile, by kind: `projects` or `deployments`.
+    `formats` are the formats of ids in a profile, by kind: `projects` or `deployments`.
     """
 
     def __init__(
         self,
         new_id: store.NewId,
         seed: int | None,
-        forms: "Mapping[str, IdFormat]",
+        formats: "Mapping[str, IdFormat]",
         grease: Switch,
         world: str = "",
     ) -> None:
         self.new_id = new_id
         self.seed = seed
-        self.forms = forms
+        self.formats = formats
         self.grease = grease
         self.world = world
         self.count = 0  # number of created ids
@@ -63,7 +63,7 @@ class Ids:
 
     def copy_for_world(self, world: str, grease: Switch) -> "Ids":
         """Return the ids of a world that begins with these ids. They do not change then."""
-        ids = Ids(self.new_id, self.seed, self.forms, grease, world)
+        ids = Ids(self.new_id, self.seed, self.formats, grease, world)
         ids.count = self.count
         ids.are_varied = self.are_varied
         ids._numbers = self._numbers.new_child()
@@ -96,13 +96,14 @@ class Ids:
         source = None
         if self.seed is not None:
             source = f"{self.seed} {self.world} {self.count}"
-        form = self.forms.get(kind)
-        if form is not None:
+        id_format = self.formats.get(kind)
+        if id_format is not None:
             from profiles.ids import choose_base
 
             # For a deployment, `base` is the id of its project.
             name = self._names.get(base, base)
-            return form.make(Random(source), choose_base(form, name, base), attempt)
+            base = choose_base(id_format, name, base)
+            return id_format.make(Random(source), base, attempt)
         if source is None:
             return self.new_id(prefix)
         digest = blake2b(source.encode(), digest_size=8).hexdigest()

@@ -2,6 +2,7 @@
 
 import json
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from functools import cached_property, partial
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -26,6 +27,7 @@ from .store import NewStore, Records, StubStore, WorldStore, plan_timelines
 
 if TYPE_CHECKING:
     from profiles.forms import FilledList, Forms
+    from profiles.ids import IdFormat
 
     from ..grease.parts import Parts
 
@@ -44,15 +46,18 @@ class Shared:
         like = options.like
         self.options = options
         document = json.loads(contract)
-        if like:
-            self.contract = Contract(document, like.request.known_names, like.request.expected)
-        else:
-            self.contract = Contract(document)
         self.forms: Forms | None = None
+        id_formats: Mapping[str, IdFormat] = {}
+        statuses: Sequence[str] = STATUSES
         if like:
             from profiles import forms
 
+            self.contract = Contract(document, like.request.known_names, like.request.expected)
             self.forms = forms.Forms(like)
+            id_formats = like.ids
+            statuses = like.run or STATUSES
+        else:
+            self.contract = Contract(document)
         self.redactor = Redactor(options.tokens)
         self.clock = clock
         self.coverage = Coverage(self.contract, options.max_firsts)
@@ -61,8 +66,7 @@ class Shared:
             from ..grease.parts import read_grease
 
             self.grease = read_grease(options.grease, options.grease_seed, self.parts.by_axis)
-        self.ids = Ids(new_id, options.ids_seed, like.ids if like else {}, axes.Switch(self.grease))
-        statuses = (like.run if like else ()) or STATUSES
+        self.ids = Ids(new_id, options.ids_seed, id_formats, axes.Switch(self.grease))
         self.timeline_for = plan_timelines(options.pace, statuses, options.outcomes)
         now = options.freeze or clock()
         self.records = options.seed.make_records(now, self.ids, self.timeline_for)
