@@ -4,7 +4,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-FINDINGS = ("broken", "differs", "leaks", "drift", "unseen")  # kinds
+FINDINGS = ("broken", "differs", "leaks", "drift", "unseen")
+"""The kinds of findings."""
+
 READ, WRITE, RECORDED = "read", "write", "recorded"  # levels
 
 

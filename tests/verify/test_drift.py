@@ -134,7 +134,7 @@ CHANGES: dict[str, tuple[tuple[Change, ...], tuple[Change, ...], list[str]]] = {
     "lost milliseconds": (MILLISECONDS, spelled("%Y-%m-%dT%H:%M:%SZ"), ["/deployment/body/at"]),
     "a lost zone": (MILLISECONDS, spelled("%Y-%m-%dT%H:%M:%S.123"), ["/deployment/body/at"]),
     "the content type, and a new status": ((), (
-        on("list", headers={"Content-Type": "application/json; charset=latin1"}),
+        on("list", headers={"Content-Type": "application/vnd.api+json"}),
         on_deployment(put(status=lambda word: "waiting" if word == "building" else word)),
     ), ["/statuses/run", "/list/content_type"]),
     "a page for people, no JSON of a deployment, and an open list": ((), (

@@ -4,7 +4,6 @@ import re
 import ssl
 import threading
 import time
-from collections.abc import Callable
 from concurrent.futures import Future, wait
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -17,7 +16,7 @@ from http.client import (
     IncompleteRead,
 )
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 from urllib.error import URLError
 from urllib.parse import urlsplit
 from urllib.request import (
@@ -35,8 +34,6 @@ from traffic.addresses import is_loopback
 from web.files import read_user_file
 
 from ..seen.service_log import MAX_BODY, TOO_LARGE, ServiceExchange, unpack
-
-T = TypeVar("T")
 
 TIMED_OUT = "timed out"  # the message of `TimeoutError`
 CUT_OFF = "the connection was cut off"
@@ -77,11 +74,18 @@ class HTTPClient:
         The exchange lacks the body of an open response.
         """
         request = replace(request, time=datetime.now(UTC))
-        late = replace(request, failure=TIMED_OUT)
-        nothing: HTTPResponse | None = None
-        return call_within(
-            self._timeout, lambda: self._receive(request, leaves_open), (late, nothing)
-        )
+        result: Future[tuple[ServiceExchange, HTTPResponse | None]] = Future()
+
+        def receive() -> None:
+            try:
+                result.set_result(self._receive(request, leaves_open))
+            except BaseException as error:
+                result.set_exception(error)
+
+        # The lookup of a host has no timeout.
+        threading.Thread(target=receive, daemon=True).start()
+        wait([result], self._timeout)
+        return result.result() if result.done() else (replace(request, failure=TIMED_OUT), None)
 
     def _receive(
         self, request: ServiceExchange, leaves_open: bool
@@ -199,24 +203,6 @@ def check_token(token: str) -> None:
 
 
 # Failures
-
-
-def call_within(timeout: float, call: Callable[[], T], otherwise: T) -> T:
-    """Return the result of a call, or `otherwise` after `timeout` seconds. Raise its errors.
-
-    The call runs in a thread, since the lookup of a host has no timeout.
-    """
-    result: Future[T] = Future()
-
-    def run() -> None:
-        try:
-            result.set_result(call())
-        except BaseException as error:
-            result.set_exception(error)
-
-    threading.Thread(target=run, daemon=True).start()
-    wait([result], timeout)
-    return result.result() if result.done() else otherwise
 
 
 def describe_failure(error: Any) -> str:

@@ -59,8 +59,7 @@ class Recorder:
         self._is_known = make_token_check([token])
         self._redactor = Redactor([token])
         self._lock = Lock()
-        self._log = Log(client.base, ())
-        self._waiting: list[ServiceExchange] = []  # The log lacks them.
+        self._exchanges: list[ServiceExchange] = []
         self._journals: dict[str, ProxyJournal] = defaultdict(ProxyJournal)  # key: world
         self.app = Flask(__name__, static_folder=None)
         problems.handle_errors(self.app, {})
@@ -69,15 +68,8 @@ class Recorder:
     def log(self) -> Log:
         """Return the recorded exchanges in the order of their requests."""
         with self._lock:
-            self._shorten()
-            in_order = sorted(self._log.exchanges, key=lambda each: each.time)
-            return replace(self._log, exchanges=tuple(in_order))
-
-    def _shorten(self) -> None:
-        """Move the waiting exchanges to the log. The caller holds the lock."""
-        exchanges = (*self._log.exchanges, *self._waiting)
-        self._log = shorten(replace(self._log, exchanges=exchanges))
-        self._waiting = []
+            in_order = sorted(self._exchanges, key=lambda each: each.time)
+        return shorten(Log(self._client.base, tuple(in_order)))
 
     # Requests
 
@@ -149,11 +141,9 @@ class Recorder:
             fields["Authorization"] = f"{scheme} {self._token}"
         return [*fields.items()]
 
-    def _record(self, exchange: ServiceExchange, max_waiting: int = 2000) -> None:
+    def _record(self, exchange: ServiceExchange) -> None:
         with self._lock:
-            self._waiting.append(exchange)
-            if len(self._waiting) >= max_waiting:
-                self._shorten()
+            self._exchanges.append(exchange)
 
     def _record_end(
         self, head: ServiceExchange, entry: dict[str, Any], body: bytes, failure: str
