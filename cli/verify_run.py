@@ -17,19 +17,11 @@ import server
 from profiles.check import MAX_BYTES
 from traffic.addresses import is_loopback
 from traffic.secrets import Secrets
+from verify import report
 from verify.inputs import Inputs, check_save, read_inputs
 from verify.judge import Result, VerifyFinding, judge
 from verify.judges import parts
 from verify.options import FINDINGS, VerifyOptions
-from verify.report import (
-    build_report,
-    describe_finding,
-    describe_left_behind,
-    describe_result,
-    describe_saved,
-    explain_unseen,
-    mask_line,
-)
 from verify.seen import service_log
 from verify.sources import record, script
 from verify.sources.client import HTTPClient, check_token
@@ -73,7 +65,7 @@ def run_verify(options: VerifyOptions, environ: Mapping[str, str]) -> int:
         return get_and_judge(run)
     except ValueError as error:
         # A response may have repeated the token.
-        lines = [mask_line(Secrets([token]), line) for line in str(error).split("\n")]
+        lines = [report.mask_line(Secrets([token]), line) for line in str(error).split("\n")]
         raise click.UsageError("\n".join(lines) + ".") from None
 
 
@@ -101,7 +93,7 @@ def get_and_judge(run: VerifyRun) -> int:
         return 128 + number
     finally:
         signal.signal(signal.SIGTERM, handler)
-        run.print(*describe_left_behind(sent))
+        run.print(*report.describe_left_behind(sent))
 
 
 def interrupt(number: int, frame: object) -> NoReturn:
@@ -127,7 +119,7 @@ def print_lines(secrets: Secrets, lines: Iterable[str]) -> None:
     """Print lines with masked secrets. Ignore a closed pipe, such as `| head`."""
     with suppress(BrokenPipeError):
         for line in lines:
-            click.echo(mask_line(secrets, line))
+            click.echo(report.mask_line(secrets, line))
 
 
 # The exchanges
@@ -188,7 +180,7 @@ def judge_log(run: VerifyRun, log: service_log.Log, status: int) -> int:
             raise
         stderr.say_error(f"{error}.")
         return status
-    print_lines(result.secrets, describe_result(result))
+    print_lines(result.secrets, report.describe_result(result))
     findings = result.select_findings(options.fail_on, run.inputs.known)
     is_reported = write_report(run, result, findings)
     is_saved = write_profile(run, result)
@@ -208,7 +200,7 @@ def write_report(run: VerifyRun, result: Result, findings: list[VerifyFinding]) 
     if reports.is_xml(file):
         text = reports.format_junit("verify", [*list_cases(result, findings)])
     else:
-        text = format_json(build_report(result, run.options, run.started, findings))
+        text = format_json(report.build_report(result, run.options, run.started, findings))
     return files.try_to_write(partial(files.write_file, file, text))
 
 
@@ -223,7 +215,7 @@ def write_profile(run: VerifyRun, result: Result) -> bool:
         return False
     is_written = save_profile(file, result.inferred.document)
     if is_written:
-        print_lines(result.secrets, describe_saved(result.inferred, file))
+        print_lines(result.secrets, report.describe_saved(result.inferred, file))
     return is_written
 
 
@@ -233,14 +225,14 @@ def list_cases(result: Result, findings: list[VerifyFinding]) -> Iterator[report
     by_part = {each.check.part: each for each in findings if each.kind in of_parts}
     for check in result.parts:
         found = by_part.get(check.part)
-        failures = [reports.Failure(*describe_finding(result, found))] if found else []
-        skipped = mask_line(result.secrets, explain_unseen(check))
+        failures = [reports.Failure(*report.describe_finding(result, found))] if found else []
+        skipped = report.mask_line(result.secrets, report.explain_unseen(check))
         yield reports.Case(check.part, failures, skipped)
     for kind in FINDINGS:
         if kind not in of_parts:
             of_kind = [finding for finding in findings if finding.kind == kind]
             yield reports.Case(
-                kind, [reports.Failure(*describe_finding(result, each)) for each in of_kind]
+                kind, [reports.Failure(*report.describe_finding(result, each)) for each in of_kind]
             )
 
 
@@ -271,5 +263,5 @@ def print_findings(run: VerifyRun, result: Result, findings: list[VerifyFinding]
     if not findings:
         print_lines(secrets, [f"no finding of the kinds {', '.join(run.options.fail_on)}"])
     print_lines(secrets, [f"warning: {line}" for line in warnings])
-    stderr.annotate(run.environ, "error", [mask_line(secrets, line) for line in found])
-    stderr.annotate(run.environ, "warning", [mask_line(secrets, line) for line in warnings])
+    stderr.annotate(run.environ, "error", [report.mask_line(secrets, line) for line in found])
+    stderr.annotate(run.environ, "warning", [report.mask_line(secrets, line) for line in warnings])

@@ -8,11 +8,8 @@ from traffic.secrets import Secrets
 from web.patterns import matches
 
 from .inputs import Inputs
-from .judges import parts
+from .judges import drift, parts, rules, unseen
 from .judges.checks import Check
-from .judges.drift import find_drift, is_variation, list_lacking, write_drift_line
-from .judges.rules import check_rules
-from .judges.unseen import NAMES, list_unseen
 from .learn import infer
 from .options import VerifyOptions
 from .seen.find_places import find_places
@@ -40,12 +37,12 @@ class VerifyFinding(NamedTuple):
         """The line for people and for --known: `drift: /list/status: 200 in the profile, ...`."""
         check = self.check
         if self.kind == DRIFT:
-            return f"{DRIFT}: {write_drift_line(check)}"
+            return f"{DRIFT}: {drift.write_drift_line(check)}"
         if self.kind in (UNSEEN, LEAKS):
             return f"{self.kind}: {check.part}: {check.observed}"
         seen = f"{check.expected} in the contract, {check.observed} in the service"
         line = f"{self.kind}: {check.part}: {seen}"
-        return f"{line}; {DRIFT}: {write_drift_line(self.drift)}" if self.drift else line
+        return f"{line}; {DRIFT}: {drift.write_drift_line(self.drift)}" if self.drift else line
 
     def is_known(self, patterns: Sequence[str]) -> bool:
         """Return whether a team has accepted the finding by a pattern like `drift: /list/*`."""
@@ -120,12 +117,12 @@ class Result:
 
     @property
     def drifted(self) -> list[Check]:
-        return [check for check in self.drift or () if not is_variation(check, self.places)]
+        return [check for check in self.drift or () if not drift.is_variation(check, self.places)]
 
     @property
     def variations(self) -> list[Check]:
         """The differences from the profile that are no findings, like null."""
-        return [check for check in self.drift or () if is_variation(check, self.places)]
+        return [check for check in self.drift or () if drift.is_variation(check, self.places)]
 
 
 def judge(log: Log, options: VerifyOptions, inputs: Inputs, token: str) -> Result:
@@ -134,18 +131,18 @@ def judge(log: Log, options: VerifyOptions, inputs: Inputs, token: str) -> Resul
     like = hints.profile
     secrets = find_secrets(log, token)
     places = find_places(log, hints)
-    rules = check_rules(log, places)
+    fixed = rules.check_rules(log, places)
     strangers = Strangers(log, places, like)
-    judged = parts.judge_parts(log, places, rules, hints.deployment)
+    judged = parts.judge_parts(log, places, fixed, hints.deployment)
     return Result(
         log=log,
         places=places,
         secrets=secrets,
         strangers=strangers,
-        unseen=list_unseen(log, options.level, hints, places, strangers, rules.values()),
+        unseen=unseen.list_unseen(log, options.level, hints, places, strangers, fixed.values()),
         parts=mask_checks(judged, strangers),
-        drift=mask_checks(find_drift(like, log, places), strangers) if like else None,
-        lacking=list_lacking(like, log) if like else [],
+        drift=mask_checks(drift.find_drift(like, log, places), strangers) if like else None,
+        lacking=drift.list_lacking(like, log) if like else [],
         leaks=[*find_leaks(log, secrets)],
         inferred=(
             infer.infer_profile(log, places, secrets, strangers, like) if options.save else None
@@ -169,7 +166,7 @@ def mask_checks(checks: Iterable[Check], strangers: Strangers) -> list[Check]:
 
 def is_uncertain_place(finding: VerifyFinding, operations: Collection[str]) -> bool:
     """Return whether a finding is an uncertain place in a response of one of the operations."""
-    names = [NAMES[each] for each in operations if each in NAMES]
+    names = [unseen.NAMES[each] for each in operations if each in unseen.NAMES]
     check = finding.check
     return finding.kind == UNSEEN and check.exchange is None and check.part in names
 
@@ -179,12 +176,12 @@ def find_same_drift(broken: Check, kind: str, drifts: Sequence[Check]) -> Check 
 
     It is in a member of the body, or else in the body or the status.
     """
-    for drift in drifts:
-        if drift.part.startswith(f"/{kind}/body/") and drift.observed == broken.observed:
-            return drift
-    for drift in drifts:
-        if drift.part in (f"/{kind}/body", f"/{kind}/status"):
-            return drift
+    for check in drifts:
+        if check.part.startswith(f"/{kind}/body/") and check.observed == broken.observed:
+            return check
+    for check in drifts:
+        if check.part in (f"/{kind}/body", f"/{kind}/status"):
+            return check
     return None
 
 

@@ -8,8 +8,7 @@ from profiles.schema import build_schema
 from traffic.json_values import Path, get_value, walk
 from web.validation import format_pointer
 
-from ..seen import inspection, kinds
-from ..seen.guesses import TEXT, has_word, is_code
+from ..seen import guesses, inspection, kinds
 from ..seen.order import find_order
 from ..seen.places import Places
 from ..seen.service_log import Log, ServiceExchange
@@ -185,14 +184,15 @@ def is_read_code(path: Path, value: Any, body: Any) -> bool:
 
     They read the code of the only error in an array, too: `{"errors": [{"code": 8000009}]}`.
     """
-    if isinstance(value, dict | list) or value == TEXT:  # It replaces what was left out.
+    if isinstance(value, dict | list) or value == guesses.TEXT:  # It replaces what was left out.
         return False
     name = inspection.get_key(path)
-    if markers.is_through_objects(path) or (
-        has_word(name, "code", "status", "type") and is_alone_in_arrays(path, body)
-    ):
-        return is_code(value, max_code=10**9) if has_word(name, "code") else is_code(value)
-    return False
+    is_read = markers.is_through_objects(path)
+    if guesses.has_word(name, "code", "status", "type"):
+        is_read = is_read or is_alone_in_arrays(path, body)
+    if guesses.has_word(name, "code"):
+        return is_read and guesses.is_code(value, max_code=10**9)
+    return is_read and guesses.is_code(value)
 
 
 def check_status(kind: str, form: profile.Form, exchange: ServiceExchange) -> Iterator[Check]:

@@ -102,7 +102,7 @@ def is_same_record(value: Any, record: dict[str, Any]) -> bool:
     An object with half of the members, or fewer, is a mention: `{"id": "prj_7", "name": "shop"}`.
     """
     if not isinstance(value, dict) or value.get("id", NOTHING) != record.get("id"):
-        return value == record
+        return bool(value == record)
     return 2 * len(record.keys() & value.keys()) > len(record)
 
 
