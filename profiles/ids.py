@@ -46,7 +46,10 @@ class Derived:
         """
         if self.is_same and attempt and base.isdigit():
             return draw_number(source)
-        text = make_slug(base) if self.marker == "project.name" else base or draw_number(source)
+        if self.marker == "project.name":
+            text = make_slug(base)
+        else:
+            text = base or draw_number(source)
         if attempt > TRIES:
             attempt = int(draw_number(source))
         if attempt:
@@ -68,22 +71,22 @@ class Opaque:
 
     def make(self, source: Random, base: str = "", attempt: int = 0) -> str:
         """Make a random id. After many used ids it is longer than the example."""
-        more = re.findall("[0-9A-Za-z]", self.rest)[-1] * (attempt // TRIES)
-        rest = self.rest + more
+        last = re.findall("[0-9A-Za-z]", self.rest)[-1]
+        rest = self.rest + last * (attempt // TRIES)
         made = self.prefix
-        end = 0
-        for match in UUID.finditer(rest):
-            made += self._draw(rest[end : match.start()], source)
-            made += draw_uuid(match[0], source)
-            end = match.end()
-        return made + self._draw(rest[end:], source)
+        for piece in re.split(f"({UUID.pattern})", rest, flags=re.IGNORECASE):
+            if UUID.fullmatch(piece):
+                made += draw_uuid(piece, source)
+            else:
+                made += self._draw(piece, source)
+        return made
 
     @property
     def pattern(self) -> str | None:
-        """The pattern of the ids if the example is a UUID, a ULID, a long hexadecimal number,
-        or has only digits, or only small letters and digits, or begins with a prefix like `prj_`.
+        """The pattern of the ids, or None if other ids of the service may look different.
 
-        It is None for another example: other ids of the service may look different.
+        An example shows the pattern if it is a UUID, a ULID or a long hexadecimal number, has only
+        digits, or only small letters and digits, or begins with a prefix like `prj_`.
         """
         prefix = re.escape(self.prefix)
         if UUID.fullmatch(self.rest):
@@ -92,39 +95,40 @@ class Opaque:
             return f"{prefix}{ULID.pattern}"
         if self.is_hexadecimal and HEXADECIMAL.fullmatch(self.rest):
             return f"{prefix}{HEXADECIMAL.pattern}"
-        for form in (DIGITS, LOWER_CASE):
-            if not self.prefix and form.fullmatch(self.rest):
-                return form.pattern
-        is_word = re.fullmatch("[A-Za-z]+[_.:~-]", self.prefix)
-        return f"{prefix}.+" if is_word else None
+        if DIGITS.fullmatch(self.rest) and not prefix:
+            return DIGITS.pattern
+        if LOWER_CASE.fullmatch(self.rest) and not prefix:
+            return LOWER_CASE.pattern
+        if re.fullmatch("[A-Za-z]+[_.:~-]", self.prefix):
+            return f"{prefix}.+"
+        return None
 
     def make_second(self, own_id: str) -> str:
         """Make a second id of a record. The same id always has the same second id."""
         return self.make(Random(f"{self.prefix} {self._shape} {own_id}"))
 
     def _draw(self, text: str, source: Random) -> str:
+        """Draw a text that looks like a part of the example."""
         made = ""
-        for char in text:
-            alphabet = self._alphabet(char)
-            if char in digits[1:] and not made and not self.is_hexadecimal:
-                alphabet = digits[1:]  # A number does not begin with zero.
-            if self.is_ulid and not made:
-                alphabet = digits[:8]
-            made += source.choice(alphabet)
+        for index, char in enumerate(text):
+            made += source.choice(self._find_alphabet(char, is_first=index == 0))
         return made
 
-    def _alphabet(self, char: str) -> str:
+    def _find_alphabet(self, char: str, *, is_first: bool) -> str:
         """Return the characters that may replace a character of the example."""
+        if self.is_ulid and is_first:
+            return digits[:8]
         if self.is_hexadecimal and char.isalnum():
             is_upper = char.isupper() or self._varied == self._varied.upper()
             return "0123456789ABCDEF" if is_upper else "0123456789abcdef"
         if self.is_ulid and char in ascii_uppercase:
             return "ABCDEFGHJKMNPQRSTVWXYZ"
-        if char in digits:
-            return digits
-        if char in ascii_lowercase:
-            return ascii_lowercase
-        return ascii_uppercase if char in ascii_uppercase else char
+        if is_first and char in digits[1:]:
+            return digits[1:]  # A number does not begin with zero.
+        for alphabet in (digits, ascii_lowercase, ascii_uppercase):
+            if char in alphabet:
+                return alphabet
+        return char
 
     @cached_property
     def is_ulid(self) -> bool:
