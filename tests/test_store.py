@@ -9,7 +9,7 @@ import pytest
 from records import Deployment, Stage
 from store import NameTaken, StoreFull
 from tests.conftest import START, Clock
-from tests.stores import FAILED, MakeStore, PlainStore, records_of
+from tests.stores import MakeStore, PlainStore, records_of
 
 # The seconds of the stages but the last, and the stage of each age in seconds.
 STAGES: list[tuple[list[float], dict[float, int]]] = [
@@ -61,12 +61,3 @@ def test_a_store_is_full_when_all_ids_are_in_use(make_store: MakeStore) -> None:
     with pytest.raises(StoreFull):
         store.create_project("new", '{"name": "new"}')
     assert store.list_projects() == records_of(1).projects
-
-
-def test_deployments_beyond_the_latest_have_as_much_room_as_projects(make_store: MakeStore) -> None:
-    store = make_store(records=records_of(1, 2))
-    for number in range(3):
-        store.put_deployment(f"x{number}", FAILED)
-    with pytest.raises(StoreFull):
-        store.put_deployment("x3", FAILED)
-    assert store.put_deployment("x0", FAILED)[1] is False

@@ -31,15 +31,3 @@ def test_undated_deployments_begin_when_they_come(store: StubStore, clock: Clock
     }
     assert {store.get_deployment("u0"), store.get_deployment("u1")} == expected
     assert {*store.records().deployments} == expected
-
-
-def test_a_deployment_becomes_the_latest_of_another_project_and_changes_no_other(
-    store: StubStore,
-) -> None:
-    store.reset(records_of(1, 2))
-    before = len(store.records().deployments)
-    moved, is_new = store.put_deployment("d1", (Stage("failed"),), "p2")
-    assert (moved.project_id, is_new) == ("p2", False)
-    latest = {each.id: each.latest_deployment_id for each in store.list_projects()}
-    assert latest == {"p1": "d1", "p2": "d1"}
-    assert len(store.records().deployments) == before
