@@ -23,9 +23,9 @@ from verify.options import VerifyOptions
 from verify.seen.find_places import find_places
 from verify.seen.hints import Hints
 from verify.seen.kinds import find_defect
+from verify.seen.repeats import leave_out_repeats
 from verify.seen.secrets import find_secrets, has_token
 from verify.seen.service_log import PROJECTS, Log, ServiceExchange
-from verify.seen.shorten import shorten
 from verify.seen.strangers import Strangers
 from verify.sources.har import read_har
 
@@ -274,9 +274,9 @@ def poll(status: str, number: int = 0) -> ServiceExchange:
     return ServiceExchange("GET", "/v1/deployments/d-1", status=200, response_body=body.encode())
 
 
-def shorten_all(*exchanges: ServiceExchange) -> tuple[list[Any], str]:
+def keep_new(*exchanges: ServiceExchange) -> tuple[list[Any], str]:
     """The statuses and targets that stay, and the remarks."""
-    log = shorten(Log(URL, exchanges))
+    log = leave_out_repeats(Log(URL, exchanges))
     seen = [
         each.response_json["status"] if each.is_deployment else each.target
         for each in log.exchanges
@@ -287,21 +287,21 @@ def shorten_all(*exchanges: ServiceExchange) -> tuple[list[Any], str]:
 def test_of_equal_exchanges_in_a_row_the_first_and_the_last_count() -> None:
     mixed = [each for _ in range(300) for each in (a_list(), poll("building"))]
     seen = ["queued", PROJECTS, "building", PROJECTS, PROJECTS, "building", "succeeded"]
-    assert shorten_all(poll("queued"), *mixed, poll("succeeded")) == (seen, "")
+    assert keep_new(poll("queued"), *mixed, poll("succeeded")) == (seen, "")
 
 
 def test_a_list_that_stays_the_same_counts_at_each_status() -> None:
     words = ["queued", "building", "deploying", "succeeded"]
-    seen, _ = shorten_all(*[each for word in words for each in (poll(word), a_list())])
+    seen, _ = keep_new(*[each for word in words for each in (poll(word), a_list())])
     assert seen.count(PROJECTS) == 4
 
 
 def test_of_several_pages_one_counts_and_what_is_left_out_is_told() -> None:
     pages = [a_list("?page=1"), a_list("?page=2"), a_list("?page=3", status=401)]
-    seen, remark = shorten_all(*pages)
+    seen, remark = keep_new(*pages)
     assert seen == [f"{PROJECTS}?page=1", f"{PROJECTS}?page=3"]
     assert "further pages of the list" in remark
-    seen, remark = shorten_all(pages[0], a_list(), a_list(status=304))
+    seen, remark = keep_new(pages[0], a_list(), a_list(status=304))
     assert seen == [PROJECTS]
     assert "304" in remark
 

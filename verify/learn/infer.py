@@ -73,6 +73,7 @@ class Inference:
 
     @property
     def notes(self) -> list[str]:
+        """The notes, and then the places of the values that were left out."""
         return [*self._notes, *self._privacy.notes]
 
     def make_document(self) -> Part:

@@ -97,15 +97,10 @@ class TemplateMaker:
     def _make_list(self, exchanges: list[ServiceExchange]) -> Template:
         places = self._places
         path = places.items_path
-        lists = [
-            each
-            for each in places.lists
-            if isinstance(inspection.find_value(each.body, path), list)
-        ]
-        lists = inspection.prefer(lists, lambda exchange: bool(places.list_items(exchange)))
         readings = self._read_items()
-        if path is None or not lists or not readings:
+        if path is None or not readings:
             return replace(self._make_plain(kinds.LIST, exchanges), is_own=False)
+        lists = [exchange for exchange in places.lists if places.list_items(exchange)]
         known = [self._make_known_of_list(exchange) for exchange in lists]
         bodies = [json_values.replace_value(exchange.body, path, []) for exchange in lists]
         around = unify([Reading(*pair) for pair in zip(bodies, known, strict=True)])

@@ -1,7 +1,7 @@
 """Makes a template of several readings of a body: their markers, constants and choices."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -91,20 +91,19 @@ class Unifier:
             having = [reading for reading in readings if name in reading.body]
             inner = enter(having, name)
             inner_path = (*path, name)
-            words = {reading.word for reading in having}
-            words_without = {reading.word for reading in readings if name not in reading.body}
-            if words_without and words.isdisjoint(words_without):
+            lacking = [reading for reading in readings if name not in reading.body]
+            if not lacking:
+                members[name] = self.unify(inner, inner_path)
+            elif find_words(having).isdisjoint(find_words(lacking)):
                 members[name] = {CHOICE: self._unify_each_status(inner, inner_path)}
-                continue
-            if words_without:
+            else:
                 self.varying.add(inner_path)
-            members[name] = self.unify(inner, inner_path)
+                members[name] = self.unify(inner, inner_path)
         return members
 
     def _unify_by_status(self, readings: list[Reading], path: Path) -> Any:
         """Make a choice by the status, or return the first body if it varies within a status."""
-        words = {reading.word for reading in readings}
-        if len(words) > 1:
+        if len(find_words(readings)) > 1:
             inner = Unifier()
             values = inner._unify_each_status(readings, path)
             if path not in inner.varying:
@@ -118,6 +117,10 @@ class Unifier:
         for reading in readings:
             by_word[reading.word].append(reading)
         return {word: self.unify(found, path) for word, found in by_word.items()}
+
+
+def find_words(readings: Iterable[Reading]) -> set[str]:
+    return {reading.word for reading in readings}
 
 
 def enter(readings: list[Reading], name: str | int) -> list[Reading]:
@@ -146,11 +149,11 @@ def make_choice(values: dict[str, Any]) -> dict[str, Any]:
 def unify_leaves(readings: list[Reading], path: Path) -> Any:
     """Return the marker, or the constant, for a value of all readings; `NOTHING` if it varies."""
     first = readings[0]
+    key = inspection.get_key(path)
     is_status = all(reading.body == reading.word != "" for reading in readings)
-    words = {reading.word for reading in readings}
-    if is_status and (len(words) > 1 or inspection.get_key(path) in first.known.status_names):
+    if is_status and (len(find_words(readings)) > 1 or key in first.known.status_names):
         return CHOICE
-    marker = find_marker(readings, inspection.get_key(path))
+    marker = find_marker(readings, key)
     if marker:
         return f"{{{marker}}}"
     time = unify_times(readings, path)
@@ -213,9 +216,8 @@ def unify_times(readings: list[Reading], path: Path) -> str | None:
     examples = [example for example in found if example is not None]
     if len(examples) < len(found):
         return None
-    name = (
-        "deployment.created_at" if inspection.mentions_deployment(path) else readings[0].known.time
-    )
+    is_of_deployment = inspection.mentions_deployment(path)
+    name = "deployment.created_at" if is_of_deployment else readings[0].known.time
     if inspection.is_number(readings[0].body):
         return f"{{{name}:{examples[0]}}}" if inspection.are_same(examples) else None
     forms = [form for form in map(times.parse_time_format, examples) if form]

@@ -13,7 +13,7 @@ from . import candidates, inspection, kinds
 from .hints import Hints
 from .inspection import find_called, get_called
 from .places import Places, add_doubt
-from .service_log import NOTHING, ServiceExchange
+from .service_log import ServiceExchange
 
 
 def choose_creation(
@@ -90,7 +90,7 @@ def add_created(places: Places) -> Places:
             others += places.list_others(exchange)
     records = [item for item in others if isinstance(item, dict)]
     for _, value in walk(creation.response_json):
-        is_other = any(is_same_record(value, record) for record in records)
+        is_other = value in records or any(is_same_record(value, each) for each in records)
         if is_other or has_siblings(value, places.created_name):
             return places
     return replace(places, created=creation.body)
@@ -101,8 +101,8 @@ def is_same_record(value: Any, record: dict[str, Any]) -> bool:
 
     An object with half of the members, or fewer, is a mention: `{"id": "prj_7", "name": "shop"}`.
     """
-    if not isinstance(value, dict) or value.get("id", NOTHING) != record.get("id"):
-        return bool(value == record)
+    if not isinstance(value, dict) or "id" not in value or value["id"] != record.get("id"):
+        return False
     return 2 * len(record.keys() & value.keys()) > len(record)
 
 
@@ -162,12 +162,13 @@ def find_ids(item: Any, others: Sequence[Any], created: Any, name: str) -> list[
     found = []
     for path in possible:
         value = inspection.find_value(item, path)
-        is_name = inspection.get_key(path) == "name" and value == name
+        is_called_name = inspection.get_key(path) == "name" and value == name
         is_returned = created is None or str(value) in returned
         is_repeated = any(inspection.find_value(other, path) == value for other in others)
-        if is_returned and not is_name and not is_repeated:
+        if is_returned and not is_called_name and not is_repeated:
             found.append(path)
-    return inspection.prefer(found, lambda path: inspection.find_value(item, path) != name)
+    others = [path for path in found if inspection.find_value(item, path) != name]
+    return others or found
 
 
 def list_ids(item: Any) -> list[Path]:

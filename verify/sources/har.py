@@ -15,8 +15,8 @@ from traffic.json_values import get_value
 from web.files import read_user_file
 
 from ..seen.inspection import parse_seconds
+from ..seen.repeats import leave_out_repeats
 from ..seen.service_log import MAX_BODY, TOO_LARGE, Log, ServiceExchange, unpack
-from ..seen.shorten import shorten
 
 OPERATION = re.compile(r"([^?]*)/v1/(?:projects|deployments/[^/?]+)(?:\?.*)?", re.DOTALL)
 """Matches the target of an operation; the group is the path of the service."""
@@ -45,7 +45,7 @@ def read_har(file: Path) -> Log:
     base = find_base(file, entries)
     exchanges = select_exchanges(base, entries)
     day = f"{datetime.fromtimestamp(file.stat().st_mtime, UTC):%Y-%m-%d}"
-    return shorten(Log(base, tuple(exchanges), day=day))
+    return leave_out_repeats(Log(base, tuple(exchanges), day=day))
 
 
 def find_base(file: Path, entries: list[HAREntry]) -> str:

@@ -27,8 +27,8 @@ from web.patterns import matches
 from web.routing import read_raw_target
 
 from ..judges import parts
+from ..seen.repeats import leave_out_repeats
 from ..seen.service_log import CODINGS, DEPLOYMENTS, MAX_BODY, Log, ServiceExchange, unpack
-from ..seen.shorten import shorten
 from . import streams
 
 HOP_FIELDS = {
@@ -69,7 +69,7 @@ class Recorder:
         """Return the recorded exchanges in the order of their requests."""
         with self._lock:
             in_order = sorted(self._exchanges, key=lambda each: each.time)
-        return shorten(Log(self._client.base, tuple(in_order)))
+        return leave_out_repeats(Log(self._client.base, tuple(in_order)))
 
     # Requests
 

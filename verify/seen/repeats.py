@@ -6,7 +6,7 @@ from dataclasses import replace
 from .service_log import Log, ServiceExchange
 
 
-def shorten(log: Log) -> Log:
+def leave_out_repeats(log: Log) -> Log:
     """Leave out repeated exchanges, further pages of the list, and 304; remarks name the last two.
 
     With queries, it keeps the lists without a query, or else those with the first query.
