@@ -54,25 +54,6 @@ def test_the_path_of_a_fault_may_be_encoded_in_any_spelling() -> None:
 
 
 @pytest.mark.process
-def test_a_response_without_a_body_ends_where_the_next_begins(
-    live_url: str, own_token: str
-) -> None:
-    fields = ("Host: localhost", f"Authorization: Bearer {own_token}")
-    for status in (204, 304):
-        fault = {"status": status, "headers": {"ETag": '"1"'}}
-        call(live_url, "/_stub/faults", body=json.dumps(fault).encode(), token=own_token)
-        with Connection(port_of(live_url)) as client:
-            client.send(get("/v1/projects", *fields))
-            head = client.until(b"\r\n\r\n")
-            assert head.startswith(b"HTTP/1.1 %d " % status)
-            assert b'\r\nEtag: "1"\r\n' in head
-            assert not re.search(rb"(?i)\r\n(content-|transfer-encoding)", head)
-            while client.more():
-                pass
-            assert client.unread == b""
-
-
-@pytest.mark.process
 def test_a_drop_closes_the_connection_without_a_byte(live_url: str, own_token: str) -> None:
     fields = ("Host: localhost", f"Authorization: Bearer {own_token}")
     fields += ("Content-Type: application/json", "Content-Length: 15")
