@@ -161,10 +161,7 @@ def renew_form(form: Mapping[str, Any], bodies: list[Any]) -> dict[str, Any]:
 
 
 def describe_changes(
-    old: Texts,
-    new: Texts,
-    scenarios: Mapping[str, Any],
-    rows: Mapping[str, list[dict[str, Any]]],
+    old: Texts, new: Texts, scenarios: Mapping[str, Any], rows: Mapping[str, list[dict[str, Any]]]
 ) -> list[str]:
     """Describe what has changed, the most frequent changes first."""
     found: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)

@@ -355,10 +355,7 @@ except TimeoutError:
   projects = [{}]
 sys.exit(len(projects[0]) > 4)
 """
-RUNS = [
-    *("plain", "members", "members again", "members@ProjectList", "members@Project"),
-    "stalled",
-]
+RUNS = [*("plain", "members", "members again", "members@ProjectList", "members@Project"), "stalled"]
 
 
 @pytest.mark.process

@@ -32,10 +32,7 @@ CLIENTS = {
         ["openapi-generator-cli generate -i openapi.json -g go", "go build"],
         ["sh", "-c", './session "$0"'],
     ),
-    "python": (
-        ["openapi-python-client generate", "mypy --strict"],
-        [sys.executable, "session.py"],
-    ),
+    "python": (["openapi-python-client generate", "mypy --strict"], [sys.executable, "session.py"]),
 }
 SESSION = "3 projects\nsucceeded\n409 name_taken\n404 deployment_not_found\n"
 GREASE = ("--grease", "tier1", "--grease-seed", "1")

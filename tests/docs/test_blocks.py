@@ -12,14 +12,7 @@ import pytest
 
 from tests.conftest import ROOT, SAMPLE_SEED, TOKEN, Clock, client_of, make_stub, needs
 from tests.contract import CREATED
-from tests.docs.documents import (
-    FILES,
-    TEXTS,
-    Block,
-    blocks_like,
-    execute,
-    leave_out_the_stub,
-)
+from tests.docs.documents import FILES, TEXTS, Block, blocks_like, execute, leave_out_the_stub
 from tests.live import serving
 from tests.program import finished, process, run
 from tests.wire import call

@@ -48,10 +48,7 @@ def exchange(port: int, raw: bytes) -> bytes:
 
 
 def test_each_response_is_that_of_the_plain_server() -> None:
-    with (
-        serving(Echo(lambda server: None)) as plain,
-        serving(Echo(speed_up)) as fast,
-    ):
+    with serving(Echo(lambda server: None)) as plain, serving(Echo(speed_up)) as fast:
         for raw in REQUESTS:
             expected = exchange(plain, raw)
             assert expected or b"/drop" in raw

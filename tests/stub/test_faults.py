@@ -8,13 +8,7 @@ from typing import Any
 import pytest
 from flask.testing import FlaskClient
 
-from tests.conftest import (
-    Clock,
-    control_client_of,
-    in_parallel,
-    make_stub,
-    names,
-)
+from tests.conftest import Clock, control_client_of, in_parallel, make_stub, names
 from tests.contract import CREATED, assert_problem
 from tests.live import running
 from tests.wire import Connection, call, get, port_of

@@ -20,15 +20,7 @@ from stub.request.journal import Journal
 from stub.world.clock import Setting, WorldClock
 from stub.world.ids import Ids
 from stub.world.worlds import MAIN
-from tests.conftest import (
-    START,
-    SlowText,
-    control_client_of,
-    in_parallel,
-    make_stub,
-    names,
-    pause,
-)
+from tests.conftest import START, SlowText, control_client_of, in_parallel, make_stub, names, pause
 from tests.stub.conftest import entries, race, verdict_of, worlds_of
 from web.problems import InvalidBody
 

@@ -4,15 +4,7 @@ from traffic.addresses import is_loopback
 
 HERE = ["localhost", "LOCALHOST.", "app.localhost", "127.0.0.1", "127.8.0.1", "::1", "[::1]"]
 HERE += ["::ffff:127.0.0.1", "0:0:0:0:0:0:0:1"]
-ELSEWHERE = [
-    "",
-    "localhost.example",
-    "mylocalhost",
-    "127.0.0.1.example",
-    "10.0.0.1",
-    "::",
-    "0.0.0.0",
-]
+ELSEWHERE = ["", "localhost.example", "mylocalhost", "127.0.0.1.example", "10.0.0.1", "::"]
 ELSEWHERE += ["0.0.0.0", "127.0.0.1:80", "::ffff:10.0.0.1"]
 
 

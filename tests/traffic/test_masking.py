@@ -119,24 +119,13 @@ def test_a_body_is_cut_where_no_token_can_stand() -> None:
     assert cut_between_words(b"short", 100) == b"short"
 
 
+STRAYS = ['"', "=", "%", "%25", "25", "~", "~0", "/", "\\", "d", "dev-", "%64", "\\u00"]
+
+
 def test_masking_takes_linear_time() -> None:
     started = time.process_time()
     for token in ("dev-token", "~/+=" * 8 + "a", 16 * "d" + "e"):
         redactor = Redactor([token])
-        for stray in (
-            '"',
-            "=",
-            "%",
-            "%25",
-            "25",
-            "~",
-            "~0",
-            "/",
-            "\\",
-            "d",
-            "dev-",
-            "%64",
-            "\\u00",
-        ):
+        for stray in STRAYS:
             redactor.mask(f"{50_000 // len(stray) * stray}%")
     assert time.process_time() - started < 3  # what is quadratic takes longer

@@ -334,15 +334,11 @@ def test_tokens_leak_and_other_secrets_are_masked(tmp_path: Path) -> None:
         assert secrets.mask(word) == word
 
 
+PLACEHOLDERS = ["REDACTED", "[Filtered]", "***", "<removed by sanitizer>", "XXXX-XXXX", "projects"]
+
+
 def test_a_placeholder_of_a_token_leaks_nowhere() -> None:
-    for text in (
-        "REDACTED",
-        "[Filtered]",
-        "***",
-        "<removed by sanitizer>",
-        "XXXX-XXXX",
-        "projects",
-    ):
+    for text in PLACEHOLDERS:
         sent = (("Authorization", f"Bearer {text}"),)
         exchange = ServiceExchange(
             "GET", PROJECTS, sent, status=200, response_body=json.dumps([text]).encode()

@@ -16,16 +16,7 @@ from tests.conftest import limited
 from tests.contract import CREATED
 from tests.program import process, run
 from tests.verify import differences as parts
-from tests.verify.conftest import (
-    QUICK,
-    TOKEN,
-    Response,
-    Service,
-    judged,
-    learn,
-    listening,
-    verify,
-)
+from tests.verify.conftest import QUICK, TOKEN, Response, Service, judged, learn, listening, verify
 from tests.verify.differences import AWAY, on, on_deployment, on_projects, put, without
 from verify.inputs import read_known
 from verify.judge import Result
