@@ -47,19 +47,6 @@ def drop_latest(value: Any) -> Any:
     return "\n\n".join(kept)
 
 
-class Error(NamedTuple):
-    """An error of a response in the contract, such as `Error("name_taken", 409, …)`.
-
-    Without a form the error stays as the contract has it.
-    """
-
-    code: str
-    status: int
-    response: Document
-    example: Document
-    form: Form | None
-
-
 class ObservedContract:
     """Changes a contract to that of a profile."""
 
@@ -67,13 +54,7 @@ class ObservedContract:
         self.document = document
         self.profile = profile
         self.origin = make_origin(profile)
-        components = document["components"]
-        self.components: Document = components["schemas"]
-        self.headers: Document = components["headers"]
-        self.responses: Document = components["responses"]
-        self.plain_responses = dict(self.responses)  # the responses before their errors change
-        # The schemas and the examples of errors; key: code, status
-        self.errors: dict[tuple[str, int], tuple[Schema, Any]] = {}
+        self.components: dict[str, Schema] = document["components"]["schemas"]
 
     def change(self) -> None:
         info = self.document["info"]
@@ -86,7 +67,8 @@ class ObservedContract:
         deployment = paths["/v1/deployments/{id}"]
         self.change_plain_forms()
         self.change_request(projects["post"])
-        self.change_errors()
+        if "errors" in self.profile.document:
+            ErrorResponses(self.document, self.profile).change()
         self.change_list(projects["get"])
         self.change_creation(projects["post"])
         self.change_deployment(deployment["get"])
@@ -190,19 +172,7 @@ class ObservedContract:
         del response["content"]
         if form.body is not None:
             response["content"] = {form.media_type: {"schema": documents.make_ref(name)}}
-        response["headers"] = self.build_fields(response, form)
-
-    def build_fields(self, response: Document, form: Form | None) -> Document:
-        """Return the header fields of a response. Those of a form replace the contract's."""
-        own: Document = response["headers"]
-        if form is None:
-            return own
-        replaced = [name.lower() for name in form.headers]
-        schema = {"type": "string", **self.origin}
-        fields = {name: own[name] for name in own if name.lower() not in replaced}
-        for name in form.headers:
-            fields[name] = {"required": True, "schema": schema, **self.origin}
-        return fields
+        response["headers"] = build_fields(response, form, self.origin)
 
     # The request
 
@@ -241,11 +211,47 @@ class ObservedContract:
         schema["required"] = [member for member in example if (*path, member) in required]
         return schema
 
-    # Errors
 
-    def change_errors(self) -> None:
-        if "errors" not in self.profile.document:
-            return
+def build_fields(response: Document, form: Form, origin: Schema) -> Document:
+    """Return the header fields of a response. Those of a form replace the contract's."""
+    own: Document = response["headers"]
+    replaced = [name.lower() for name in form.headers]
+    schema = {"type": "string", **origin}
+    fields = {name: own[name] for name in own if name.lower() not in replaced}
+    for name in form.headers:
+        fields[name] = {"required": True, "schema": schema, **origin}
+    return fields
+
+
+class Error(NamedTuple):
+    """An error of a response in the contract, such as `Error("name_taken", 409, …)`.
+
+    Without a form the error stays as the contract has it.
+    """
+
+    code: str
+    status: int
+    response: Document
+    example: Document
+    form: Form | None
+
+
+class ErrorResponses:
+    """Changes the responses of a contract to errors as a profile has them."""
+
+    def __init__(self, document: Document, profile: Profile) -> None:
+        self.document = document
+        self.profile = profile
+        self.origin = make_origin(profile)
+        components = document["components"]
+        self.components: dict[str, Schema] = components["schemas"]
+        self.headers: Document = components["headers"]
+        self.responses: Document = components["responses"]
+        self.plain_responses = dict(self.responses)  # the responses before their errors change
+        # The schemas and the examples of errors; key: code, status
+        self.errors: dict[tuple[str, int], tuple[Schema, Any]] = {}
+
+    def change(self) -> None:
         for item in self.document["paths"].values():
             for operation in item.values():
                 if "responses" in operation:
@@ -341,7 +347,12 @@ class ObservedContract:
 
     def join_headers(self, errors: list[Error]) -> Document:
         """Return the header fields of the errors. A field is required if all errors have it."""
-        fields = [self.build_fields(error.response, error.form) for error in errors]
+        fields = []
+        for error in errors:
+            if error.form:
+                fields.append(build_fields(error.response, error.form, self.origin))
+            else:
+                fields.append(error.response["headers"])
         headers: Document = {}
         for each in fields:
             headers |= each

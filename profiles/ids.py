@@ -48,8 +48,10 @@ class Derived:
             return draw_number(source)
         if self.marker == "project.name":
             text = make_slug(base)
+        elif base:
+            text = base
         else:
-            text = base or draw_number(source)
+            text = draw_number(source)
         if attempt > TRIES:
             attempt = int(draw_number(source))
         if attempt:

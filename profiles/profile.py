@@ -43,7 +43,11 @@ class Form(NamedTuple):
 
 
 class Profile:
-    """A valid profile; `file` is the name of its file."""
+    """A valid profile; `file` is the name of its file.
+
+    `run` has the statuses of a new deployment, in order. All but the last are `running`: they still
+    change. `statuses` has further statuses, too.
+    """
 
     def __init__(self, document: dict[str, Any], file: str = "") -> None:
         self.document = document
@@ -91,9 +95,8 @@ class Profile:
                 self.warnings.append(f"{at} is left out: clients would keep it for this host")
             else:
                 headers[name] = value
-        content_type = part.get(
-            "content_type", self.document.get("content_type", strict_json.MEDIA_TYPE)
-        )
+        default = self.document.get("content_type", strict_json.MEDIA_TYPE)
+        content_type = part.get("content_type", default)
         status = part.get("status")
         return Form(body, content_type, headers, None if status is None else int(status))
 
