@@ -28,8 +28,8 @@ from ..seen.service_log import DEPLOYMENTS, PROJECTS, Log, ServiceExchange
 
 STILL = 10.0  # seconds for an unknown status to change, and for a response to name a deployment
 
-Tried = dict[str, tuple[Candidate, ServiceExchange]]
-"""The candidates for the id of the deployment that were read, by the id."""
+Tried = dict[Candidate, ServiceExchange]
+"""The candidates for the id of the deployment that were read, and the last responses."""
 
 
 class Client(Protocol):
@@ -178,14 +178,14 @@ class Session:
         """Read new candidates, and the likeliest again: a new deployment may appear later."""
         candidates = find_candidates(self.find_places(), self.plan.hints)
         for index, candidate in enumerate(candidates):
-            is_new = candidate.id not in tried and len(tried) < max_tried
+            is_new = candidate not in tried and len(tried) < max_tried
             is_likeliest = index == 0 and candidate.is_named
             if not (is_new or is_likeliest):
                 continue
             exchange = self.read_deployment(kinds.SOUGHT, candidate.id)
             if exchange.is_success and exchange.has_json:
                 return exchange
-            tried[candidate.id] = candidate, exchange
+            tried[candidate] = exchange
         return None
 
     def may_appear(self, started: float, tried: Tried) -> bool:
@@ -195,7 +195,7 @@ class Session:
         """
         is_named = any(
             candidate.is_named and exchange.status in (404, 409, 412, 425)
-            for candidate, exchange in tried.values()
+            for candidate, exchange in tried.items()
         )
         max_wait = self.plan.wait if is_named else min(self.plan.wait, STILL)
         is_late = self.clock() - started >= max_wait
@@ -338,11 +338,11 @@ class Session:
 
 def choose_failure(tried: Tried) -> ServiceExchange | None:
     """Choose the failure that says most: of a known id, or else the 404 of a named deployment."""
-    for _, exchange in tried.values():
+    for exchange in tried.values():
         is_unknown = exchange.status in (400, 404, 410, 422)
         if not is_unknown and not exchange.is_success:
             return exchange
-    for candidate, exchange in tried.values():
+    for candidate, exchange in tried.items():
         if candidate.is_named and exchange.status == 404:
             return exchange
     return None
