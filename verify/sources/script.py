@@ -180,12 +180,11 @@ class Session:
         for index, candidate in enumerate(candidates):
             is_new = candidate not in tried and len(tried) < max_tried
             is_likeliest = index == 0 and candidate.is_named
-            if not (is_new or is_likeliest):
-                continue
-            exchange = self.read_deployment(kinds.SOUGHT, candidate.id)
-            if exchange.is_success and exchange.has_json:
-                return exchange
-            tried[candidate] = exchange
+            if is_new or is_likeliest:
+                exchange = self.read_deployment(kinds.SOUGHT, candidate.id)
+                if exchange.is_success and exchange.has_json:
+                    return exchange
+                tried[candidate] = exchange
         return None
 
     def may_appear(self, started: float, tried: Tried) -> bool:
@@ -193,14 +192,14 @@ class Session:
 
         A named deployment has as long as its run. A name has less time to appear.
         """
+        if self.creation is None or self.find_last(kinds.LIST).status == 429:
+            return False
         is_named = any(
             candidate.is_named and exchange.status in (404, 409, 412, 425)
             for candidate, exchange in tried.items()
         )
         max_wait = self.plan.wait if is_named else min(self.plan.wait, STILL)
-        is_late = self.clock() - started >= max_wait
-        is_limited = self.find_last(kinds.LIST).status == 429
-        return self.creation is not None and not is_late and not is_limited
+        return self.clock() - started < max_wait
 
     def read_deployment(self, purpose: str, deployment_id: str) -> ServiceExchange:
         segment = quote(deployment_id, "", errors="replace")
