@@ -261,6 +261,14 @@ def test_what_is_not_certain_is_a_line_to_write() -> None:
     assert find_places(two.log(), Hints(profile=skeleton)).doubts == ()
 
 
+def test_a_name_that_no_response_repeats_is_a_line_to_write() -> None:
+    api = Api(request={"title": "my shop", "team": "t_1"})
+    (doubt,) = find_places(recorded(api.log())).doubts
+    assert doubt.kind == "create"
+    assert 'with "create": {"request": {"MEMBER": "{project.name}"}, "body": {}}' in doubt.advice
+    assert doubt.possible == "/title (string), /team (string)"
+
+
 def recorded(log: Log) -> Log:
     """The log as somebody has recorded it."""
     exchanges = [replace(each, purpose="") for each in log.exchanges]

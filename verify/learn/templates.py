@@ -101,7 +101,7 @@ class TemplateMaker:
         if path is None or not readings:
             return replace(self._make_plain(kinds.LIST, exchanges), is_own=False)
         lists = [exchange for exchange in places.lists if places.list_items(exchange)]
-        known = [self._make_known_of_list(exchange) for exchange in lists]
+        known = [self._make_known_of_list(places.list_items(exchange)) for exchange in lists]
         bodies = [json_values.replace_value(exchange.body, path, []) for exchange in lists]
         around = unify([Reading(*pair) for pair in zip(bodies, known, strict=True)])
         item = unify(readings)
@@ -110,13 +110,13 @@ class TemplateMaker:
         headers = find_common_headers(lists, known)
         return Template(kinds.LIST, tuple(lists), body, varying, headers)
 
-    def _make_known_of_list(self, exchange: ServiceExchange) -> Known:
+    def _make_known_of_list(self, items: list[Any]) -> Known:
         places = self._places
-        items = places.list_items(exchange)
-        named: list[tuple[str, Any]] = [("count", len(items))]
-        if items:
-            named.append(("first.id", places.find_id(items[0])))
-            named.append(("last.id", places.find_id(items[-1])))
+        named = [
+            ("count", len(items)),
+            ("first.id", places.find_id(items[0])),
+            ("last.id", places.find_id(items[-1])),
+        ]
         return Known(tuple(pair for pair in named if inspection.is_id(pair[1])), self._base)
 
     def _read_items(self) -> list[Reading]:

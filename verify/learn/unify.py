@@ -224,8 +224,6 @@ def unify_times(readings: list[Reading], path: Path) -> str | None:
     longest = max(forms, key=lambda form: form.digits, default=None)
     if longest is None or len({form._replace(digits=0) for form in forms}) > 1:
         return None
-    return (
-        f"{{{name}}}"
-        if longest == times.TimeFormat()
-        else f"{{{name}:{inspection.make_example_time(longest)}}}"
-    )
+    if longest == times.TimeFormat():
+        return f"{{{name}}}"
+    return f"{{{name}:{inspection.make_example_time(longest)}}}"

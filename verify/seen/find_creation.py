@@ -121,7 +121,7 @@ def has_siblings(value: Any, name: str) -> bool:
 
 def add_id_path(places: Places, hints: Hints) -> Places:
     """Add the path of the id in a listed project."""
-    hinted = hints.find_place_in_item(places.items_path, "project.id")
+    hinted = hints.find_path_in_item(places.items_path, "project.id")
     if hinted is not None:
         return replace(places, id_path=hinted)
     created = places.latest_item
@@ -141,7 +141,7 @@ def add_created_id(places: Places, hints: Hints) -> Places:
     paths = [path for path, value in inspection.list_leaves(body) if inspection.is_id(value)]
     possible = [
         places.find_id(places.latest_item),
-        inspection.find_value(body, hints.find_place("create", "project.id")),
+        inspection.find_value(body, hints.find_path("create", "project.id")),
         inspection.find_value(body, find_called(paths, "id")),
     ]
     return replace(places, created_id=inspection.get_first(filter(inspection.is_id, possible)))

@@ -17,14 +17,14 @@ def find_candidates(places: Places, hints: Hints | None = None) -> list[Candidat
     Without a created project, they are those of listed projects.
     """
     hints = hints or Hints()
-    in_item = hints.find_place_in_item(places.items_path, "deployment.id")
+    in_item = hints.find_path_in_item(places.items_path, "deployment.id")
     if places.creation is None:
         items = places.last_items
         own_id = places.find_id(inspection.get_first(items))
         return find_in_bodies(items, "", own_id, [in_item])
     bodies = [places.created, places.latest_item]
     location = places.creation.find_response_field("Location") or ""
-    paths = [hints.find_place("create", "deployment.id"), in_item]
+    paths = [hints.find_path("create", "deployment.id"), in_item]
     found = find_in_bodies(bodies, location, places.created_id, paths)
     earlier = [each for each in places.lists if each.sent_at < places.creation.sent_at]
     items = [item for exchange in earlier for item in places.list_items(exchange)]

@@ -18,7 +18,7 @@ class Hints:
     request: Any = None  # with the marker {project.name}
     profile: Profile | None = None
 
-    def find_place(self, part: str, marker: str) -> Path | None:
+    def find_path(self, part: str, marker: str) -> Path | None:
         """Find the path of a marker in a part of the profile: `("data", "id")`."""
         form = self.profile.form(part) if self.profile else None
         for path, value in walk(form.body) if form else ():
@@ -29,9 +29,9 @@ class Hints:
                 return path
         return None
 
-    def find_place_in_item(self, items_path: Path | None, marker: str) -> Path | None:
+    def find_path_in_item(self, items_path: Path | None, marker: str) -> Path | None:
         """Find the path of a marker in the project of the list."""
-        path = self.find_place("list", marker)
+        path = self.find_path("list", marker)
         return None if path is None else path[len(items_path or ()) + 1 :]
 
     def find_items(self) -> Path | None:
@@ -44,7 +44,7 @@ class Hints:
 
         The choice has the statuses as numbers or booleans: `{"true": true, "false": false}`.
         """
-        path = self.find_place("deployment", "deployment.status")
+        path = self.find_path("deployment", "deployment.status")
         form = self.profile.form("deployment") if self.profile else None
         if path is not None or form is None:
             return path

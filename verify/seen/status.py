@@ -24,16 +24,16 @@ def format_word(value: Any, max_length: int = 64) -> str:
 
 
 def find_status(bodies: Sequence[Any]) -> tuple[list[Path], bool]:
-    """Find the places that may have the status, in bodies of a deployment in their order.
+    """Find the paths that may have the status, in bodies of a deployment in their order.
 
-    The flag says whether the place is certain.
+    The flag says whether the path is certain.
     """
     last = bodies[-1]
-    places = [path for path, _ in inspection.list_leaves(last) if is_alone_in_arrays(path, last)]
-    changing = [path for path in places if is_changing(path, bodies)]
+    paths = [path for path, _ in inspection.list_leaves(last) if is_alone_in_arrays(path, last)]
+    changing = [path for path in paths if is_changing(path, bodies)]
     called = [
         path
-        for path in places
+        for path in paths
         if inspection.get_key(path) == "status" and format_word(inspection.find_value(last, path))
     ]
     found = choose_status(changing, called)
@@ -42,7 +42,7 @@ def find_status(bodies: Sequence[Any]) -> tuple[list[Path], bool]:
 
 
 def choose_status(changing: list[Path], called: list[Path]) -> list[Path]:
-    """Choose among the places that change, and those that are called `status`."""
+    """Choose among the paths whose words change, and those that are called `status`."""
     for path in changing:  # `status` changes.
         if path in called:
             return [path]
@@ -60,7 +60,7 @@ def is_alone_in_arrays(path: Path, body: Any) -> bool:
 
 
 def is_changing(path: Path, bodies: Sequence[Any]) -> bool:
-    """Return whether a place has different words. Only in `status` a word may be a number."""
+    """Return whether a path has different words. Only in `status` a word may be a number."""
     values = [inspection.find_value(body, path) for body in bodies]
     words = {format_word(value) for value in values}
     if len(words) < 2 or "" in words:
