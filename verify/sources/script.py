@@ -141,15 +141,18 @@ class Session:
         """Read the list until it has the created project, or shows that it has no array."""
         started = self.clock()
         last = self.find_last(kinds.LIST)
+        places = self.find_places()
         while last.status != 429 and not last.is_redirect:
-            places = self.find_places()
             is_listed = places.get_created_item(last) is not None
             has_no_array = bool(places.lists) and places.items_path is None
             waited = self.clock() - started
             if is_listed or has_no_array or waited >= self.plan.wait:
                 return
             self.pause_poll(waited)
+            previous = last
             last = self.send(kinds.LIST, "GET", PROJECTS)
+            if last.response_body != previous.response_body:
+                places = self.find_places()  # It takes a second for a long list.
 
     # The deployment
 
