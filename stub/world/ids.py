@@ -89,7 +89,8 @@ class Ids:
                 self.are_varied = True
             if kind == "projects":
                 self._names[made] = base
-            self._numbers.setdefault(made, self.count)  # A deployment may have its project's id.
+            if made not in self._numbers:  # A deployment may have its project's id.
+                self._numbers[made] = self.count
             return made
 
     def _make_plain(self, prefix: str, kind: str, base: str, attempt: int) -> str:
