@@ -111,12 +111,9 @@ class Inference:
         """
         while invalid := find_invalid_parts(document):
             for place, reason in invalid.items():
-                self._leave_out(place, reason)
+                self._left_out[place] = reason
                 *around, name = place.split("/")
                 del json_values.get_value(document, around)[name]
-
-    def _leave_out(self, place: str, reason: str) -> None:
-        self._left_out[place] = reason
 
     # The parts
 
@@ -127,7 +124,7 @@ class Inference:
         if not template.is_own and template.status < 300:
             has_array = self._places.items_path is not None
             why = "no list has the created project" if has_array else "it has no array of projects"
-            self._leave_out(kinds.LIST, why)
+            self._left_out[kinds.LIST] = why
             return None
         if self._reject(template):
             return None
@@ -136,7 +133,7 @@ class Inference:
         around = self._show_one_page(json_values.replace_value(template.body, path, []))
         around = self._privacy.clean_around(around, "/list/body")
         if inspection.find_value(around, path) is NOTHING:
-            self._leave_out(kinds.LIST, "its array is in a map by the names of projects")
+            self._left_out[kinds.LIST] = "its array is in a map by the names of projects"
             return None
         place = f"/list/body{format_pointer(*path, 0)}"
         item = self._privacy.clean_record(item, place)
@@ -167,7 +164,7 @@ class Inference:
         if template is None or self._reject(template):
             return None
         if not template.is_own:
-            self._leave_out(kinds.CREATE, "it has other projects, too")
+            self._left_out[kinds.CREATE] = "it has other projects, too"
             return None
         body = self._privacy.clean_record(template.body, "/create/body")
         form = self._make_form(template, body)
@@ -187,7 +184,7 @@ class Inference:
             return None
         if not template.is_own:
             reason = "no response names the deployment of the created project; if it was read, "
-            self._leave_out(kinds.DEPLOYMENT, f"{reason}give its id as --deployment")
+            self._left_out[kinds.DEPLOYMENT] = f"{reason}give its id as --deployment"
             return None
         body = self._privacy.clean_record(template.body, "/deployment/body")
         return self._make_form(template, body)
@@ -220,7 +217,7 @@ class Inference:
         kind = template.kind
         is_error = kind.startswith("errors/")
         if not is_error and not 200 <= template.status < 300:
-            self._leave_out(kind, f"the status was {template.status}")
+            self._left_out[kind] = f"the status was {template.status}"
             return True
         last = template.exchanges[-1]
         is_empty = not any(exchange.response_body for exchange in template.exchanges)
@@ -230,7 +227,7 @@ class Inference:
             strict_json.parse_json(last.response_body, profile.DEPTH)
         except strict_json.MalformedJSON as error:
             reason = f"is not strict JSON: {error}" if last.has_json else "is not JSON"
-            self._leave_out(f"{kind}/body", f"it {reason}")
+            self._left_out[f"{kind}/body"] = f"it {reason}"
             return True
         return False
 

@@ -58,8 +58,8 @@ def add_name(places: Places, hints: Hints) -> Places:
 def find_sent_name(texts: dict[Path, str], hints: Hints, bodies: Sequence[Any]) -> Path | None:
     """Find the name in the texts of a request: `("name",)`.
 
-    A hint tells it, the prefix of the script, the name `name`, or the response or a later list
-    (`bodies`) if it repeats only this text, or this one as a `name`.
+    In this order it is the text at the hinted path, a text with the prefix of the script, the
+    member `name`, the only text that the `bodies` have as a `name`, or the only one that they have.
     """
     hinted = markers.find_name_paths(hints.request) if hints.request is not None else []
     own = [path for path, text in texts.items() if text.startswith(kinds.NAME_PREFIX)]

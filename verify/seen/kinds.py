@@ -137,11 +137,12 @@ def find_recorded_kind(exchange: ServiceExchange, tokens: set[str], *, is_known:
         return REJECTIONS.get(status, CREATE)
     if exchange.is_list:
         return LIST
-    if exchange.is_deployment and not is_known and status in (404, 410):
-        return UNKNOWN_DEPLOYMENT
     if exchange.is_deployment:
-        is_rejected = not is_known and status in (400, 422)
-        return "" if is_rejected else DEPLOYMENT
+        if is_known:
+            return DEPLOYMENT
+        if status in (404, 410):
+            return UNKNOWN_DEPLOYMENT
+        return "" if status in (400, 422) else DEPLOYMENT
     return {404: UNKNOWN_PATH, 405: "errors/method_not_allowed"}.get(status, "")
 
 
