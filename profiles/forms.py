@@ -99,15 +99,16 @@ class CompiledForm:
         content = insert_base(body)
         if content and self._is_plain:  # The program makes such a response faster.
             return content, self._status, JSON
-        response = Response(content, self._status, JSON)
-        self.set_fields(response, subject)
+        response = Response(content, self._status)
+        self.set_fields(response, content, subject)
         return response
 
-    def set_fields(self, response: Response, subject: bodies.Subject) -> None:
+    def set_fields(self, response: Response, content: bytes, subject: bodies.Subject) -> None:
         """Set the header fields of the form. An empty body has no Content-Type."""
         headers = response.headers
-        headers["Content-Type"] = self.form.content_type
-        if not response.get_data():
+        if content:
+            headers["Content-Type"] = self.form.content_type
+        else:
             del headers["Content-Type"]
         for name, pieces in self._headers.items():
             value = bodies.fill_pieces(pieces, subject)
@@ -229,8 +230,9 @@ class Forms:
             response.status_code = compiled.form.status
         about = self._find_subject()
         subject = describe_error(problem, response.status_code, about)
-        response.set_data(insert_base(compiled.fill_body(subject)))
-        compiled.set_fields(response, subject)
+        content = insert_base(compiled.fill_body(subject))
+        response.set_data(content)
+        compiled.set_fields(response, content, subject)
 
     def _find_subject(self) -> str:
         """Return the subject of the current request: an id in its path, a name, or its path."""
