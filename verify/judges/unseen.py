@@ -185,19 +185,20 @@ def group_by_operation(log: Log) -> dict[str, list[ServiceExchange]]:
     A rejected token counts, if the recording has no accepted token for the operation. Candidates,
     repeated requests and rejected bodies are left out.
     """
-    kinds_of_responses = kinds.find_kinds(log)
+    responses = kinds.find_kinds(log)
     accepted = {
         kinds.name_operation(each) for each in log.exchanges if each.is_success and each.token
     }
     groups: dict[str, list[ServiceExchange]] = defaultdict(list)
     for exchange in log.exchanges:
-        kind = kinds_of_responses.get(exchange, "")
+        kind = responses.get(exchange, "")
         operation = kinds.name_operation(exchange)
-        is_rejected = kind in kinds.TOKEN_ERRORS and exchange.token != ""
         if exchange.purpose:
             is_own = exchange.purpose == operation
+        elif kind in kinds.TOKEN_ERRORS:
+            is_own = exchange.token != "" and operation not in accepted
         else:
-            is_own = kind == operation or (is_rejected and operation not in accepted)
+            is_own = kind == operation
         if is_own and operation:
             groups[operation].append(exchange)
     return groups
