@@ -99,7 +99,7 @@ class CompiledForm:
         content = insert_base(body)
         if content and self._is_plain:  # The program makes such a response faster.
             return content, self._status, JSON
-        response = Response(content, self._status)
+        response = Response(content, self._status, JSON)
         self.set_fields(response, content, subject)
         return response
 
