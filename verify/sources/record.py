@@ -67,8 +67,7 @@ class Recorder:
 
     def log(self) -> Log:
         """Return the recorded exchanges in the order of their requests."""
-        with self._lock:
-            in_order = sorted(self._exchanges, key=lambda each: each.time)
+        in_order = sorted(self._exchanges, key=lambda each: each.time)
         return leave_out_repeats(Log(self._client.base, tuple(in_order)))
 
     # Requests
@@ -126,7 +125,7 @@ class Recorder:
             is_awaited = request.environ.get("server.is_open", lambda: True)
             pieces = streams.read_pieces(rest, is_awaited, record)
             return build_response(exchange, self._client.base, pieces)
-        self._record(exchange)
+        self._exchanges.append(exchange)
         if exchange.failure:
             detail = f"The service did not respond to the recording proxy: {exchange.failure}."
             raise problems.Problem(502, "no_response", detail)
@@ -141,16 +140,12 @@ class Recorder:
             fields["Authorization"] = f"{scheme} {self._token}"
         return [*fields.items()]
 
-    def _record(self, exchange: ServiceExchange) -> None:
-        with self._lock:
-            self._exchanges.append(exchange)
-
     def _record_end(
         self, head: ServiceExchange, entry: dict[str, Any], body: bytes, failure: str
     ) -> None:
         """Record a response at the end of its stream, and complete its entry in the journal."""
         exchange = unpack(replace(head, response_body=body, failure=failure))
-        self._record(exchange)
+        self._exchanges.append(exchange)
         entry["reason"] = exchange.failure or None
         entry["response"] = shown.show_response(exchange, self._redactor)
 
