@@ -98,7 +98,7 @@ def test_the_location_of_the_creation_may_name_the_deployment() -> None:
     api = Api(created=lambda _: (202, fields, None))
     creation = next(each for each in api.log().exchanges if each.is_creation)
     places = find_places(Log(BASE, (creation,)))
-    assert [each.id for each in find_candidates(places)] == ["d/1"]
+    assert [each.id for each in find_candidates(places, Hints())] == ["d/1"]
 
 
 def test_the_location_of_a_project_names_no_deployment() -> None:
@@ -352,4 +352,4 @@ def test_what_was_listed_before_the_creation_is_no_created_deployment() -> None:
         return 201, {}, {**plain_project(project), "deployments": [{"id": "dpl_8051"}]}
 
     places = find_places(Api(created=create).log())
-    assert "dpl_8051" not in [each.id for each in find_candidates(places)]
+    assert "dpl_8051" not in [each.id for each in find_candidates(places, Hints())]

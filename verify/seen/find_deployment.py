@@ -11,12 +11,11 @@ from .places import Places, add_doubt
 from .service_log import ServiceExchange
 
 
-def find_candidates(places: Places, hints: Hints | None = None) -> list[Candidate]:
+def find_candidates(places: Places, hints: Hints) -> list[Candidate]:
     """Find the values that may be the id of the created deployment, the likeliest first.
 
     Without a created project, they are those of listed projects.
     """
-    hints = hints or Hints()
     in_item = hints.find_path_in_item(places.items_path, "deployment.id")
     if places.creation is None:
         items = places.last_items

@@ -87,17 +87,29 @@ class Places:
     # The created project
 
     @cached_property
-    def created_items(self) -> dict[ServiceExchange, Any]:
+    def _created_items(self) -> dict[ServiceExchange, Any]:
         """The created project in all lists, or None where it is missing."""
-        return {each: find_created_item(self, self.list_items(each)) for each in self.lists}
+        return {each: self._find_created(self.list_items(each)) for each in self.lists}
+
+    def _find_created(self, items: list[Any]) -> Any:
+        """Find the created project in an array, by its name or else by its id."""
+        if self.creation is None:
+            return None
+        name = self.created_name
+        # The likeliest member is the first.
+        for value, key in ((name, "name"), (name, ""), (self.created_id, "")):
+            for item in items:
+                if has_value(item, value, key):
+                    return item
+        return None
 
     def get_created_item(self, exchange: ServiceExchange) -> Any:
-        return self.created_items.get(exchange)
+        return self._created_items.get(exchange)
 
     @cached_property
     def latest_item(self) -> Any:
         """The created project in the last list that has it, or None."""
-        found = [item for item in self.created_items.values() if item is not None]
+        found = [item for item in self._created_items.values() if item is not None]
         return found[-1] if found else None
 
     def split_body(self, exchange: ServiceExchange) -> list[Any]:
@@ -143,29 +155,17 @@ def add_doubt(
     return replace(places, doubts=(*places.doubts, doubt))
 
 
-def find_created_item(places: Places, items: list[Any]) -> Any:
-    """Find the created project in an array, by its name or else by its id."""
-    if places.creation is None:
-        return None
-    name = places.created_name
-    # The likeliest place is the first.
-    for value, key in ((name, "name"), (name, ""), (places.created_id, "")):
-        for item in items:
-            if has_value(item, value, key):
-                return item
-    return None
-
-
 def has_value(item: Any, value: Any, key: str = "") -> bool:
     """Return whether an object has a text, or an integer that is written so.
 
-    With a key only members of this name are looked at.
+    With a key only members of this name count.
     """
     if not inspection.is_id(value):
         return False
     for path, leaf in inspection.list_leaves(item):
-        is_member = path and is_through_objects(path) and key in ("", inspection.get_key(path))
-        if is_member and inspection.is_id(leaf) and str(leaf) == str(value):
+        if path == () or not is_through_objects(path) or not inspection.is_id(leaf):
+            continue
+        if str(leaf) == str(value) and key in ("", inspection.get_key(path)):
             return True
     return False
 
