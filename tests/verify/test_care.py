@@ -13,13 +13,9 @@ import pytest
 from tests.verify import differences as parts
 from tests.verify.conftest import TOKEN, Response, Service, find_verdict, judged, listening, verify
 from tests.verify.differences import first, on, on_listed, put, without
-from traffic.secrets import Secrets
-from verify.learn.privacy import Privacy
 from verify.report import describe_result, list_left_behind
 from verify.seen.kinds import REJECTED
-from verify.seen.places import Places
-from verify.seen.service_log import Log, ServiceExchange
-from verify.seen.strangers import Strangers
+from verify.seen.service_log import ServiceExchange
 from verify.sources.script import Plan, read_retry_after
 
 
@@ -221,16 +217,3 @@ def test_a_large_response_is_judged_in_little_time() -> None:
     assert result.findings == []
     assert time.process_time() - started < 4  # three such responses, and what the service takes
     assert len("".join(describe_result(result))) < 20_000
-
-
-def test_many_values_of_others_are_kept_out_in_little_time() -> None:
-    others = [f"value number {number} of them" for number in range(3_000)]
-    nobody = Strangers(Log("", ()), Places())
-    privacy = Privacy(
-        Secrets(), "https://x.example", others=[others], own=[], names=[], strangers=nobody
-    )
-    texts = {f"m{number}": f"some text {number} beside it" for number in range(2_000)}
-    started = time.process_time()
-    cleaned = privacy.clean_around({**texts, "last": f"see {others[7]}."}, "/list")
-    assert cleaned == {**texts, "last": "text"}
-    assert time.process_time() - started < 3  # each text with each value takes seconds

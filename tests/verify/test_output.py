@@ -58,9 +58,9 @@ def test_each_exchange_is_printed_once_with_its_body_and_its_cookies_are_masked(
 def test_where_text_is_cut_no_half_of_the_token_is_left() -> None:
     for change in (
         on("no deployment", status=410, raw=b"x" * 490 + TOKEN.encode() + b"x" * 500_000),
-        on_deployment(put(id=f"{'x' * 485}{TOKEN}", filler="x" * 500_000)),
+        on_deployment(put(created_at=5, region=f"{'x' * 300}{TOKEN}", filler="x" * 500_000)),
     ):
-        text = text_of(judged(Service(change)))
+        text = text_of(judged(Service(change), "write"))
         assert "xxx***" in text
         assert TOKEN[:5] not in text
         assert len(text) < 100_000

@@ -300,7 +300,7 @@ OTHERS_OWN = [
          lacks=(MAIL,)),
     Case("the deployment of another project",
          Api(item=lambda each: {"id": each.id, "name": each.name}, id_in_path=lambda _: "dpl_1",
-             deployment=lambda _: {"id": "dpl_1", "status": "private", "created_at": "2020-01-01"},
+             deployment=lambda _: {"id": "dpl_1", "owner": "private", "created_at": "2020-01-01"},
              error=lambda status, code: {"status": status, "text": "private"}),
          {"/deployment": GONE},
          (

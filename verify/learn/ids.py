@@ -14,8 +14,10 @@ from ..seen.places import Places
 from ..seen.service_log import Log
 from .known import is_timestamp, strip_markers
 
-SECOND_ID = re.compile(r"(?=[^0-9]*[0-9])(?!v?[0-9]+(\.[0-9x]+)+$)[\w.~:-]*\w[\w~:-]*", re.ASCII)
-"""A text with a digit that may be an id, such as `c-49f`, and is no version, such as `20.4`."""
+SECOND_ID = re.compile(
+    "(?=[^0-9]*[0-9])(?![a-z]+(-[a-z]+)+-[0-9][a-z]?$)[\\w.~:-]*\\w[\\w~:-]*", re.ASCII
+)
+"""A text with a digit that may be an id, such as `c-49f`, and no region, such as `us-east-1`."""
 
 
 def find_second_ids(places: Places, log: Log) -> Iterator[tuple[str, str]]:
@@ -34,8 +36,9 @@ def find_unique_ids(
     """Find the texts of a record that are no first id and no name, and differ in all others."""
     known = {str(places.created_id), places.created_name, str(places.deployment_id)}
     for path, text in inspection.find_texts(record).items():
+        is_constant = guesses.is_constant(inspection.get_key(path), text)
         is_time = inspection.parse_seconds(text) is not None
-        if text in known or is_time or not is_through_objects(path):
+        if text in known or is_constant or is_time or not is_through_objects(path):
             continue
         values = [inspection.find_value(item, path) for item in others]
         if (

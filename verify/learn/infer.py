@@ -62,7 +62,7 @@ class Inference:
         self._like = like
         self._maker = TemplateMaker(log, places)
         self._templates = self._maker.templates
-        self._privacy = make_privacy(log, places, secrets, strangers)
+        self._privacy = privacy.Privacy(log.base, places, secrets, strangers)
         self._notes: list[str] = []
         self._left_out: dict[str, str] = {}  # the reasons; key: a part, such as `list/body`
         # A header field that varies in responses of a kind is in no part.
@@ -131,7 +131,7 @@ class Inference:
         path = self._places.items_path or ()
         (item,) = inspection.find_value(template.body, path)
         around = self._show_one_page(json_values.replace_value(template.body, path, []))
-        around = self._privacy.clean_around(around, "/list/body")
+        around = self._privacy.clean_other(around, "/list/body")
         if inspection.find_value(around, path) is NOTHING:
             self._left_out[kinds.LIST] = "its array is in a map by the names of projects"
             return None
@@ -197,7 +197,7 @@ class Inference:
                 continue
             body = NOTHING
             if not self._reject(template):
-                body = self._privacy.clean_error(template.body, f"/{kind}/body")
+                body = self._privacy.clean_other(template.body, f"/{kind}/body")
             found[code] = {"status": template.status, **self._make_form(template, body)}
         # An error of the token that was not seen is like the error that was.
         pair = [found[code] for code in ("token_missing", "token_invalid") if code in found]
@@ -278,29 +278,6 @@ def find_invalid_parts(document: Part) -> dict[str, str]:
         if json_values.get_value(document, path) is not None:
             found.setdefault("/".join(path), f"{error.pointer} {error.detail}")
     return found
-
-
-def make_privacy(
-    log: Log, places: Places, secrets: Secrets, strangers: Strangers
-) -> privacy.Privacy:
-    """Separate the records of the run from all further records, which no profile may show."""
-    own = [places.get_created_item(exchange) for exchange in places.lists]
-    own += [places.created, places.request]
-    others = [item for exchange in places.lists for item in places.list_others(exchange)]
-    if places.items_path is None:
-        others += [exchange.body for exchange in places.lists]
-    for exchange in log.exchanges:
-        if exchange.is_deployment and exchange.is_success:
-            is_own = places.is_own and exchange in places.followed
-            (own if is_own else others).append(exchange.body)
-    return privacy.Privacy(
-        secrets,
-        log.base,
-        others=others,
-        own=own,
-        names=[places.created_id, places.created_name, places.deployment_id],
-        strangers=strangers,
-    )
 
 
 def hide_other_names(request: Any, name: str) -> Any:

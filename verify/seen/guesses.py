@@ -63,11 +63,9 @@ def is_for_people(name: str) -> bool:
     )
 
 
-def is_for_programs(name: str) -> bool:
-    """Return whether programs read a member of an error: `errorCode`."""
-    return has_word(
-        name, "code", "type", "kind", "error", "errors", "status", "reason", "resource", "name"
-    )
+def has_code(name: str) -> bool:
+    """Return whether a member has a word for programs: `errorCode`."""
+    return has_word(name, "code", "type", "kind", "error", "errors", "status", "reason")
 
 
 def is_code(value: Any, max_code: int = 10_000) -> bool:
@@ -76,6 +74,26 @@ def is_code(value: Any, max_code: int = 10_000) -> bool:
         has_form = re.fullmatch("[A-Za-z_.:/-]{1,64}|[A-Z]{0,8}[-_]?[0-9]{1,6}", value)
         return has_form is not None and not markers.find_markers(value)
     return isinstance(value, bool) or (inspection.is_number(value) and abs(value) < max_code)
+
+
+CONSTANT_WORDS = (
+    "branch", "category", "class", "color", "count", "currency", "duration", "enabled", "engine",
+    "env", "environment", "format", "framework", "instance", "kind", "language", "level", "limit",
+    "location", "memory", "method", "mode", "ms", "node", "plan", "platform", "provider", "region",
+    "release", "role", "runtime", "seconds", "size", "source", "stack", "state", "status", "target",
+    "tier", "timezone", "total", "type", "version", "visibility", "zone",
+)  # fmt: skip
+"""Words in the names of members whose values are those of the service, not of a record."""
+
+DATE_OR_VERSION = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}|v?[0-9]+(\.[0-9x]+)+")
+
+
+def is_constant(name: str, text: str) -> bool:
+    """Return whether a value may be a constant of the service: `{"region": "us-east-1"}`.
+
+    A date and a version are constants under any name.
+    """
+    return has_word(name, *CONSTANT_WORDS) or DATE_OR_VERSION.fullmatch(text) is not None
 
 
 # Pages
