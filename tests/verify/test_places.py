@@ -20,13 +20,11 @@ from tests.verify.apis import (
 from tests.verify.conftest import Service, judged
 from tests.verify.differences import Edit, first, on_projects, put, without
 from verify.seen.candidates import find_in_bodies
-from verify.seen.find_creation import find_ids
 from verify.seen.find_deployment import find_candidates
-from verify.seen.find_list import find_arrays
 from verify.seen.find_places import find_places
+from verify.seen.find_projects import find_arrays, find_ids, find_order
 from verify.seen.hints import Hints
 from verify.seen.kinds import find_kinds
-from verify.seen.order import find_order
 from verify.seen.service_log import Log, ServiceExchange
 from verify.seen.status import find_status
 

@@ -9,7 +9,7 @@ from traffic.json_values import Path, get_value, walk
 from web.validation import format_pointer
 
 from ..seen import guesses, inspection, kinds
-from ..seen.order import find_order
+from ..seen.find_projects import find_order
 from ..seen.places import Places
 from ..seen.service_log import Log, ServiceExchange
 from ..seen.status import is_alone_in_arrays

@@ -16,8 +16,8 @@ from web.routing import CREATED
 from web.validation import format_pointer
 
 from ..seen import kinds
+from ..seen.find_projects import find_order
 from ..seen.inspection import find_value
-from ..seen.order import find_order
 from ..seen.places import Places
 from ..seen.service_log import Log, ServiceExchange
 from . import checks, rules

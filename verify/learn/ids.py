@@ -12,7 +12,7 @@ from traffic.json_values import Path
 from ..seen import guesses, inspection
 from ..seen.places import Places
 from ..seen.service_log import Log
-from .known import is_timestamp, strip_markers
+from . import known
 
 SECOND_ID = re.compile(
     "(?=[^0-9]*[0-9])(?![a-z]+(-[a-z]+)+-[0-9][a-z]?$)[\\w.~:-]*\\w[\\w~:-]*", re.ASCII
@@ -34,11 +34,11 @@ def find_unique_ids(
     places: Places, record: Any, others: Sequence[Any]
 ) -> Iterator[tuple[str, str]]:
     """Find the texts of a record that are no first id and no name, and differ in all others."""
-    known = {str(places.created_id), places.created_name, str(places.deployment_id)}
+    first_values = {str(places.created_id), places.created_name, str(places.deployment_id)}
     for path, text in inspection.find_texts(record).items():
         is_constant = guesses.is_constant(inspection.get_key(path), text)
         is_time = inspection.parse_seconds(text) is not None
-        if text in known or is_constant or is_time or not is_through_objects(path):
+        if text in first_values or is_constant or is_time or not is_through_objects(path):
             continue
         values = [inspection.find_value(item, path) for item in others]
         if (
@@ -65,7 +65,7 @@ def find_second_numbers(places: Places) -> Iterator[Path]:
     """Find the integers of the listed project that differ in every project: `("number",)`."""
     for path, number in inspection.list_leaves(places.latest_item):
         is_plain = type(number) is int and number != places.created_id
-        if not is_plain or is_timestamp(number) or not is_through_objects(path):
+        if not is_plain or known.is_timestamp(number) or not is_through_objects(path):
             continue
         values = [inspection.find_value(item, path) for item in places.other_items]
         are_integers = all(type(value) is int for value in values)
@@ -98,6 +98,6 @@ def make_id_example(own_id: Any, bases: dict[str, Any]) -> str | int:
     if not isinstance(own_id, str):
         return 7040  # Any integer is an example.
     try:
-        return ids.parse_id_example(strip_markers(text)).make(Random(0))
+        return ids.parse_id_example(known.strip_markers(text)).make(Random(0))
     except ValueError:
         return text

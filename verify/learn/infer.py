@@ -12,14 +12,12 @@ from web.schemas import is_valid
 from web.validation import format_pointer
 
 from ..seen import guesses, inspection, kinds
-from ..seen.order import find_order
+from ..seen.find_projects import find_order
 from ..seen.places import Places
 from ..seen.service_log import NOTHING, Log
 from ..seen.strangers import Strangers
-from . import ids, join, privacy
-from .errors import find_common_form
+from . import errors, ids, join, privacy, templates
 from .join import Part
-from .templates import Template, TemplateMaker, remove_data
 
 
 @dataclass(frozen=True)
@@ -60,7 +58,7 @@ class Inference:
         self._log = log
         self._places = places
         self._like = like
-        self._maker = TemplateMaker(log, places)
+        self._maker = templates.TemplateMaker(log, places)
         self._templates = self._maker.templates
         self._privacy = privacy.Privacy(log.base, places, secrets, strangers)
         self._notes: list[str] = []
@@ -172,7 +170,7 @@ class Inference:
             form["status"] = template.status
         request: Any = markers.DEFAULT_REQUEST
         if self._places.request is not None:
-            found = remove_data(self._places.request, set())
+            found = templates.remove_data(self._places.request, set())
             found = self._privacy.clean_record(found, "/create/request")
             request = hide_other_names(found, self._places.created_name)
             form = {"request": request, **form}
@@ -204,12 +202,14 @@ class Inference:
         if pair:
             found.setdefault("token_missing", pair[0])
             found.setdefault("token_invalid", pair[0])
-        default = find_common_form([form for form in found.values() if form["body"] is not None])
+        default = errors.find_common_form(
+            [form for form in found.values() if form["body"] is not None]
+        )
         if default:
             found["default"] = default
         return found
 
-    def _reject(self, template: Template) -> bool:
+    def _reject(self, template: templates.Template) -> bool:
         """Leave out a body that is not strict JSON, and return whether it was left out.
 
         A creation and an error may have no body.
@@ -233,7 +233,7 @@ class Inference:
 
     # Forms
 
-    def _make_form(self, template: Template, body: Any) -> Part:
+    def _make_form(self, template: templates.Template, body: Any) -> Part:
         """Make the form of a response: its body, its content type and its header fields."""
         place = f"/{template.kind}"
         for path in sorted(template.varying, key=str):

@@ -1,5 +1,5 @@
 """Finds in a log what the responses show: their kinds, the places of records, and secrets.
 
-`find_places.py` finds the places in the order of `find_creation.py`, `find_list.py` and
-`find_deployment.py`; `places.py` has the result. `guesses.py` has the guesses by names.
+`find_places.py` finds the places, with `find_projects.py` and then `find_deployment.py`;
+`places.py` has the result. `guesses.py` has the guesses by names.
 """

@@ -4,14 +4,13 @@ from collections import defaultdict
 from dataclasses import replace
 from typing import Any
 
-from . import inspection, kinds, status
-from .candidates import Candidate, find_in_bodies, has_deployment
+from . import candidates, inspection, kinds, status
 from .hints import Hints
-from .places import Places, add_doubt
+from .places import Places
 from .service_log import ServiceExchange
 
 
-def find_candidates(places: Places, hints: Hints) -> list[Candidate]:
+def find_candidates(places: Places, hints: Hints) -> list[candidates.Candidate]:
     """Find the values that may be the id of the created deployment, the likeliest first.
 
     Without a created project, they are those of listed projects.
@@ -20,11 +19,11 @@ def find_candidates(places: Places, hints: Hints) -> list[Candidate]:
     if places.creation is None:
         items = places.last_items
         own_id = places.find_id(inspection.get_first(items))
-        return find_in_bodies(items, "", own_id, [in_item])
+        return candidates.find_in_bodies(items, "", own_id, [in_item])
     bodies = [places.created, places.latest_item]
     location = places.creation.find_response_field("Location") or ""
     paths = [hints.find_path("create", "deployment.id"), in_item]
-    found = find_in_bodies(bodies, location, places.created_id, paths)
+    found = candidates.find_in_bodies(bodies, location, places.created_id, paths)
     earlier = [each for each in places.lists if each.sent_at < places.creation.sent_at]
     items = [item for exchange in earlier for item in places.list_items(exchange)]
     earlier_values = {str(leaf) for _, leaf in inspection.list_leaves(items)}
@@ -93,7 +92,7 @@ def find_owner(places: Places, deployment_id: str, body: Any) -> tuple[Any, str]
     for item in places.last_items:
         item_id, name = places.find_id(item), places.find_name(item)
         own = {str(item_id), name} - {"None", ""}
-        if own & values or has_deployment(item, deployment_id):
+        if own & values or candidates.has_deployment(item, deployment_id):
             return item_id, name
     return None, ""
 
@@ -111,4 +110,4 @@ def add_status(places: Places, hints: Hints) -> Places:
         return replace(places, status_path=found[0], is_sure=is_sure)
     line = '"deployment": {"body": {"MEMBER": "{deployment.status}"}}'
     possible = found or [path for path, _ in inspection.list_leaves(bodies[-1])]
-    return add_doubt(places, kinds.DEPLOYMENT, line, possible, bodies[-1])
+    return places.add_doubt(kinds.DEPLOYMENT, line, possible, bodies[-1])

@@ -6,10 +6,7 @@ by the plain names `name`, `id`, `deployment`, `status` and `Location`. A place 
 is not taken: `doubts` have the line of a profile to write.
 """
 
-from . import kinds
-from .find_creation import add_created, add_created_id, add_id_path, add_name, choose_creation
-from .find_deployment import add_deployment, add_status
-from .find_list import add_items
+from . import find_deployment, find_projects, kinds
 from .hints import Hints
 from .places import Places
 from .service_log import Log
@@ -23,11 +20,11 @@ def find_places(log: Log, hints: Hints | None = None) -> Places:
     lists = [exchange for exchange in with_json if found[exchange] == kinds.LIST]
     reads = [exchange for exchange in with_json if found[exchange] == kinds.DEPLOYMENT]
     creations = [each for each in log.creations if found.get(each) == kinds.CREATE]
-    places = Places(lists=tuple(lists), creation=choose_creation(creations, reads))
-    places = add_name(places, hints)
-    places = add_items(places, hints)
-    places = add_created(places)
-    places = add_id_path(places, hints)
-    places = add_created_id(places, hints)
-    places = add_deployment(places, reads, hints)
-    return add_status(places, hints)
+    places = Places(lists=tuple(lists), creation=find_projects.choose_creation(creations, reads))
+    places = find_projects.add_name(places, hints)
+    places = find_projects.add_items(places, hints)
+    places = find_projects.add_created(places)
+    places = find_projects.add_id_path(places, hints)
+    places = find_projects.add_created_id(places, hints)
+    places = find_deployment.add_deployment(places, reads, hints)
+    return find_deployment.add_status(places, hints)

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 from profiles import times
 from profiles.markers import is_through_objects
-from traffic.json_values import Path, get_value, walk
+from traffic import json_values
 from web import schemas
 from web.times import parse_time
 
@@ -15,12 +15,12 @@ from .service_log import NOTHING
 T = TypeVar("T")
 
 
-def list_leaves(value: Any) -> list[tuple[Path, Any]]:
+def list_leaves(value: Any) -> list[tuple[json_values.Path, Any]]:
     """List the texts, numbers, booleans and nulls with their paths, the outermost first.
 
     `list_leaves({"a": [1], "b": 2})` is `[(("b",), 2), (("a", 0), 1)]`.
     """
-    found = [item for item in walk(value) if is_leaf(item[1])]
+    found = [item for item in json_values.walk(value) if is_leaf(item[1])]
     return sorted(found, key=lambda item: len(item[0]))
 
 
@@ -28,34 +28,49 @@ def is_leaf(value: Any) -> bool:
     return not isinstance(value, dict | list) and value is not NOTHING
 
 
-def find_texts(value: Any) -> dict[Path, str]:
+def find_texts(value: Any) -> dict[json_values.Path, str]:
     """Find the texts that are not empty: `{("name",): "shop"}`, the outermost first."""
     return {path: leaf for path, leaf in list_leaves(value) if isinstance(leaf, str) and leaf}
 
 
-def find_value(value: Any, path: Path | None) -> Any:
+def find_value(value: Any, path: json_values.Path | None) -> Any:
     """Return the value at a path, or `NOTHING`."""
-    return NOTHING if path is None else get_value(value, path, NOTHING)
+    return NOTHING if path is None else json_values.get_value(value, path, NOTHING)
 
 
-def get_key(path: Path) -> str:
+def get_key(path: json_values.Path) -> str:
     """Return the innermost name on a path: `id` of `("projects", 0, "id")`, "" without a name."""
     names = [name for name in path if isinstance(name, str)]
     return names[-1] if names else ""
 
 
-def find_called(paths: Iterable[Path], name: str) -> Path | None:
+def find_called(paths: Iterable[json_values.Path], name: str) -> json_values.Path | None:
     """Find the outermost member of a plain name, through objects."""
     return get_first(path for path in paths if get_key(path) == name and is_through_objects(path))
 
 
-def get_called(texts: Mapping[Path, str], name: str) -> str:
+def get_called(texts: Mapping[json_values.Path, str], name: str) -> str:
     """Return the text of the outermost member of a plain name, or ""."""
     path = find_called(texts, name)
     return "" if path is None else texts[path]
 
 
-def mentions_deployment(path: Path) -> bool:
+def has_value(item: Any, value: Any, key: str = "") -> bool:
+    """Return whether an object has a text, or an integer that is written so.
+
+    With a key only members of this name count.
+    """
+    if not is_id(value):
+        return False
+    for path, leaf in list_leaves(item):
+        if path == () or not is_through_objects(path) or not is_id(leaf):
+            continue
+        if str(leaf) == str(value) and key in ("", get_key(path)):
+            return True
+    return False
+
+
+def mentions_deployment(path: json_values.Path) -> bool:
     """Return whether a name on a path has the word: `("latestDeployment", "id")`."""
     return any("deployment" in str(name).lower() for name in path)
 

@@ -5,8 +5,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from profiles.markers import is_through_objects
-from traffic.json_values import Path, replace_value
+from traffic import json_values
 from web.validation import format_pointer
 
 from . import inspection
@@ -40,16 +39,30 @@ class Places:
     created_id: Any = None
     created_name: str = ""
     lists: tuple[ServiceExchange, ...] = ()  # successful, with JSON
-    items_path: Path | None = None  # the array of the projects in a list
-    id_path: Path | None = None  # the id in an item
+    items_path: json_values.Path | None = None  # the array of the projects in a list
+    id_path: json_values.Path | None = None  # the id in an item
     followed: tuple[ServiceExchange, ...] = ()
     is_own: bool = True  # whether the followed deployment is the created one, or was named
     deployment_id: Any = None
     owner_id: Any = None
     owner_name: str = ""
-    status_path: Path | None = None  # the status in a deployment
+    status_path: json_values.Path | None = None  # the status in a deployment
     is_sure: bool = False  # whether no other member may be the status
     doubts: tuple[Doubt, ...] = ()
+
+    def add_doubt(
+        self, kind: str, line: str, paths: Iterable[json_values.Path], body: Any, max_paths: int = 5
+    ) -> "Places":
+        """Add a line to write in a profile, and the paths that may be the place."""
+        shown = [
+            f"{format_pointer(*path)} ({inspection.find_type(inspection.find_value(body, path))})"
+            for path in paths
+        ]
+        possible = ", ".join(shown[:max_paths]) or "nothing like it"
+        return self.add_advice(kind, f"give --like FILE with {line}", possible)
+
+    def add_advice(self, kind: str, advice: str, possible: str = "") -> "Places":
+        return replace(self, doubts=(*self.doubts, Doubt(kind, advice, possible)))
 
     # The list
 
@@ -87,7 +100,7 @@ class Places:
     # The created project
 
     @cached_property
-    def _created_items(self) -> dict[ServiceExchange, Any]:
+    def created_items(self) -> dict[ServiceExchange, Any]:
         """The created project in all lists, or None where it is missing."""
         return {each: self._find_created(self.list_items(each)) for each in self.lists}
 
@@ -99,17 +112,17 @@ class Places:
         # The likeliest member is the first.
         for value, key in ((name, "name"), (name, ""), (self.created_id, "")):
             for item in items:
-                if has_value(item, value, key):
+                if inspection.has_value(item, value, key):
                     return item
         return None
 
     def get_created_item(self, exchange: ServiceExchange) -> Any:
-        return self._created_items.get(exchange)
+        return self.created_items.get(exchange)
 
     @cached_property
     def latest_item(self) -> Any:
         """The created project in the last list that has it, or None."""
-        found = [item for item in self._created_items.values() if item is not None]
+        found = [item for item in self.created_items.values() if item is not None]
         return found[-1] if found else None
 
     def split_body(self, exchange: ServiceExchange) -> list[Any]:
@@ -119,7 +132,9 @@ class Places:
             return [exchange.body]
         created = self.get_created_item(exchange)
         chosen = items if created is None else [created]
-        return [replace_value(exchange.body, self.items_path, [item]) for item in chosen]
+        return [
+            json_values.replace_value(exchange.body, self.items_path, [item]) for item in chosen
+        ]
 
     # The deployment
 
@@ -135,39 +150,6 @@ class Places:
     def words(self) -> list[str]:
         """The statuses of the created, or named, deployment in all reads."""
         return [self.read_status(each) for each in self.followed] if self.is_own else []
-
-
-def add_doubt(
-    places: Places,
-    kind: str,
-    line: str,
-    paths: Iterable[Path],
-    body: Any,
-    max_paths: int = 5,
-) -> Places:
-    """Add a line to write in a profile, and the paths that may be the place."""
-    shown = [
-        f"{format_pointer(*path)} ({inspection.find_type(inspection.find_value(body, path))})"
-        for path in paths
-    ]
-    possible = ", ".join(shown[:max_paths]) or "nothing like it"
-    doubt = Doubt(kind, f"give --like FILE with {line}", possible)
-    return replace(places, doubts=(*places.doubts, doubt))
-
-
-def has_value(item: Any, value: Any, key: str = "") -> bool:
-    """Return whether an object has a text, or an integer that is written so.
-
-    With a key only members of this name count.
-    """
-    if not inspection.is_id(value):
-        return False
-    for path, leaf in inspection.list_leaves(item):
-        if path == () or not is_through_objects(path) or not inspection.is_id(leaf):
-            continue
-        if str(leaf) == str(value) and key in ("", inspection.get_key(path)):
-            return True
-    return False
 
 
 def list_places(places: Places) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Finds the created project: its creation, its name, its record and its id."""
+"""Finds the list and its order, and the created project: its creation, name, record and id."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -6,14 +6,15 @@ from dataclasses import replace
 from typing import Any
 
 from profiles import markers
-from profiles.markers import is_through_objects
-from traffic.json_values import Path, replace_value, walk
+from traffic import json_values
+from web.validation import format_pointer
 
-from . import candidates, inspection, kinds
+from . import candidates, guesses, inspection, kinds
 from .hints import Hints
-from .inspection import find_called, get_called
-from .places import Places, add_doubt
+from .places import Places
 from .service_log import ServiceExchange
+
+# The creation and its name
 
 
 def choose_creation(
@@ -42,20 +43,22 @@ def add_name(places: Places, hints: Hints) -> Places:
         return places
     sent = creation.request_json
     sent_texts = inspection.find_texts(sent) if isinstance(sent, dict) else {}
-    texts = {path: text for path, text in sent_texts.items() if is_through_objects(path)}
+    texts = {path: text for path, text in sent_texts.items() if markers.is_through_objects(path)}
     later = [each for each in places.lists if each.sent_at >= creation.sent_at]
     path = find_sent_name(texts, hints, [each.body for each in (creation, *later[-1:])])
     if path is not None:
-        request = replace_value(sent, path, markers.NAME)
+        request = json_values.replace_value(sent, path, markers.NAME)
         return replace(places, created_name=texts[path], request=request)
     if texts:
         line = f'"create": {{"request": {{"MEMBER": "{markers.NAME}"}}, "body": {{}}}}'
-        places = add_doubt(places, kinds.CREATE, line, texts, sent)
+        places = places.add_doubt(kinds.CREATE, line, texts, sent)
     returned = inspection.find_texts(creation.body)
-    return replace(places, created_name=get_called(returned, "name"))
+    return replace(places, created_name=inspection.get_called(returned, "name"))
 
 
-def find_sent_name(texts: dict[Path, str], hints: Hints, bodies: Sequence[Any]) -> Path | None:
+def find_sent_name(
+    texts: dict[json_values.Path, str], hints: Hints, bodies: Sequence[Any]
+) -> json_values.Path | None:
     """Find the name in the texts of a request: `("name",)`.
 
     In this order it is the text at the hinted path, a text with the prefix of the script, the
@@ -63,7 +66,7 @@ def find_sent_name(texts: dict[Path, str], hints: Hints, bodies: Sequence[Any]) 
     """
     hinted = markers.find_name_paths(hints.request) if hints.request is not None else []
     own = [path for path, text in texts.items() if text.startswith(kinds.NAME_PREFIX)]
-    called = find_called(texts, "name")
+    called = inspection.find_called(texts, "name")
     for path in (*hinted[:1], *own, called):
         if path in texts:
             return path
@@ -75,6 +78,59 @@ def find_sent_name(texts: dict[Path, str], hints: Hints, bodies: Sequence[Any]) 
         if len(shared) == 1:
             return shared[0]
     return None
+
+
+# The list
+
+
+def add_items(places: Places, hints: Hints) -> Places:
+    """Add the path of the array of the projects in the lists."""
+    if not places.lists:
+        return places
+    body = places.lists[-1].body
+    hinted = hints.find_items()
+    if hinted is not None:
+        if isinstance(inspection.find_value(body, hinted), list):
+            return replace(places, items_path=hinted)
+        place = format_pointer(*hinted) or "the top"
+        advice = f"no array is at {place}, where --like has the projects"
+        return places.add_advice(kinds.LIST, advice)
+    for exchange in reversed(places.lists):
+        found = find_arrays(exchange.body, places.created_name)
+        if len(found) == 1:
+            return replace(places, items_path=found[0])
+        if found:
+            line = '"list": {"body": {"MEMBER": [{"name": "{project.name}"}]}}'
+            return places.add_doubt(kinds.LIST, line, found, body)
+    return places
+
+
+def find_arrays(body: Any, name: str) -> list[json_values.Path]:
+    """Find the arrays that may have the projects: `[("projects",)]`.
+
+    It is the outermost array with the created name. Without it, the candidates are the outermost
+    arrays that have items with a plain name, or else the empty arrays.
+    """
+    arrays = {
+        path: value
+        for path, value in json_values.walk(body)
+        if isinstance(value, list) and markers.is_through_objects(path)
+    }
+    paths = sorted(arrays, key=len)
+    for path in paths:
+        if any(inspection.has_value(item, name) for item in arrays[path]):
+            return [path]
+    plain = [path for path in paths if any(map(has_plain_name, arrays[path]))]
+    found = plain or [path for path in paths if not arrays[path]]
+    return [path for path in found if len(path) == len(found[0])]
+
+
+def has_plain_name(item: Any) -> bool:
+    """Return whether an item has a member `id` or `name`."""
+    return isinstance(item, dict) and ("id" in item or "name" in item)
+
+
+# The record and its id
 
 
 def add_created(places: Places) -> Places:
@@ -89,7 +145,7 @@ def add_created(places: Places) -> Places:
         if is_earlier or places.get_created_item(exchange) is not None:
             others += places.list_others(exchange)
     records = [item for item in others if isinstance(item, dict)]
-    for _, value in walk(creation.response_json):
+    for _, value in json_values.walk(creation.response_json):
         is_other = value in records or any(is_same_record(value, each) for each in records)
         if is_other or has_siblings(value, places.created_name):
             return places
@@ -127,12 +183,12 @@ def add_id_path(places: Places, hints: Hints) -> Places:
     created = places.latest_item
     if created is None:
         item = inspection.get_first(places.other_items)
-        return replace(places, id_path=find_called(list_ids(item), "id"))
+        return replace(places, id_path=inspection.find_called(list_ids(item), "id"))
     found = find_ids(created, places.other_items, places.created, places.created_name)
     if len(found) == 1:
         return replace(places, id_path=found[0])
     line = '"list": {"body": … [{"MEMBER": "{project.id}"}]}'
-    return add_doubt(places, kinds.LIST, line, found or list_ids(created), created)
+    return places.add_doubt(kinds.LIST, line, found or list_ids(created), created)
 
 
 def add_created_id(places: Places, hints: Hints) -> Places:
@@ -142,22 +198,24 @@ def add_created_id(places: Places, hints: Hints) -> Places:
     possible = [
         places.find_id(places.latest_item),
         inspection.find_value(body, hints.find_path("create", "project.id")),
-        inspection.find_value(body, find_called(paths, "id")),
+        inspection.find_value(body, inspection.find_called(paths, "id")),
     ]
     return replace(places, created_id=inspection.get_first(filter(inspection.is_id, possible)))
 
 
-def find_ids(item: Any, others: Sequence[Any], created: Any, name: str) -> list[Path]:
+def find_ids(item: Any, others: Sequence[Any], created: Any, name: str) -> list[json_values.Path]:
     """Find the members that may be the id of a listed project: `[("id",)]`.
 
     It is called `id`, or the response to the creation has it, too, and no other project does.
     """
     possible = list_ids(item)
-    plain = find_called(possible, "id")
+    plain = inspection.find_called(possible, "id")
     if plain is not None:
         return [plain]
     returned = {
-        str(value) for path, value in inspection.list_leaves(created) if is_through_objects(path)
+        str(value)
+        for path, value in inspection.list_leaves(created)
+        if markers.is_through_objects(path)
     }
     found = []
     for path in possible:
@@ -171,12 +229,52 @@ def find_ids(item: Any, others: Sequence[Any], created: Any, name: str) -> list[
     return others or found
 
 
-def list_ids(item: Any) -> list[Path]:
+def list_ids(item: Any) -> list[json_values.Path]:
     """List the members of a project that may be its id: `[("id",), ("slug",)]`."""
     leaves = inspection.list_leaves(item)
     paths = [path for path, value in leaves if candidates.is_plain_id(value)]
     return [
         path
         for path in paths
-        if is_through_objects(path) and not inspection.mentions_deployment(path)
+        if markers.is_through_objects(path) and not inspection.mentions_deployment(path)
     ]
+
+
+# The order of the list
+
+
+def find_order(places: Places) -> str:
+    """Find the order of the list: `oldest first`, `newest first`, `another order`, or "".
+
+    The times of the creations tell it, or else the position of the created project.
+    """
+    order = find_order_of_times(places)
+    if order:
+        return order
+    for exchange in reversed(places.lists):
+        items = places.list_items(exchange)
+        created = places.get_created_item(exchange)
+        if created is None or len(items) < 2:
+            continue
+        if created == items[0]:
+            return "newest first"
+        if created == items[-1]:
+            return "oldest first"
+    return ""
+
+
+def find_order_of_times(places: Places) -> str:
+    """Find the order by the first member with the time of a creation, such as `createdAt`."""
+    items = places.last_items
+    for path, value in inspection.list_leaves(inspection.get_first(items)):
+        is_time = inspection.parse_seconds(value) is not None or inspection.is_number(value)
+        if not is_time or not guesses.has_word(inspection.get_key(path), "created"):
+            continue
+        found = [inspection.find_value(item, path) for item in items]
+        times = [inspection.parse_seconds(each) or each for each in found]
+        if not all(map(inspection.is_number, times)) or len(set(times)) < 2:
+            continue
+        if times == sorted(times):
+            return "oldest first"
+        return "newest first" if times == sorted(times, reverse=True) else "another order"
+    return ""
