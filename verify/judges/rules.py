@@ -200,8 +200,8 @@ def must_be_rejected(evidence: Evidence, exchange: ServiceExchange) -> bool:
     if evidence.kinds.get(exchange) in kinds.TOKEN_ERRORS:
         return True
     # Some recordings have no credentials at all.
-    is_recorded = any(each.token for each in evidence.log.exchanges)
-    return is_recorded and exchange.is_creation and not exchange.token
+    has_credentials = any(each.token for each in evidence.log.exchanges)
+    return has_credentials and kinds.name_operation(exchange) != "" and not exchange.token
 
 
 def contradict_bearer(exchange: ServiceExchange) -> str:

@@ -28,13 +28,18 @@ def find_status(bodies: Sequence[Any]) -> tuple[list[Path], bool]:
 
     The flag says whether the path is certain.
     """
-    last = bodies[-1]
-    paths = [path for path, _ in inspection.list_leaves(last) if is_alone_in_arrays(path, last)]
+    distinct: dict[Path, None] = {}
+    for body in bodies:
+        for path, _ in inspection.list_leaves(body):
+            if path not in distinct and is_alone_in_arrays(path, body):
+                distinct[path] = None
+    paths = sorted(distinct, key=len)
     changing = [path for path in paths if is_changing(path, bodies)]
     called = [
         path
         for path in paths
-        if inspection.get_key(path) == "status" and format_word(inspection.find_value(last, path))
+        if inspection.get_key(path) == "status"
+        and any(format_word(inspection.find_value(body, path)) for body in bodies)
     ]
     found = choose_status(changing, called)
     is_inside = any(len(path) < len(found[0]) for path in called) if found else False

@@ -85,7 +85,7 @@ def list_leaves_of_others(log: Log, places: Places) -> list[Leaf]:
     reads = [each for each in log.exchanges if each.is_deployment and each.is_success]
     followed = places.followed if places.is_own else ()
     deployments = [exchange.body for exchange in reads if exchange not in followed]
-    own_project = [*places.created_items.values(), places.created, places.request]
+    own_project = [*map(places.get_created_item, places.lists), places.created, places.request]
     own_deployment = [exchange.body for exchange in followed]
     return [
         *find_identities(listed, own_project),
