@@ -14,6 +14,7 @@ from tests.verify.differences import (
     on,
     on_deployment,
     on_list,
+    on_listed,
     on_projects,
     put,
     without,
@@ -57,13 +58,22 @@ def stuck(response: Response, request: ServiceExchange, number: int) -> None:
         response.body["status"] = "queued"
 
 
+def move_status(body: Any) -> Any:
+    """Move the status into another member: `{"step": {"status": "queued"}}`."""
+    return {**without("status")(body), "step": {"status": body["status"]}}
+
+
 WAYS: dict[str, Change] = {
     **{f"list {name}": after(1, change) for name, change in breaking("list").items()},
     **{f"deployment {name}": after(1, change) for name, change in breaking("deployment").items()},
     **{f"creation {name}": change for name, change in breaking("created").items()},
     "an empty list": after(1, on_list(lambda _: [])),
     "a list of null": after(1, on("list", body=lambda _: None)),
+    "a list that is moved": after(1, on("list", body=lambda body: {"items": body["projects"]})),
+    "a list of texts": after(1, on_listed(lambda project: project["id"])),
+    "a list without a token": on("anonymous", status=200, has=lambda each: each.is_list),
     "a deployment that stays": stuck,
+    "a deployment whose status is moved": after(1, on_deployment(move_status)),
     "a deployment without a status": after(1, on_deployment(without("status"))),
     "a deployment that is another": after(1, on_deployment(put(id="d-0"))),
     "a POST without a token 422": on("anonymous", "unauthorized", status=422,
@@ -107,6 +117,7 @@ def pass_on(change: Change, hints: Hints, folder: Path) -> list[VerifyFinding]:
     for _ in range(3):
         proxy.call("GET", "/v1/deployments/d-4")
         proxy.call("GET", PROJECTS)
+    proxy.call("GET", PROJECTS, token="")
     for token in ("", "wrong-token-5"):
         proxy.call("POST", PROJECTS, "{}", token=token, Content_Type="application/json")
     return judge_log(proxy.recorder.log(), VerifyOptions(url="x", words=["true"]), hints)

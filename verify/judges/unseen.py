@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Collection, Iterator
 
-from traffic.json_values import walk
+from traffic.json_values import Path, walk
 from web.validation import format_pointer
 
 from ..options import RECORDED, WRITE
@@ -64,8 +64,8 @@ class UnseenJudge:
             yield from self._check_followed()
         if kinds.LIST in self.seen:
             yield from self._check_list()
-        if kinds.CREATE in self.seen:
-            yield from self._check_last_creation()
+        for kind in self.seen:
+            yield from self._check_last_record(kind)
         for kind, advice, candidates in self._places.doubts:
             if kind in self.seen:
                 more = f"; seen: {self._strangers.mask(candidates)}" if candidates else ""
@@ -121,7 +121,10 @@ class UnseenJudge:
             yield make_unseen("deployment", reason, None)
 
     def _check_list(self) -> Iterator[Check]:
-        """Check that the last list has its array, and the created project if it is newer."""
+        """Check that the lists have their array, and the last the created project if it is newer.
+
+        A list without projects may lack the array, but it has no other array with records.
+        """
         places = self._places
         last = self._sent[kinds.LIST][-1]
         path = places.items_path
@@ -129,19 +132,28 @@ class UnseenJudge:
             if not any(isinstance(value, list) for _, value in walk(last.body)):
                 yield make_unseen("list", "no array is in it", last)
             return
+        place = self._strangers.mask(format_pointer(*path)) or "the top"
         if not isinstance(find_value(last.body, path), list):
-            place = self._strangers.mask(format_pointer(*path)) or "the top"
             yield make_unseen("list", f"no array is at {place} any more", last)
         elif places.creation and last.time > places.creation.time and places.latest_item is None:
             yield make_unseen("list", "the created project is not in it", last)
+        for exchange in places.lists:
+            arrays = [value for _, value in walk(exchange.body) if isinstance(value, list)]
+            if any(arrays) and not isinstance(find_value(exchange.body, path), list):
+                yield make_unseen("list", f"its array is not always at {place}", exchange)
+                return
 
-    def _check_last_creation(self) -> Iterator[Check]:
-        """Check that the last creation has a record if an earlier creation had one."""
-        *earlier, last = self._sent[kinds.CREATE]
-        leaves = [leaf for exchange in earlier for leaf in list_leaves(exchange.body)]
-        paths = [path for path, value in leaves if is_id(value)]
-        if paths and not any(is_id(find_value(last.body, path)) for path in paths):
-            yield make_unseen("project", "no member of an earlier record is in it", last)
+    def _check_last_record(self, kind: str) -> Iterator[Check]:
+        """Check that the last response has a member of a record that an earlier response had."""
+        *earlier, last = self._sent[kind]
+        paths = {path for exchange in earlier for path in self._list_members(kind, exchange)}
+        if paths and paths.isdisjoint(self._list_members(kind, last)):
+            yield make_unseen(NAMES[kind], "no member of an earlier record is in it", last)
+
+    def _list_members(self, kind: str, exchange: ServiceExchange) -> list[Path]:
+        """List the members of records that have a text or an integer: `("id",)`."""
+        records = self._places.list_items(exchange) if kind == kinds.LIST else [exchange.body]
+        return [path for record in records for path, value in list_leaves(record) if is_id(value)]
 
     def _check_steps(self) -> Iterator[Check]:
         """Check the steps of a script beside the operations: `list without a token`."""
@@ -168,7 +180,7 @@ class UnseenJudge:
             run = [*like.run]
             start = run.index(last) + 1 if last in run else 0
             missing = [f"the status {word}" for word in run[start:] if word not in words]
-        elif last in load_contract().running:
+        elif last.lower() in load_contract().running:
             missing = ["its end"]
         for what in missing:
             reason = f"the deployment stayed {self._strangers.mask(last)}"
