@@ -1,6 +1,7 @@
 """A run passes only if it saw what it set out to see."""
 
 from functools import cache, partial
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -58,9 +59,13 @@ def stuck(response: Response, request: ServiceExchange, number: int) -> None:
         response.body["status"] = "queued"
 
 
-def move_status(body: Any) -> Any:
-    """Move the status into another member: `{"step": {"status": "queued"}}`."""
-    return {**without("status")(body), "step": {"status": body["status"]}}
+def lose_status(response: Response, request: ServiceExchange, number: int) -> None:
+    """Name the status `phase`, and leave it out at the end; the status of a check stays."""
+    if response.case == "deployment":
+        phase = response.body.pop("status")
+        response.body["check"] = {"status": "passed"}
+        if phase != "succeeded":
+            response.body["phase"] = phase
 
 
 WAYS: dict[str, Change] = {
@@ -70,10 +75,11 @@ WAYS: dict[str, Change] = {
     "an empty list": after(1, on_list(lambda _: [])),
     "a list of null": after(1, on("list", body=lambda _: None)),
     "a list that is moved": after(1, on("list", body=lambda body: {"items": body["projects"]})),
-    "a list of texts": after(1, on_listed(lambda project: project["id"])),
-    "a list without a token": on("anonymous", status=200, has=lambda each: each.is_list),
+    "a third list of texts": after(2, on_listed(lambda project: project["id"])),
+    "a list without a token": on("anonymous", status=200, body=lambda _: {"projects": []},
+                            has=lambda each: each.is_list),
     "a deployment that stays": stuck,
-    "a deployment whose status is moved": after(1, on_deployment(move_status)),
+    "a deployment that loses its status": lose_status,
     "a deployment without a status": after(1, on_deployment(without("status"))),
     "a deployment that is another": after(1, on_deployment(put(id="d-0"))),
     "a POST without a token 422": on("anonymous", "unauthorized", status=422,
@@ -135,13 +141,15 @@ def test_a_service_that_is_whole_passes(source: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("source", SOURCES)
 def test_no_way_to_break_after_a_good_response_ends_with_0(source: str, tmp_path: Path) -> None:
-    """A way that is judged with a profile at one source is judged without it at the next one."""
     silent = []
     both = [Hints(), Hints(profile=like())]
-    for number, (name, change) in enumerate(WAYS.items(), start=[*SOURCES].index(source)):
+    for (name, change), hints in product(WAYS.items(), both):
         if source == "HAR" and "without a token" in name:
             continue  # that recording has none
-        hints = both[number % 2]
+        if source == "URL" and name == "a third list of texts":
+            continue  # It reads two lists.
+        if source == "HAR" and not hints.profile and name in ("creation 400", "creation 422"):
+            continue  # The body may have been wrong, and without a profile a good list is enough.
         try:
             found = SOURCES[source](change, hints, tmp_path)
         except (NotVerifiable, ValueError):

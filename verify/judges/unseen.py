@@ -144,16 +144,17 @@ class UnseenJudge:
                 return
 
     def _check_last_record(self, kind: str) -> Iterator[Check]:
-        """Check that the last response has a member of a record that an earlier response had."""
+        """Check that the last response has a member of each record that was read before."""
         *earlier, last = self._sent[kind]
-        paths = {path for exchange in earlier for path in self._list_members(kind, exchange)}
-        if paths and paths.isdisjoint(self._list_members(kind, last)):
+        found = self._find_members(kind, last)
+        known = [self._find_members(kind, exchange) for exchange in earlier]
+        if any(members and members.isdisjoint(found) for members in known):
             yield make_unseen(NAMES[kind], "no member of an earlier record is in it", last)
 
-    def _list_members(self, kind: str, exchange: ServiceExchange) -> list[Path]:
-        """List the members of records that have a text or an integer: `("id",)`."""
+    def _find_members(self, kind: str, exchange: ServiceExchange) -> set[Path]:
+        """Find the members of records that have a text or an integer: `{("id",)}`."""
         records = self._places.list_items(exchange) if kind == kinds.LIST else [exchange.body]
-        return [path for record in records for path, value in list_leaves(record) if is_id(value)]
+        return {path for record in records for path, value in list_leaves(record) if is_id(value)}
 
     def _check_steps(self) -> Iterator[Check]:
         """Check the steps of a script beside the operations: `list without a token`."""

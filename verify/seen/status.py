@@ -35,11 +35,13 @@ def find_status(bodies: Sequence[Any]) -> tuple[list[Path], bool]:
                 distinct[path] = None
     paths = sorted(distinct, key=len)
     changing = [path for path in paths if is_changing(path, bodies)]
+    if not changing:  # A status may be missing in the last bodies.
+        having = {path: [body for body in bodies if has_word(path, body)] for path in paths}
+        changing = [path for path in paths if is_changing(path, having[path])]
     called = [
         path
         for path in paths
-        if inspection.get_key(path) == "status"
-        and any(format_word(inspection.find_value(body, path)) for body in bodies)
+        if inspection.get_key(path) == "status" and any(has_word(path, body) for body in bodies)
     ]
     found = choose_status(changing, called)
     is_inside = any(len(path) < len(found[0]) for path in called) if found else False
@@ -62,6 +64,10 @@ def is_alone_in_arrays(path: Path, body: Any) -> bool:
     indexes = [index for index, name in enumerate(path) if isinstance(name, int)]
     arrays = [inspection.find_value(body, path[:index]) for index in indexes]
     return all(isinstance(array, list) and len(array) == 1 for array in arrays)
+
+
+def has_word(path: Path, body: Any) -> bool:
+    return format_word(inspection.find_value(body, path)) != ""
 
 
 def is_changing(path: Path, bodies: Sequence[Any]) -> bool:
