@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from profiles.profile import Profile, make_profile
-from tests.verify.conftest import Change, Response, Service, judged, learn, verify
+from tests.verify.conftest import TOKEN, Change, Response, Service, judged, learn, verify
 from tests.verify.differences import (
     AWAY,
     HTML,
@@ -84,7 +84,6 @@ WAYS: dict[str, Change] = {
     "a list of null": after(1, on("list", body=lambda _: None)),
     "a list that is moved": after(1, on("list", body=lambda body: {"items": body["projects"]})),
     "a third list of texts": after(2, on_listed(lambda project: project["id"])),
-    "a list without a token": accept_nobody,
     "a deployment that stays": stuck,
     "a deployment that loses its status": lose_status,
     "a deployment without a status": after(1, on_deployment(without("status"))),
@@ -218,6 +217,19 @@ def test_a_recording_is_judged_by_its_last_creation_and_its_last_list(changed: A
     assert ("drift: /create/body: object in the profile, null in the service" in {
         each.line for each in found
     }) == (changed is None)  # fmt: skip
+
+
+def test_a_recorded_list_without_a_token_must_be_rejected() -> None:
+    proxy = Proxy(accept_nobody)
+    proxy.create()
+    for token in (TOKEN, ""):
+        proxy.call("GET", PROJECTS, token=token)
+    options = VerifyOptions(url="x", words=["true"])
+    (found,) = judge_log(proxy.recorder.log(), options, Hints())
+    assert found.line == (
+        "broken: #/components/securitySchemes/bearer: rejected in the contract, accepted with 200 "
+        "in the service"
+    )
 
 
 @pytest.mark.process
