@@ -73,7 +73,7 @@ def make_sample_id(
     if form is None:
         return own or f"dpl_{source.getrandbits(64):016x}"
 
-    def make_id(prefix: str, base: str, attempt: int) -> str:
-        return form.make(source, base, attempt)
+    def make_id(prefix: str, name: str, project_id: str, attempt: int) -> str:
+        return form.make(source, choose_base(form, name, project_id), attempt)
 
-    return make_unused_id(make_id, "", choose_base(form, name, owner), taken)
+    return make_unused_id(make_id, taken, kind, name, owner)

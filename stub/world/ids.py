@@ -14,10 +14,10 @@ from ..grease.axes import Switch
 if TYPE_CHECKING:
     from profiles.ids import IdFormat
 
-MakeId = Callable[[str, str, int], str]
-"""Makes an id from three arguments: `make("prj", "shop", 0)`.
+MakeId = Callable[[str, str, str, int], str]
+"""Makes an id from four arguments: `make("dpl", "shop", "prj_1", 0)`.
 
-They are the prefix, `prj` or `dpl`; the name of the project, or for a deployment the id of its
+They are the prefix, `prj` or `dpl`; the name of the project; for a deployment the id of its
 project; and the number of attempts that gave an id in use.
 """
 
@@ -26,10 +26,12 @@ KINDS = {"prj": "projects", "dpl": "deployments"}
 """The kinds of records, by the prefix of their ids."""
 
 
-def make_unused_id(make: MakeId, prefix: str, base: str, taken: Container[str]) -> str:
+def make_unused_id(
+    make: MakeId, taken: Container[str], prefix: str, name: str, project_id: str = ""
+) -> str:
     """Make an id that is not `taken`. Raises `StoreFull` if hardly any id is left."""
     for attempt in range(store.MAX_TRIES):
-        made = make(prefix, base, attempt)
+        made = make(prefix, name, project_id, attempt)
         if made not in taken:
             return made
     raise store.StoreFull
@@ -58,7 +60,6 @@ class Ids:
         self.are_varied = False  # True if grease varied an id
         self._lock = Lock()
         self._numbers = ChainMap[str, int]()  # key: id
-        self._names = ChainMap[str, str]()  # key: id of a project
         self._varied = ChainMap[str, str]()  # key: id that grease varied, value: its kind
 
     def copy_for_world(self, world: str, grease: Switch) -> "Ids":
@@ -67,11 +68,10 @@ class Ids:
         ids.count = self.count
         ids.are_varied = self.are_varied
         ids._numbers = self._numbers.new_child()
-        ids._names = self._names.new_child()
         ids._varied = self._varied.new_child()
         return ids
 
-    def __call__(self, prefix: str, base: str = "", attempt: int = 0) -> str:
+    def __call__(self, prefix: str, name: str = "", project_id: str = "", attempt: int = 0) -> str:
         """Make the id of a new record, and vary it if the grease of the world says so.
 
         With another prefix, for example `project`, make the name of a project.
@@ -79,7 +79,7 @@ class Ids:
         kind = KINDS.get(prefix, "")
         with self._lock:
             self.count += 1
-            made = self._make_plain(prefix, kind, base, attempt)
+            made = self._make_plain(prefix, name, project_id, attempt)
             grease = self.grease.current
             if kind in grease.parts.get("ids", ()):
                 from ..grease.variants import draw_id, make_source
@@ -87,23 +87,19 @@ class Ids:
                 made = draw_id(make_source(grease.seed, "ids", f"#{self.count}"))
                 self._varied.setdefault(made, kind)
                 self.are_varied = True
-            if kind == "projects":
-                self._names[made] = base
             if made not in self._numbers:  # A deployment may have its project's id.
                 self._numbers[made] = self.count
             return made
 
-    def _make_plain(self, prefix: str, kind: str, base: str, attempt: int) -> str:
+    def _make_plain(self, prefix: str, name: str, project_id: str, attempt: int) -> str:
         source = None
         if self.seed is not None:
             source = f"{self.seed} {self.world} {self.count}"
-        id_format = self.formats.get(kind)
+        id_format = self.formats.get(KINDS.get(prefix, ""))
         if id_format is not None:
             from profiles.ids import choose_base
 
-            # For a deployment, `base` is the id of its project.
-            name = self._names.get(base, base)
-            base = choose_base(id_format, name, base)
+            base = choose_base(id_format, name, project_id)
             return id_format.make(Random(source), base, attempt)
         if source is None:
             return self.new_id(prefix)

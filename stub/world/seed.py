@@ -55,11 +55,11 @@ class Seed(NamedTuple):
         deployments = {each.id: each for each in self.deployments}
         latest = {each.project_id: each.id for each in self.deployments}
         for given_id, name, created_at, sent in self.projects:
-            project_id = given_id or ids.make_unused_id(new_id, "prj", name, project_ids)
+            project_id = given_id or ids.make_unused_id(new_id, project_ids, "prj", name)
             project_ids.add(project_id)
             latest_id = latest.get(project_id)
             if latest_id is None:
-                latest_id = ids.make_unused_id(new_id, "dpl", project_id, deployments)
+                latest_id = ids.make_unused_id(new_id, deployments, "dpl", name, project_id)
                 timeline = timeline_for(name)
                 queued = Deployment(latest_id, project_id, store.AT_START, timeline)
                 deployments[latest_id] = queued

@@ -160,7 +160,7 @@ class WorldStore(store.MemoryStore):
             if len(self._projects) >= self._max_projects:
                 raise store.StoreFull
             now = truncate_to_milliseconds(self.now())
-            project_id = make_unused_id(self._ids, "prj", name, self._projects)
+            project_id = make_unused_id(self._ids, self._projects, "prj", name)
             deployment = self._queue(project_id, name, now)
             project = Project(project_id, name, now, deployment.id, sent)
             self._projects[project_id] = project
@@ -215,7 +215,10 @@ class WorldStore(store.MemoryStore):
                 raise store.StoreFull
             now = truncate_to_milliseconds(self.now())
             if deployment_id is None:
-                deployment_id = make_unused_id(self._ids, "dpl", owner or "", self._deployments)
+                name = self._projects[owner].name if owner else ""
+                deployment_id = make_unused_id(
+                    self._ids, self._deployments, "dpl", name, owner or ""
+                )
             deployment = Deployment(deployment_id, owner, now, timeline)
             self._deployments[deployment_id] = deployment
             self._list = None  # The list of a profile may show statuses.
@@ -231,7 +234,7 @@ class WorldStore(store.MemoryStore):
         self._list = records.list
 
     def _queue(self, project_id: str, name: str, now: datetime) -> Deployment:
-        deployment_id = make_unused_id(self._ids, "dpl", project_id, self._deployments)
+        deployment_id = make_unused_id(self._ids, self._deployments, "dpl", name, project_id)
         deployment = Deployment(deployment_id, project_id, now, self._timeline_for(name))
         self._deployments[deployment_id] = deployment
         return deployment
