@@ -1,14 +1,14 @@
 """Profiles: JSON documents that say how a service responds, with markers like `{project.id}`.
 
-A reader can take the modules in this order:
+Read docs/like.md first: it has a whole profile and its responses. Then:
 
 - `markers`: the markers in a text, and the choices by a status.
-- `ids`, `times`, `statuses`: the parts of a profile that are examples.
-- `profile`: the class `Profile`, which `check` guards against invalid documents.
-- `request`: the example of a request, and the check of the requests by it.
-- `bodies`: a body is compiled to texts and slots, and filled with the values of a record.
-- `forms`: a form is how a response looks; its responses are made from records and errors.
-- `schema`, `contract`: the schema of a body, and the OpenAPI contract with these schemas.
+- `profile`: the class `Profile` and its `Form`s; `check` rejects an invalid document.
+- `bodies`: compiles a body to texts and slots, and fills the slots with the values of a record.
+- `forms`: makes the responses; `stub/like.py`, and `finish` of `stub/steps.py`, call it.
+- `request`: checks a request by the example of the profile.
+- `ids`, `times`, `statuses`: read the examples of a profile.
+- `schema`, `contract`: the schema of a body, and the OpenAPI contract with it.
 
 `openapi` reads a contract, plain or of a profile, for the stub, verify and the program.
 """

@@ -260,6 +260,6 @@ def find_name_object(value: Any) -> dict[str, Any]:
 
 
 def extract_item(body: Any, array: Any) -> tuple[Any, Any]:
-    """Return the body of a list with another array of projects, and the item of the old array."""
+    """Replace the array of projects in a list: return the new body and the old item."""
     path = next(markers.find_project_arrays(body))
     return json_values.replace_value(body, path, array), json_values.get_value(body, (*path, 0))

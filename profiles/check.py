@@ -215,7 +215,7 @@ class BodyCheck:
             yield validation.make_error(detail, *place)
         for status, item in values.items():
             if status and status not in known:
-                detail = f"is no status: there are {show_statuses(known)}"
+                detail = f"is not a status of the profile: these are {show_statuses(known)}"
                 yield validation.make_error(detail, *place, status)
             yield from self.check(item, (*place, status), is_member=is_member)
 
@@ -232,7 +232,7 @@ class BodyCheck:
     def describe_error(self, marker: markers.Marker, text: str) -> str | None:
         """Return the error of a marker in a text, or None."""
         if marker.name not in markers.ALL:
-            return f"{problems.shorten(marker)} is no marker: {list_markers(self.allowed)}"
+            return f"{problems.shorten(marker)} is not a marker: {list_markers(self.allowed)}"
         if marker.name not in self.allowed:
             return f"{problems.shorten(marker)} cannot stand here: {list_markers(self.allowed)}"
         if marker.name == "record" and text != markers.RECORD:
@@ -312,8 +312,8 @@ def check_pointers(
             path = tuple(parse_pointer(pointer))
             if path not in members or validation.format_pointer(*path) != pointer:
                 detail = (
-                    f"{shown!r} is no pointer of a member of the example, such as /name: it begins "
-                    "with a slash, and has no array on its way"
+                    f"{shown!r} is not a pointer to a member of the example, such as /name: it "
+                    "begins with a slash, and has no array on its way"
                 )
                 yield validation.make_error(detail, "create", name, index)
             elif name == "optional" and pointer in required:

@@ -45,7 +45,7 @@ PLAIN_DEPLOYMENT = Form(
 def find_base(received: Request) -> str:
     """Return the scheme and the authority that the client called: `http://127.0.0.1:8080`.
 
-    A proxy on loopback that took the request by HTTPS says so.
+    A proxy on loopback that received the request over HTTPS says so in X-Forwarded-Proto.
     """
     environ = received.environ
     scheme = received.scheme
@@ -71,7 +71,7 @@ class PlainProject:
 class CompiledForm:
     """A form whose body and header fields are compiled.
 
-    `status` is for a form without a status. `body` replaces the body of the form.
+    `status` is used if the form has none. `body`, if given, replaces the body of the form.
     """
 
     def __init__(

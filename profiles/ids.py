@@ -196,7 +196,7 @@ def parse_id_example(example: str) -> Opaque:
         prefix = max(prefix, example[: example.rfind("/") + 1], key=len)
     rest = example.removeprefix(prefix)
     if not re.search("[0-9A-Za-z]", rest):
-        raise ValueError("is no example of an id: nothing follows its last sign")
+        raise ValueError("is not an example of an id: nothing follows its last sign")
     return Opaque(prefix, rest)
 
 

@@ -81,7 +81,7 @@ def is_choice(value: Any) -> bool:
 def choose_value(value: Any, status: str) -> Any:
     """Return the value of a choice for a status, for `""`, or else `MISSING`.
 
-    A value that is no choice is returned as it is.
+    Another value is returned as it is.
     """
     while is_choice(value):
         values = value[CHOICE]

@@ -39,8 +39,8 @@ Names = dict[json_values.Path, Collection[str]]
 class Operation:
     """An operation of the contract, such as `listProjects`.
 
-    `names` are the known members of its requests. `expected` are members that a request may leave
-    out, although the profile does not name them as optional.
+    `names` are the known members of its requests. `expected` are the members of the example that
+    are neither required nor optional: a request without them is accepted, and unpromised.
     """
 
     id: str

@@ -144,10 +144,14 @@ class Profile:
                 for text in re.findall(r"\{[A-Za-z]+\.[A-Za-z_]+(?::[^{}]*)?\}", value):
                     if not markers.find_markers(text):
                         place = validation.format_pointer(*path)
-                        yield f"{place}: {problems.shorten(text)} is no marker, and stays as it is"
+                        shown = problems.shorten(text)
+                        yield f"{place}: {shown} is not a marker: it stays as it is"
 
     def form(self, name: str) -> Form | None:
-        """Return the form of `list`, `create` or `deployment`, or None for the plain form."""
+        """Return the form of `list`, `create` or `deployment`, or None if it is missing.
+
+        The plain form of `forms.py` replaces it.
+        """
         return self._forms.get(name)
 
     @cached_property
@@ -157,7 +161,7 @@ class Profile:
         return any(form is None or has_member(form.body, LATEST) for form in forms)
 
     def error_form(self, code: str) -> Form | None:
-        """Return the form of an error such as `not_found`, or None for the plain form."""
+        """Return the form of an error such as `not_found`, or None if it is missing."""
         return self.error_forms.get(code) or self.error_forms.get("default")
 
     def has_integers(self, kind: str) -> bool:

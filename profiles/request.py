@@ -62,8 +62,8 @@ def read_project(
 ) -> tuple[str, str]:
     """Read the project that a client sent: return its name, and a JSON object with all members.
 
-    If the profile has an optional name, `new_name` makes a missing name. The plain form of a
-    project below `/_stub` has these members, too, so `id` and the like are left out.
+    `new_name` makes a missing name, if the name is optional. Members with a name of the service's
+    own, such as `id`, are left out: the plain form of a project below `/_stub` sets them itself.
     """
     if example.media_type and request.mimetype != example.media_type:
         detail = f"Send `Content-Type: {example.media_type}`."

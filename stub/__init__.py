@@ -1,5 +1,8 @@
 """The service as a stub: with worlds, a clock, faults, a journal and more, most of it at `/_stub`.
 
+Read first: `app` (the order of the steps), `steps`, `world/worlds` (`Visit`), `world/world`,
+`request/faults` (`Outcome`), `request/entry`.
+
 The program imports from here, from `failures` with `--probe`, and from `sample` with `--like`.
 A function imports a module that most programs do not need: the start is faster.
 """

@@ -7,6 +7,8 @@ The rooms, in the order of a run:
 - `judges`: checks by the rules of the interface, the contract and a profile.
 - `learn`: the profile of the service, for `--save`.
 
-`judge.py` calls the last three, and selects the findings; `report.py` describes them. To read it:
+`judge.py` calls the last three, and selects the findings; `report.py` describes them.
+
+Read first, in this order:
 `seen/service_log.py`, `seen/kinds.py`, `seen/places.py`, `judges/checks.py`, `judge.py`.
 """

@@ -54,7 +54,7 @@ class Result:
     """The checks of a log. `drift` is None without a profile, and `inferred` without --save.
 
     `lacking` are the kinds of responses that the profile has and the log lacks:
-    `errors/name_taken`. `leaks` has the first leak for a purpose of requests.
+    `errors/name_taken`. `leaks` has one leak for each purpose of requests.
     """
 
     log: Log
@@ -84,9 +84,9 @@ class Result:
     def select_findings(
         self, kinds: Collection[str], known: Sequence[str] = ()
     ) -> list[VerifyFinding]:
-        """Select the findings of these kinds that a team has not accepted, and join them.
+        """Select the findings of these kinds, without those that a team has accepted; join them.
 
-        The patterns also match joined findings. An accepted drift is not joined.
+        A pattern may match a finding alone, or the joined line: it is tried before and after.
         """
         chosen = [each for each in self.findings if each.kind in kinds and not each.is_known(known)]
         return [each for each in self.join_findings(chosen) if not each.is_known(known)]
@@ -97,7 +97,11 @@ class Result:
         return [each for each in known if not any(finding.is_known([each]) for finding in findings)]
 
     def join_findings(self, findings: Sequence[VerifyFinding]) -> list[VerifyFinding]:
-        """Join a broken part with its drift; drop the uncertain places of a drifted operation."""
+        """Report a cause once.
+
+        A broken part is joined with its drift, and the doubts about places in an operation that has
+        drifted are dropped.
+        """
         drifts = [each.check for each in findings if each.kind == DRIFT]
         drifted = {check.part.split("/")[1] for check in drifts}
         responses = find_kinds(self.log)
@@ -121,7 +125,7 @@ class Result:
 
     @property
     def variations(self) -> list[Check]:
-        """The differences from the profile that are no findings, like null."""
+        """The differences from the profile that are not findings, like null."""
         return [check for check in self.drift or () if drift.is_variation(check, self.places)]
 
 
@@ -186,7 +190,7 @@ def find_same_drift(broken: Check, kind: str, drifts: Sequence[Check]) -> Check 
 
 
 def find_leaks(log: Log, secrets: Secrets) -> Iterator[Check]:
-    """Find the first response with a token for a purpose of requests."""
+    """Find one response with a token for each purpose of requests."""
     found = set()
     for exchange in log.exchanges:
         purpose = parts.name_purpose(exchange)

@@ -1,1 +1,6 @@
-"""A request in the stub: the fault that it meets, its entry in the journal, and the coverage."""
+"""A request in the stub.
+
+- `faults`, `outcome`: the fault, and the response that replaces that of the view.
+- `entry`, `journal`: the record of a request.
+- `promises`, `findings`, `coverage`: the rules that it breaks, and the counts.
+"""

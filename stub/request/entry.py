@@ -25,7 +25,8 @@ MAX_REASON = 300  # bytes of a reason in a log or a journal
 class Applied(NamedTuple):
     """The changes of a response, after the view.
 
-    - `status` is the status before grease and the fault. It is 0 if the operation was skipped.
+    - `status` is counted by the coverage: before grease varies it. It is 0 if the operation was
+      skipped.
     - `fault` is the fault of the `Outcome`, or a planned fault.
     - `axes` are the axes of grease that varied the response: `("members", "times")`.
     - `delay` is in seconds.

@@ -39,7 +39,9 @@ def decide_outcome(
     contract: openapi.Contract,
     planned: PlannedFaults | None,
 ) -> Outcome:
-    """Decide the outcome of a request to `/v1`. A fault that matches it is used up.
+    """Decide the outcome of a request to `/v1`.
+
+    A matching fault counts the request, and is removed after the last of its `times`.
 
     A waiting fault comes first. The planned faults of `--probe failures` spare a request whose
     `Prefer` names a status.

@@ -183,7 +183,7 @@ class Visit:
     steps of the stub, in this order:
 
     - `is_accepted` is false if the token was rejected. Then the view is not called.
-    - `hint` is an option that would allow the request: `start with --cors-origin http://…`.
+    - `hint` explains a rejected preflight: `preflight from http://…: start with --cors-origin …`.
     - `outcome` is decided before the view. It is None for a path that is not below `/v1`.
     - `deployment` and `time` are what the view read.
     - `recorded` is the entry in the journal. It is None if the request is not recorded.

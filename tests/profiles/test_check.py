@@ -130,7 +130,7 @@ def test_what_is_gone_is_told_with_what_to_write() -> None:
 
 def test_a_name_in_place_of_a_pointer_is_told_with_a_pointer() -> None:
     (error,) = check_profile({"observed_at": DATE, **request({"a": NAME}, required=["a"])})
-    assert "'a' is no pointer of a member of the example, such as /name" in error.detail
+    assert "'a' is not a pointer to a member of the example, such as /name" in error.detail
 
 
 def test_an_unknown_member_is_told_with_the_known_ones() -> None:
@@ -170,7 +170,7 @@ WARNINGS: list[tuple[dict[str, Any], list[str]]] = [
     (created({"id": {STATUS: {"A": "{deployment.id}", "B": ["{deployment.id}"]}}}), []),
     ({"deployment": {"body": {"id": 1}}}, ["/deployment/body has no {deployment.status}"]),
     (in_deployment([STATUS, "a {Project.id:s} {x} {project.id}"]),
-     ["/deployment/body/1: {Project.id:s} is no marker, and stays as it is"]),
+     ["/deployment/body/1: {Project.id:s} is not a marker: it stays as it is"]),
     (in_deployment(STATUS, headers={"X": "1", "Set-Cookie": "a=b"}),
      ["/deployment/headers/Set-Cookie is left out: clients would keep it for this host"]),
 ]  # fmt: skip

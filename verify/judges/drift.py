@@ -32,7 +32,7 @@ def write_drift_line(check: Check) -> str:
 
 
 def is_variation(check: Check, places: Places) -> bool:
-    """Return whether a drift is listed, but is no finding.
+    """Return whether a drift is listed, but is not a finding.
 
     It is a null, or a member that is missing in a record of others.
     """

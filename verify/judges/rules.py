@@ -25,7 +25,7 @@ class Evidence:
 
     log: Log
     places: Places
-    kinds: dict[ServiceExchange, str]
+    kind_by_exchange: dict[ServiceExchange, str]
 
     def select(self, *operations: str) -> list[ServiceExchange]:
         """Select the exchanges of operations with the token, without guessed and unknown ids."""
@@ -36,12 +36,15 @@ class Evidence:
             for exchange in self.log.exchanges
             if kinds.name_operation(exchange) in operations
             and exchange.purpose not in purposes
-            and self.kinds.get(exchange, "") not in errors
+            and self.kind_by_exchange.get(exchange, "") not in errors
         ]
 
 
 def check_rules(log: Log, places: Places) -> dict[str, Check]:
-    """Check the fixed parts of the contract; return the checks by their parts."""
+    """Check the fixed parts of the contract; return the checks by their parts.
+
+    A rule is reported under its part, which has an `x-origin` with `fixed` in the contract.
+    """
     evidence = Evidence(log, places, kinds.find_kinds(log))
     projects = (kinds.LIST, kinds.CREATE)
     checks = [
@@ -89,7 +92,9 @@ def check_operation(
 def make_open_check(
     evidence: Evidence, part: str, expected: str, operations: tuple[str, ...]
 ) -> Check:
-    """Make the check of a rule that no response shows; its exchange is the last that should."""
+    """Make the check of a rule that no response shows; its exchange is the last that should
+    have shown it.
+    """
     asked = evidence.select(*operations)
     return Check(part, expected, "", asked[-1] if asked else None)
 
@@ -122,7 +127,9 @@ def contradict_deployment(evidence: Evidence, exchange: ServiceExchange) -> str:
 
 def is_like_unknown_path(evidence: Evidence, exchange: ServiceExchange) -> bool:
     """Return whether an error is the same as that of a path that does not exist."""
-    unknown = [each for each, kind in evidence.kinds.items() if kind == kinds.UNKNOWN_PATH]
+    unknown = [
+        each for each, kind in evidence.kind_by_exchange.items() if kind == kinds.UNKNOWN_PATH
+    ]
     return exchange.status == 404 and describe_error(exchange) in map(describe_error, unknown)
 
 
@@ -143,7 +150,7 @@ def check_id(evidence: Evidence) -> Check:
     expected = "the deployment of this id"
     read = [
         exchange
-        for exchange, kind in evidence.kinds.items()
+        for exchange, kind in evidence.kind_by_exchange.items()
         if kind in (kinds.DEPLOYMENT, kinds.UNKNOWN_DEPLOYMENT)
         and exchange.is_success
         and exchange.has_json
@@ -194,10 +201,10 @@ def check_bearer(evidence: Evidence) -> Check:
 
 
 def must_be_rejected(evidence: Evidence, exchange: ServiceExchange) -> bool:
-    """Return whether a request had no token, or a wrong token, also if no response came."""
+    """Return whether a request had no token, or a wrong token, even if no response came."""
     if exchange.purpose:
         return kinds.find_asked_kind(exchange) in kinds.TOKEN_ERRORS
-    if evidence.kinds.get(exchange) in kinds.TOKEN_ERRORS:
+    if evidence.kind_by_exchange.get(exchange) in kinds.TOKEN_ERRORS:
         return True
     # Some recordings have no credentials at all.
     has_credentials = any(each.token for each in evidence.log.exchanges)

@@ -144,9 +144,9 @@ class UnseenJudge:
                 return
 
     def _check_last_record(self, kind: str) -> Iterator[Check]:
-        """Check that the last response has a member of each record that was read before.
+        """Check that the last response has a member of each earlier record.
 
-        A list may be empty at the end, since projects may be deleted.
+        Without one it is another document. A list may be empty at the end, since projects may be deleted.
         """
         *earlier, last = self._sent[kind]
         found = self._find_members(kind, last)

@@ -32,7 +32,7 @@ def mark_error(path: json_values.Path, value: Any, status: int, *, is_same: bool
 
 
 def is_prose(name: str, text: str) -> bool:
-    """Return whether a text has words, or is of a member for people and is no code: `Unknown!`."""
+    """Return whether a text is for people: `No such id.`, and `Unknown!` in a member `message`."""
     if re.search(r"\s", text):
         return True
     return is_for_people(name) and not re.fullmatch("[A-Za-z0-9]+([_.:/-][A-Za-z0-9]+)*", text)

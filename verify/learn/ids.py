@@ -33,7 +33,7 @@ def find_second_ids(places: Places, log: Log) -> Iterator[tuple[str, str]]:
 def find_unique_ids(
     places: Places, record: Any, others: Sequence[Any]
 ) -> Iterator[tuple[str, str]]:
-    """Find the texts of a record that are no first id and no name, and differ in all others."""
+    """Find the texts of a record that are neither its id nor its name, and differ in all others."""
     first_values = {str(places.created_id), places.created_name, str(places.deployment_id)}
     for path, text in inspection.find_texts(record).items():
         is_constant = guesses.is_constant(inspection.get_key(path), text)

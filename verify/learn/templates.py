@@ -45,9 +45,10 @@ class Template:
 
 
 class Listed(NamedTuple):
-    """The created project in a list, with the status of its deployment that was read before.
+    """The created project in a list.
 
-    The status in the list may also be the next: `possible` is `{"queued", "building"}`.
+    `word` is the status that was read before the list. It may have changed since, so `possible` has
+    the next status, too: `{"queued", "building"}`.
     """
 
     item: Any
@@ -151,7 +152,8 @@ class TemplateMaker:
     def _item_status_path(self) -> json_values.Path | None:
         """The path of the deployment's status in a listed project: `("latest", "status")`.
 
-        A status of the project itself is not possible for its deployment in all lists.
+        In every list, its value must be a possible status of the deployment. A status of the
+        project itself is not.
         """
         last = self._listed[-1].item if self._listed else None
         for path, _ in inspection.list_leaves(last):

@@ -20,7 +20,7 @@ from .service_log import ServiceExchange
 def choose_creation(
     creations: list[ServiceExchange], reads: list[ServiceExchange]
 ) -> ServiceExchange | None:
-    """Choose the creation with the most states of its deployment, of equals the last."""
+    """Choose the creation with the most states of its deployment, among equals the last."""
     bodies = defaultdict(set)
     for read in reads:
         bodies[read.deployment_id].add(read.response_body)

@@ -50,7 +50,7 @@ def is_count(name: str) -> bool:
 
 
 def measures_more(name: str) -> bool:
-    """Return whether a member counts something that is no item: `max_count`, `total_ms`."""
+    """Return whether a member counts something other than items: `max_count`, `total_ms`."""
     return has_word(
         name, "page", "pages", "limit", "per", "max", "ms", "time", "seconds", "duration"
     )

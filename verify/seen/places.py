@@ -42,7 +42,8 @@ class Places:
     items_path: json_values.Path | None = None  # the array of the projects in a list
     id_path: json_values.Path | None = None  # the id in an item
     followed: tuple[ServiceExchange, ...] = ()
-    is_own: bool = True  # whether the followed deployment is the created one, or was named
+    # False if the followed deployment is neither the created one nor the one that a person named.
+    is_own: bool = True
     deployment_id: Any = None
     owner_id: Any = None
     owner_name: str = ""

@@ -109,7 +109,7 @@ def find_identities(records: Iterable[Any], own: Iterable[Any]) -> list[Leaf]:
 
 
 def is_plain(leaf: Leaf) -> bool:
-    """Return whether a value is a text or an integer, and no time."""
+    """Return whether a value is a text or an integer, but not a time."""
     return inspection.is_id(leaf[1]) and inspection.parse_seconds(leaf[1]) is None
 
 
@@ -165,7 +165,7 @@ def may_identify(text: str, max_length: int = 300) -> bool:
 
 
 class IdShapes:
-    """The shapes of ids like given ids: `prj_4f9a2c` is one of `prj_0b77e1`."""
+    """Patterns of ids that look like known ids: `prj_4f9a2c` looks like `prj_0b77e1`."""
 
     def __init__(self, known_ids: Iterable[Any]) -> None:
         shapes = dict.fromkeys(make_id_shape(str(each)) for each in known_ids if each is not None)

@@ -193,7 +193,8 @@ class Session:
     def may_appear(self, started: float, tried: Tried) -> bool:
         """Return whether the deployment of the created project may appear later.
 
-        A named deployment has as long as its run. A name has less time to appear.
+        If a response names the deployment, wait as long as for its run; if none does, wait at most
+        `STILL` seconds.
         """
         if self.creation is None or self.find_last(kinds.LIST).status == 429:
             return False
