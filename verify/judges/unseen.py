@@ -146,7 +146,8 @@ class UnseenJudge:
     def _check_last_record(self, kind: str) -> Iterator[Check]:
         """Check that the last response has a member of each earlier record.
 
-        Without one it is another document. A list may be empty at the end, since projects may be deleted.
+        Without one it is another document. A list may be empty at the end, since projects may be
+        deleted.
         """
         *earlier, last = self._sent[kind]
         found = self._find_members(kind, last)
