@@ -93,7 +93,7 @@ def get_and_judge(run: VerifyRun) -> int:
         return 128 + number
     finally:
         signal.signal(signal.SIGTERM, handler)
-        run.print(*report.describe_left_behind(sent))
+        run.print(*report.describe_left_behind(sent, run.inputs.hints))
 
 
 def interrupt(number: int, frame: object) -> NoReturn:

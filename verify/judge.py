@@ -13,6 +13,7 @@ from .judges.checks import Check
 from .learn import infer
 from .options import VerifyOptions
 from .seen.find_places import find_places
+from .seen.hints import Hints
 from .seen.kinds import find_kinds
 from .seen.places import Places
 from .seen.secrets import find_secrets, has_token
@@ -58,6 +59,7 @@ class Result:
     """
 
     log: Log
+    hints: Hints
     places: Places
     secrets: Secrets
     strangers: Strangers
@@ -140,6 +142,7 @@ def judge(log: Log, options: VerifyOptions, inputs: Inputs, token: str) -> Resul
     judged = parts.judge_parts(log, places, fixed, hints.deployment)
     return Result(
         log=log,
+        hints=hints,
         places=places,
         secrets=secrets,
         strangers=strangers,

@@ -18,6 +18,7 @@ from .learn.infer import Inferred
 from .options import VerifyOptions
 from .seen import kinds
 from .seen.find_places import find_places
+from .seen.hints import Hints
 from .seen.inspection import list_leaves
 from .seen.places import list_places
 from .seen.service_log import Log, ServiceExchange
@@ -190,8 +191,10 @@ def format_message(
 # The projects that a run leaves behind
 
 
-def describe_left_behind(exchanges: Sequence[ServiceExchange]) -> Iterator[str]:
-    found = list_left_behind(exchanges)
+def describe_left_behind(
+    exchanges: Sequence[ServiceExchange], hints: Hints | None = None
+) -> Iterator[str]:
+    found = list_left_behind(exchanges, hints)
     if found:
         yield ""
         yield "left behind in the service:"
@@ -200,7 +203,9 @@ def describe_left_behind(exchanges: Sequence[ServiceExchange]) -> Iterator[str]:
         yield f"  project {place}  {each['name'] or ''}".rstrip()
 
 
-def list_left_behind(exchanges: Sequence[ServiceExchange]) -> list[dict[str, Any]]:
+def list_left_behind(
+    exchanges: Sequence[ServiceExchange], hints: Hints | None = None
+) -> list[dict[str, Any]]:
     """List the projects that a run may have created: `{"id": "prj_5", "name": "stub-verify-1"}`.
 
     The id may be unknown. After a time-out or a 5xx a project may exist, if the token was valid.
@@ -210,7 +215,7 @@ def list_left_behind(exchanges: Sequence[ServiceExchange]) -> list[dict[str, Any
     for post in exchanges:
         if may_have_created(post):
             creation = replace(post, purpose=kinds.CREATE)
-            places = find_places(Log("", (*lists[-1:], creation)))
+            places = find_places(Log("", (*lists[-1:], creation)), hints)
             texts = [each for _, each in list_leaves(post.request_json) if isinstance(each, str)]
             names = [text for text in texts if text.startswith(kinds.NAME_PREFIX)]
             found.append({"id": places.created_id, "name": next(iter(names), None)})
@@ -247,7 +252,7 @@ def build_report(
         ],
         "leaks": [check.part for check in result.leaks],
         "findings": [finding.line for finding in findings],
-        "created": list_left_behind(result.log.exchanges),
+        "created": list_left_behind(result.log.exchanges, result.hints),
     }
 
     def mask(path: object, value: Any) -> Any:

@@ -750,6 +750,14 @@ def test_the_status_in_the_words_of_an_error_is_no_number_that_varies() -> None:
         assert (marked == words) == kept
 
 
+def test_an_id_that_each_error_has_is_no_sentence_in_the_common_form() -> None:
+    traces = iter(range(100, 200))
+    case = Api(error=lambda status, code: {"code": code, "trace": f"tr-{next(traces)}f"})
+    common = infer_log(case.log()).document["errors"]["default"]["body"]
+    assert common["code"] == "{error.code}"
+    assert re.fullmatch("tr-[0-9]{3}f", common["trace"])
+
+
 def test_a_status_that_only_the_hint_has_stays_in_the_choices() -> None:
     words = {"0": 0, "1": 1, "3": 3}
     hint = profile(deployment={"body": {"status": {"{deployment.status}": words}}})

@@ -18,7 +18,7 @@ NEIGHBOUR = {"id": IDS["p"].format(2), "name": "sample-1", "build": IDS["d"].for
 UNLISTED = {"id": IDS["p"].format(7), "name": "payroll"}
 OTHERS = {
     *NEIGHBOUR.values(), *UNLISTED.values(), IDS["d"].format(9), "ann@acme.example", "Ann Lee",
-    "T0/B1/x9", "s3cr3t-of-ann", "old-build",
+    "T0/B1/x9", "s3cr3t-of-ann", "old-build", "ann-lee", "Ann_Lee",
 }  # fmt: skip
 
 
@@ -32,9 +32,11 @@ def plant(response: Response, request: ServiceExchange, number: int) -> None:
         "previous": IDS["d"].format(9),
         "hint": f"moved from {NEIGHBOUR['name']} by ann@acme.example",
         "hook": "https://hooks.example/T0/B1/x9",
+        "pages": ["/people/ann-lee", "Ann_Lee"],
         "creds": {"value": "s3cr3t-of-ann"},
     }
     response.body["planted"] = planted
+    response.headers["Content-Type"] = f"application/json; of={NEIGHBOUR['name']}"
     response.headers["X-Before"] = f"{NEIGHBOUR['name']},{NEIGHBOUR['build']}"
     response.headers["Content-Range"] = f"name {UNLISTED['name']}..{NEIGHBOUR['name']}"
 

@@ -90,6 +90,7 @@ def find_common_value(values: list[Any], statuses: list[int]) -> Any:
         return "{error.status}"
     if not isinstance(first, str):
         return first
-    if DETAIL in values or not all(map(is_code, values)):
-        return DETAIL
-    return "{error.code}"
+    if all(map(is_code, values)):
+        return "{error.code}"
+    is_for_people = DETAIL in values or any(re.search(r"\s", str(value)) for value in values)
+    return DETAIL if is_for_people else first  # It is an id, such as that of a trace.

@@ -243,8 +243,10 @@ class Inference:
                     "the profile has the first value"
                 )
         form: Part = {"body": None if body is NOTHING else body}
-        if is_valid(template.content_type, check.load_schemas()["content_type"]):
-            form["content_type"] = template.content_type
+        media_type = template.content_type
+        is_plain = is_valid(media_type, check.load_schemas()["content_type"])
+        if is_plain and self._privacy.is_safe_field("Content-Type", media_type):
+            form["content_type"] = media_type
         headers = {}
         for name, value in template.headers.items():
             kept = self._clean_field(name, value, place)

@@ -49,6 +49,7 @@ class Strangers:
         examples = like.document.get("ids", {}).values() if like else ()
         self.shapes = IdShapes([*own_ids, *examples, *filter(has_digit, [*values, *names])])
         names += find_related(log, own, {str(each) for each in [*values, *names]}, self.shapes)
+        names += [spelled for name in names for spelled in spell_in_paths(name)]
         self._own = lower_texts(own)
         self.names = {text for text in lower_texts(names) - self._own if may_identify(text)}
         self.values = {text for text in lower_texts(values) - self._own if may_identify(text)}
@@ -152,6 +153,13 @@ def find_related(log: Log, own: set[str], known: set[str], shapes: "IdShapes") -
 def lower_texts(values: Iterable[Any]) -> set[str]:
     """Return the texts and numbers in lower case: `{"shop", "7040"}`."""
     return {str(value).lower() for value in values if inspection.is_id(value)}
+
+
+def spell_in_paths(name: Any) -> Iterator[str]:
+    """Yield the spellings of a name of several words in a path: `my-shop` for `My Shop`."""
+    words = re.findall(r"\w+", str(name))
+    if len(words) > 1 and " " in str(name):
+        yield from (sign.join(words) for sign in "-_+")
 
 
 def has_digit(value: Any) -> bool:
