@@ -12,15 +12,17 @@ import pytest
 
 from cli.verify_run import save_profile
 from profiles.check import MAX_BYTES
-from tests.conftest import limited
+from tests.conftest import START, limited
 from tests.contract import CREATED
+from tests.profiles.conftest import profile
 from tests.program import process, run
 from tests.verify import differences as parts
 from tests.verify.conftest import QUICK, TOKEN, Response, Service, judged, learn, listening, verify
 from tests.verify.differences import AWAY, on, on_deployment, on_projects, put, without
 from verify.inputs import read_known
 from verify.judge import Result
-from verify.report import describe_result, list_left_behind, mask_line
+from verify.options import VerifyOptions
+from verify.report import build_report, describe_result, list_left_behind, mask_line
 from verify.seen.service_log import ServiceExchange
 from verify.sources.script import NotVerifiable
 
@@ -76,6 +78,11 @@ def test_what_is_left_behind_has_the_id_that_a_response_shows() -> None:
     ):
         exchanges = judged(Service(*changes), level).log.exchanges
         assert [each["id"] for each in list_left_behind(exchanges)] == ids
+    renamed = on_projects(lambda each: {"key": each["id"], **without("id")(each)})
+    hint = profile(create={"body": {"key": "{project.id}", "name": "{project.name}"}})
+    result = judged(Service(renamed), "write", hint)
+    report = build_report(result, VerifyOptions(), START, ())
+    assert [each["id"] for each in report["created"]] == ["p-4"]
 
 
 # Findings
