@@ -78,7 +78,9 @@ def test_what_is_left_behind_has_the_id_that_a_response_shows() -> None:
     ):
         exchanges = judged(Service(*changes), level).log.exchanges
         assert [each["id"] for each in list_left_behind(exchanges)] == ids
-    renamed = on_projects(lambda each: {"key": each["id"], **without("id")(each)})
+    renamed = on_projects(
+        lambda each: {"key": each["id"], "ref": f"r-{each['id']}", **without("id")(each)}
+    )
     hint = profile(create={"body": {"key": "{project.id}", "name": "{project.name}"}})
     result = judged(Service(renamed), "write", hint)
     report = build_report(result, VerifyOptions(), START, ())
