@@ -141,7 +141,7 @@ class Profile:
         """Yield warnings for texts that look like markers: `{project.title}`."""
         for path, value in json_values.walk(self.document):
             if isinstance(value, str) and "{" in value:
-                for text in re.findall(r"\{[A-Za-z]+\.[A-Za-z_]+(?::[^{}]*)?\}", value):
+                for text in re.findall(r"\{[A-Za-z]+\.[A-Za-z_]+(?::[^{}]*)?(?:\}|$)", value):
                     if not markers.find_markers(text):
                         place = validation.format_pointer(*path)
                         shown = problems.shorten(text)

@@ -58,7 +58,9 @@ def find_contradictions(options: VerifyOptions) -> Iterator[str]:
         yield "--har: a command has its own requests: leave out --har or the command."
     if options.words and options.write:
         yield "--write: with a command, verify sends no requests of its own."
-    if options.body and not options.write:
+    if options.body and (options.words or har):
+        yield "--body: verify sends no creation of its own with a command, or with --har."
+    elif options.body and not options.write:
         yield "--body is the body of a creation: give --write, too."
     if har and options.write:
         yield "--write: with --har, verify sends no requests."

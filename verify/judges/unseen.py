@@ -129,8 +129,11 @@ class UnseenJudge:
         last = self._sent[kinds.LIST][-1]
         path = places.items_path
         if path is None:
-            if not any(isinstance(value, list) for _, value in walk(last.body)):
-                yield make_unseen("list", "no array is in it", last)
+            # A doubt says that the place of the array is not certain.
+            if not any(doubt.kind == kinds.LIST for doubt in places.doubts):
+                has_array = any(isinstance(value, list) for _, value in walk(last.body))
+                what = "no array of projects" if has_array else "no array"
+                yield make_unseen("list", f"{what} is in it", last)
             return
         place = self._strangers.mask(format_pointer(*path)) or "the top"
         if not isinstance(find_value(last.body, path), list):

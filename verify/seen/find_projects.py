@@ -272,7 +272,8 @@ def find_order_of_times(places: Places) -> str:
             continue
         found = [inspection.find_value(item, path) for item in items]
         times = [inspection.parse_seconds(each) or each for each in found]
-        if not all(map(inspection.is_number, times)) or len(set(times)) < 2:
+        has_one_form = all(map(inspection.is_number, times)) and len(set(map(type, found))) == 1
+        if not has_one_form or len(set(times)) < 2:
             continue
         if times == sorted(times):
             return "oldest first"
