@@ -219,6 +219,27 @@ def test_a_recording_is_judged_by_its_last_creation_and_its_last_list(changed: A
     }) == (changed is None)  # fmt: skip
 
 
+@pytest.mark.parametrize("status", [404, 429, 503])
+def test_a_record_after_an_error_is_seen(status: int, tmp_path: Path) -> None:
+    reject = on("deployment", status=status, body=lambda _: {"message": "Please wait."})
+
+    def reject_first(response: Response, request: ServiceExchange, number: int) -> None:
+        if number == 0:
+            reject(response, request, number)
+
+    assert pass_on(reject_first, Hints(), tmp_path) == []
+
+
+def test_an_earlier_list_without_projects_may_have_null(tmp_path: Path) -> None:
+    empty = on("list", body=lambda _: {"projects": None, "links": [{"rel": "self"}]})
+
+    def empty_first(response: Response, request: ServiceExchange, number: int) -> None:
+        if number == 0:
+            empty(response, request, number)
+
+    assert pass_on(empty_first, Hints(), tmp_path) == []
+
+
 def test_a_recorded_list_without_a_token_must_be_rejected() -> None:
     proxy = Proxy(accept_nobody)
     proxy.create()

@@ -123,7 +123,8 @@ class UnseenJudge:
     def _check_list(self) -> Iterator[Check]:
         """Check that the lists have their array, and the last the created project if it is newer.
 
-        A list without projects may lack the array, but it has no other array with records.
+        An earlier list without projects may have null, or no member, in place of the array. Without
+        the member it has no other array with items.
         """
         places = self._places
         last = self._sent[kinds.LIST][-1]
@@ -138,21 +139,23 @@ class UnseenJudge:
         place = self._strangers.mask(format_pointer(*path)) or "the top"
         if not isinstance(find_value(last.body, path), list):
             yield make_unseen("list", f"no array is at {place} any more", last)
-        elif places.creation and last.time > places.creation.time and places.latest_item is None:
+            return
+        if places.creation and last.time > places.creation.time and places.latest_item is None:
             yield make_unseen("list", "the created project is not in it", last)
         for exchange in places.lists:
+            items = find_value(exchange.body, path)
             arrays = [value for _, value in walk(exchange.body) if isinstance(value, list)]
-            if any(arrays) and not isinstance(find_value(exchange.body, path), list):
+            if any(arrays) and not isinstance(items, list | None):
                 yield make_unseen("list", f"its array is not always at {place}", exchange)
                 return
 
     def _check_last_record(self, kind: str) -> Iterator[Check]:
         """Check that the last response has a member of each earlier record.
 
-        Without one it is another document. A list may be empty at the end, since projects may be
-        deleted.
+        Without one it is another document. An error is no record. A list may be empty at the end,
+        since projects may be deleted.
         """
-        *earlier, last = self._sent[kind]
+        *earlier, last = [each for each in self._sent[kind] if each.is_success]
         found = self._find_members(kind, last)
         if kind == kinds.LIST and not found:
             return
