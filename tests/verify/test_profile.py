@@ -771,14 +771,19 @@ def test_a_status_that_only_the_hint_has_stays_in_the_choices() -> None:
 def test_a_second_id_is_another_one_in_each_project() -> None:
     def item(project: Project) -> Any:
         number = project.number
-        more = {"uid": f"41510404126{number}", "cursor": f"c-{number}9f", "plan": "pro2"}
+        more = {
+            "uid": f"41510404126{number}",
+            "cursor": f"c-{number}9f",
+            "node_id": f"MDEwOl{number}",
+            "plan": "pro2",
+        }
         return {**plain_project(project), **more, "runtime": f"20.{number}", "mark": f"m{number}"}
 
     document = infer_document(Api(item=item))
     (note,) = infer_log(Api(item=members(number=lambda each: each.number)).log()).notes
     assert note.startswith("/list/body/projects/0/number: a stub has the same number")
     record = document["record"]
-    for name in ("uid", "cursor", "mark"):
+    for name in ("uid", "cursor", "node_id", "mark"):
         assert re.fullmatch(r"\{project\.id:[\w-]+\}", record[name]), name
         assert item(Project(4, NAME))[name] not in json.dumps(document)
     assert (record["plan"], record["runtime"]) == ("pro2", "20.4")

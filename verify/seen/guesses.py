@@ -91,9 +91,13 @@ DATE_OR_VERSION = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}|v?[0-9]+(\.[0-9x]+)+")
 def is_constant(name: str, text: str) -> bool:
     """Return whether a value may be a constant of the service: `{"region": "us-east-1"}`.
 
-    A date and a version are constants under any name.
+    A date and a version are constants under any name. An id and an address are no constants:
+    `{"node_id": "MDEwOlJlcG9"}`, `{"environment_url": "https://cart.example"}`.
     """
-    return has_word(name, *CONSTANT_WORDS) or DATE_OR_VERSION.fullmatch(text) is not None
+    if DATE_OR_VERSION.fullmatch(text):
+        return True
+    is_of_record = has_word(name, "id", "uid", "uuid", "url", "uri") or "://" in text
+    return has_word(name, *CONSTANT_WORDS) and not is_of_record
 
 
 # Pages
