@@ -122,6 +122,8 @@ STATUSES: list[tuple[Any, list[Any], bool]] = [
      [("status",)], True),
     # It stands beside what changes.
     (reads({"status": "a", "step": "b"}, {"status": "a", "step": "c"}), [("status",)], True),
+    (reads(*({"state": a, "summary": {"status": b}} for a, b in ("aa", "bb", "cb"))),
+     [("state",)], True),
     (reads({"status": 1}, {"status": 2}), [("status",)], True),
     # What changes beside it is no word, or one of two.
     (reads({"done": False, "n": 1}, {"done": True, "n": 2}), [], False),

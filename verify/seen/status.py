@@ -43,7 +43,11 @@ def find_status(bodies: Sequence[Any]) -> tuple[list[Path], bool]:
         for path in paths
         if inspection.get_key(path) == "status" and any(has_word(path, body) for body in bodies)
     ]
-    found = choose_status(changing, called)
+    coarse = find_coarse(changing, bodies)
+    found = choose_status(
+        [path for path in changing if path not in coarse],
+        [path for path in called if path not in coarse],
+    )
     is_inside = any(len(path) < len(found[0]) for path in called) if found else False
     return found, len(found) == 1 and not is_inside
 
@@ -68,6 +72,25 @@ def is_alone_in_arrays(path: Path, body: Any) -> bool:
 
 def has_word(path: Path, body: Any) -> bool:
     return format_word(inspection.find_value(body, path)) != ""
+
+
+def find_coarse(changing: list[Path], bodies: Sequence[Any]) -> set[Path]:
+    """Find the paths with fewer words than a path that is further out.
+
+    `{"state": "building", "summary": {"status": "unavailable"}}` has the status at `/state`.
+    """
+    counts = {path: count_words(path, bodies) for path in changing}
+    return {
+        path
+        for path in changing
+        for other in changing
+        if len(other) < len(path) and counts[other] > counts[path]
+    }
+
+
+def count_words(path: Path, bodies: Sequence[Any]) -> int:
+    """Count the distinct words at a path: 3 for `new`, `building` and `ready`."""
+    return len({format_word(inspection.find_value(body, path)) for body in bodies})
 
 
 def is_changing(path: Path, bodies: Sequence[Any]) -> bool:
