@@ -62,10 +62,11 @@ def has_value(item: Any, value: Any, key: str = "") -> bool:
     """
     if not is_id(value):
         return False
-    for path, leaf in list_leaves(item):
-        if path == () or not is_through_objects(path) or not is_id(leaf):
+    text = str(value)
+    for path, leaf in json_values.walk(item):
+        if not is_id(leaf) or str(leaf) != text or path == ():
             continue
-        if str(leaf) == str(value) and key in ("", get_key(path)):
+        if is_through_objects(path) and key in ("", get_key(path)):
             return True
     return False
 
