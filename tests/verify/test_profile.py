@@ -609,6 +609,12 @@ def test_a_given_deployment_is_the_one_of_the_profile() -> None:
     }  # fmt: skip
 
 
+def test_a_state_of_another_project_may_be_that_of_the_deployment() -> None:
+    item = members(health=lambda each: "unknown" if each.name == NAME else "green")
+    body = infer_document(Api(item=item, deployment=deployment_members(health="green")))
+    assert body["deployment"]["body"]["health"] == "green"
+
+
 def test_an_error_that_was_not_seen_as_such_is_not_in_a_profile() -> None:
     """Without JSON only the status stays. A wrong token is rejected like a missing token."""
     changes: dict[str, Callable[[ServiceExchange], ServiceExchange]] = {

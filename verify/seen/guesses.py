@@ -77,11 +77,13 @@ def is_code(value: Any, max_code: int = 10_000) -> bool:
 
 
 CONSTANT_WORDS = (
-    "branch", "category", "class", "color", "count", "currency", "duration", "enabled", "engine",
-    "env", "environment", "format", "framework", "instance", "kind", "language", "level", "limit",
-    "location", "memory", "method", "mode", "ms", "node", "plan", "platform", "provider", "region",
-    "release", "role", "runtime", "seconds", "size", "source", "stack", "state", "status", "target",
-    "tier", "timezone", "total", "type", "version", "visibility", "zone",
+    "architecture", "branch", "category", "class", "color", "conclusion", "count", "cpu",
+    "currency", "datacenter", "duration", "enabled", "engine", "env", "environment", "format",
+    "framework", "health", "instance", "kind", "language", "level", "limit", "locale", "location",
+    "machine", "memory", "method", "mode", "ms", "node", "outcome", "phase", "plan", "platform",
+    "priority", "protocol", "provider", "region", "release", "result", "role", "runtime", "seconds",
+    "severity", "size", "source", "stack", "state", "status", "strategy", "target", "tier",
+    "timezone", "total", "type", "version", "visibility", "zone",
 )  # fmt: skip
 """Words in the names of members whose values are those of the service, not of a record."""
 
