@@ -173,6 +173,14 @@ def test_a_new_deployment_that_is_not_there_yet_is_asked_for_again() -> None:
         assert judged(late, "write", wait=60.0).findings == []
 
 
+def test_a_status_in_capitals_may_run_as_long_as_any() -> None:
+    def build_slowly(response: Response, request: ServiceExchange, number: int) -> None:
+        if response.case == "deployment":  # over ten seconds
+            response.body["status"] = "BUILDING" if number < 60 else "SUCCEEDED"
+
+    assert judged(Service(build_slowly), "write", wait=60.0).findings == []
+
+
 def test_a_given_deployment_is_followed_until_it_has_ended() -> None:
     for level in ("read", "write"):
         service = Service()

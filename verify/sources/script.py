@@ -249,6 +249,8 @@ class Session:
         if like and like.statuses:
             running = like.running
             known = like.statuses
+        else:
+            status = status.lower()  # Some services have `BUILDING`.
         if status in running:
             return False
         return (status in known and is_sure) or seconds >= STILL
