@@ -79,18 +79,20 @@ def find_coarse(changing: list[Path], bodies: Sequence[Any]) -> set[Path]:
 
     `{"state": "building", "summary": {"status": "unavailable"}}` has the status at `/state`.
     """
-    counts = {path: count_words(path, bodies) for path in changing}
+    words = {path: list_words(path, bodies) for path in changing}
+    # `req-8f3a` is no status, but the id of a request.
+    plain = [path for path in changing if not re.search("[0-9]", "".join(words[path]))]
     return {
         path
         for path in changing
-        for other in changing
-        if len(other) < len(path) and counts[other] > counts[path]
+        for other in plain
+        if len(other) < len(path) and len(words[other]) > len(words[path])
     }
 
 
-def count_words(path: Path, bodies: Sequence[Any]) -> int:
-    """Count the distinct words at a path: 3 for `new`, `building` and `ready`."""
-    return len({format_word(inspection.find_value(body, path)) for body in bodies})
+def list_words(path: Path, bodies: Sequence[Any]) -> set[str]:
+    """List the distinct words at a path: `{"new", "building", "ready"}`."""
+    return {format_word(inspection.find_value(body, path)) for body in bodies}
 
 
 def is_changing(path: Path, bodies: Sequence[Any]) -> bool:
