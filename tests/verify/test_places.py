@@ -124,6 +124,8 @@ STATUSES: list[tuple[Any, list[Any], bool]] = [
     (reads({"status": "a", "step": "b"}, {"status": "a", "step": "c"}), [("status",)], True),
     (reads(*({"state": a, "summary": {"status": b}} for a, b in ("aa", "bb", "cb"))),
      [("state",)], True),
+    (reads(*({"trace": f"r{n}", "data": {"status": "a"}} for n in range(3))),
+     [("data", "status")], True),
     (reads(*({"trace": f"r{n}", "data": {"status": word}} for n, word in enumerate("abb"))),
      [("data", "status")], True),
     (reads({"status": 1}, {"status": 2}), [("status",)], True),

@@ -80,12 +80,10 @@ def find_coarse(changing: list[Path], bodies: Sequence[Any]) -> set[Path]:
     `{"state": "building", "summary": {"status": "unavailable"}}` has the status at `/state`.
     """
     words = {path: list_words(path, bodies) for path in changing}
-    # `req-8f3a` is no status, but the id of a request.
-    plain = [path for path in changing if not re.search("[0-9]", "".join(words[path]))]
     return {
         path
         for path in changing
-        for other in plain
+        for other in changing
         if len(other) < len(path) and len(words[other]) > len(words[path])
     }
 
@@ -96,11 +94,16 @@ def list_words(path: Path, bodies: Sequence[Any]) -> set[str]:
 
 
 def is_changing(path: Path, bodies: Sequence[Any]) -> bool:
-    """Return whether a path has different words. Only in `status` a word may be a number."""
+    """Return whether a path has different words. Only in `status` a word may have a digit.
+
+    `{"request_id": "req-8f3a"}` also changes.
+    """
     values = [inspection.find_value(body, path) for body in bodies]
     words = {format_word(value) for value in values}
     if len(words) < 2 or "" in words:
         return False
     if inspection.get_key(path) == "status":
         return True
-    return all(isinstance(each, str) and re.fullmatch(r"[A-Za-z][\w.-]*", each) for each in values)
+    return all(
+        isinstance(each, str) and re.fullmatch("[A-Za-z][A-Za-z_.-]*", each) for each in values
+    )
