@@ -25,6 +25,7 @@ from tests.verify.test_record import Proxy
 from verify.inputs import Inputs
 from verify.judge import VerifyFinding, judge
 from verify.options import VerifyOptions
+from verify.report import describe_result
 from verify.seen.hints import Hints
 from verify.seen.service_log import PROJECTS, Log, ServiceExchange
 from verify.sources.har import read_har
@@ -238,6 +239,39 @@ def test_an_earlier_list_without_projects_may_have_null(tmp_path: Path) -> None:
             empty(response, request, number)
 
     assert pass_on(empty_first, Hints(), tmp_path) == []
+
+
+def test_the_reason_for_nothing_is_that_of_a_request_with_the_token() -> None:
+    with pytest.raises(ValueError, match="nothing could be checked: 500"):
+        judged(Service(on("list", "deployment", status=500)))
+
+
+def test_an_outage_is_not_saved_as_an_error_of_the_service() -> None:
+    outage = on("no deployment", status=503)
+    inferred = judged(Service(outage), "write", like(), saves=True).inferred
+    assert inferred
+    assert inferred.document["errors"]["deployment_not_found"]["status"] == 404
+    assert "/errors/deployment_not_found stays as it was: the status was 503" in inferred.notes
+
+
+def test_a_status_whose_place_is_uncertain_is_not_broken() -> None:
+    def name_two(response: Response, request: ServiceExchange, number: int) -> None:
+        if response.case == "deployment":
+            response.body["state"] = response.body["stage"] = response.body.pop("status")
+
+    found = judged(Service(name_two), "write").select_findings(DEFAULT)
+    assert [each.kind for each in found] == ["unseen"]
+
+
+def test_a_finding_of_a_recording_shows_no_id_of_others() -> None:
+    proxy = Proxy(on_deployment(put(created_at=5)))
+    proxy.call("GET", "/v1/deployments/d-1")
+    result = judge(
+        proxy.recorder.log(), VerifyOptions(url="x", words=["true"]), Inputs(Hints()), ""
+    )
+    text = "\n".join(describe_result(result))
+    assert "  probe:     GET /v1/deployments/{id}" in text
+    assert "d-1" not in text
 
 
 def test_a_recorded_list_without_a_token_must_be_rejected() -> None:

@@ -241,7 +241,8 @@ def describe_last(log: Log) -> str:
     operations = [each for each in log.exchanges if kinds.name_operation(each)]
     if not operations:
         return "no request belongs to this interface"
-    with_token = [each for each in operations if each.token]
+    plain = ("", *kinds.OPERATIONS)  # A recorded request has no purpose.
+    with_token = [each for each in operations if each.token and each.purpose in plain]
     last = with_token[-1] if with_token else operations[-1]
     reason = kinds.find_defect(last, kinds.name_operation(last))
     return reason or "no operation has a good last response"

@@ -193,6 +193,10 @@ class Inference:
             part, _, code = kind.partition("/")
             if part != "errors" or not 400 <= template.status < 600:
                 continue
+            failure = kinds.find_failure(template.exchanges[-1], kind)
+            if failure:
+                self._left_out[kind] = f"the status was {failure}"
+                continue
             body = NOTHING
             if not self._reject(template):
                 body = self._privacy.clean_other(template.body, f"/{kind}/body")

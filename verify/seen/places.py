@@ -157,7 +157,7 @@ def list_places(places: Places) -> Iterator[str]:
     """List the places that were found: `the status at /status`."""
     found = {
         "the list": places.items_path,
-        "the id in it": places.id_path,
+        "the id in it": places.id_path if places.lists else None,
         "the status": places.status_path,
     }
     for name, path in found.items():
