@@ -181,7 +181,7 @@ def format_message(
     for name, value in fields:
         shown = masking.Redactor.mask_field(name, value)
         yield f"{mark} {name}: {result.strangers.mask(shown)}"
-    text = result.strangers.mask(body[:100_000].decode(errors="replace"))
+    text = result.strangers.mask(body[:20_000].decode(errors="replace"))
     for line in mask_text(result.secrets, text, max_shown).splitlines():
         yield f"{mark} {line}"
     if len(body) > max_shown:

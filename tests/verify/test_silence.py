@@ -274,6 +274,16 @@ def test_a_finding_of_a_recording_shows_no_id_of_others() -> None:
     assert "d-1" not in text
 
 
+def test_a_recording_may_end_without_projects() -> None:
+    for empty in ([], None, {}):
+        proxy = Proxy(after(2, on("list", body=put(projects=empty))))
+        proxy.create()
+        for _ in range(3):
+            proxy.call("GET", PROJECTS)
+        options = VerifyOptions(url="x", words=["true"])
+        assert judge_log(proxy.recorder.log(), options, Hints()) == [], empty
+
+
 def test_a_recorded_list_without_a_token_must_be_rejected() -> None:
     proxy = Proxy(accept_nobody)
     proxy.create()
@@ -281,6 +291,12 @@ def test_a_recorded_list_without_a_token_must_be_rejected() -> None:
         proxy.call("GET", PROJECTS, token=token)
     options = VerifyOptions(url="x", words=["true"])
     (found,) = judge_log(proxy.recorder.log(), options, Hints())
+    proxy = Proxy(accept_nobody)
+    proxy.create()
+    proxy.call("GET", PROJECTS)
+    proxy.client.set_cookie("session", "1")  # It is a page in a browser.
+    proxy.call("GET", PROJECTS, token="")
+    assert judge_log(proxy.recorder.log(), options, Hints()) == []
     assert found.line == (
         "broken: #/components/securitySchemes/bearer: rejected in the contract, accepted with 200 "
         "in the service"

@@ -84,7 +84,7 @@ def test_a_place_shows_no_name_of_others() -> None:
     def nest(response: Response, request: ServiceExchange, number: int) -> None:
         if response.case == "list":
             projects = response.body["projects"]
-            response.body = {NEIGHBOUR["name"]: {} if number else projects}
+            response.body = {NEIGHBOUR["name"]: "gone" if number else projects}
 
     result = judged(Service(nest, new_id=make_id), "write")
     lines = [*describe_result(result), *(each.line for each in result.findings)]

@@ -212,7 +212,9 @@ def must_be_rejected(evidence: Evidence, exchange: ServiceExchange) -> bool:
         return True
     # Some recordings have no credentials at all.
     has_credentials = any(each.token for each in evidence.log.exchanges)
-    return has_credentials and kinds.name_operation(exchange) != "" and not exchange.token
+    has_cookie = exchange.find_request_field("Cookie") != ""
+    is_plain = exchange.is_creation or (kinds.name_operation(exchange) != "" and not has_cookie)
+    return has_credentials and is_plain and not exchange.token
 
 
 def contradict_bearer(exchange: ServiceExchange) -> str:

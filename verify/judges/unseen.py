@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator
+from typing import Any
 
 from traffic.json_values import Path, walk
 from web.validation import format_pointer
@@ -123,8 +124,8 @@ class UnseenJudge:
     def _check_list(self) -> Iterator[Check]:
         """Check that the lists have their array, and the last the created project if it is newer.
 
-        An earlier list without projects may have null, or no member, in place of the array. Without
-        the member it has no other array with items.
+        A list without projects may have null or `{}` in place of the array. An earlier list may
+        lack the member, if it has no other array with items.
         """
         places = self._places
         last = self._sent[kinds.LIST][-1]
@@ -137,15 +138,14 @@ class UnseenJudge:
                 yield make_unseen("list", f"{what} is in it", last)
             return
         place = self._strangers.mask(format_pointer(*path)) or "the top"
-        if not isinstance(find_value(last.body, path), list):
+        if not is_array(find_value(last.body, path)):
             yield make_unseen("list", f"no array is at {place} any more", last)
             return
         if places.creation and last.time > places.creation.time and places.latest_item is None:
             yield make_unseen("list", "the created project is not in it", last)
         for exchange in places.lists:
-            items = find_value(exchange.body, path)
             arrays = [value for _, value in walk(exchange.body) if isinstance(value, list)]
-            if any(arrays) and not isinstance(items, list | None):
+            if any(arrays) and not is_array(find_value(exchange.body, path)):
                 yield make_unseen("list", f"its array is not always at {place}", exchange)
                 return
 
@@ -198,6 +198,11 @@ class UnseenJudge:
         for what in missing:
             reason = f"the deployment stayed {self._strangers.mask(last)}"
             yield make_unseen(f"deployment: {what}", reason, places.followed[-1])
+
+
+def is_array(value: Any) -> bool:
+    """Return whether a value is an array, or what some languages write for an empty one."""
+    return isinstance(value, list) or value in (None, {})
 
 
 def make_unseen(what: str, reason: str, exchange: ServiceExchange | None) -> Check:

@@ -27,7 +27,7 @@ from web.patterns import matches
 from web.routing import read_raw_target
 
 from ..judges import parts
-from ..seen.repeats import leave_out_repeats
+from ..seen.repeats import drop_repeats, leave_out_repeats
 from ..seen.service_log import CODINGS, DEPLOYMENTS, MAX_BODY, Log, ServiceExchange, unpack
 from . import streams
 
@@ -69,6 +69,14 @@ class Recorder:
         """Return the recorded exchanges in the order of their requests."""
         in_order = sorted(self._exchanges, key=lambda each: each.time)
         return leave_out_repeats(Log(self._client.base, tuple(in_order)))
+
+    def _record(self, exchange: ServiceExchange, max_new: int = 2000) -> None:
+        """Record an exchange. After each `max_new`, repeated ones go, since a test may poll."""
+        with self._lock:
+            self._exchanges.append(exchange)
+            if len(self._exchanges) % max_new == 0:
+                in_order = sorted(self._exchanges, key=lambda each: each.time)
+                self._exchanges = drop_repeats(in_order)
 
     # Requests
 
@@ -125,7 +133,7 @@ class Recorder:
             is_awaited = request.environ.get("server.is_open", lambda: True)
             pieces = streams.read_pieces(rest, is_awaited, record)
             return build_response(exchange, self._client.base, pieces)
-        self._exchanges.append(exchange)
+        self._record(exchange)
         if exchange.failure:
             detail = f"The service did not respond to the recording proxy: {exchange.failure}."
             raise problems.Problem(502, "no_response", detail)
@@ -145,7 +153,7 @@ class Recorder:
     ) -> None:
         """Record a response at the end of its stream, and complete its entry in the journal."""
         exchange = unpack(replace(head, response_body=body, failure=failure))
-        self._exchanges.append(exchange)
+        self._record(exchange)
         entry["reason"] = exchange.failure or None
         entry["response"] = shown.show_response(exchange, self._redactor)
 
