@@ -275,7 +275,8 @@ def test_a_finding_of_a_recording_shows_no_id_of_others() -> None:
 
 
 def test_a_recording_may_end_without_projects() -> None:
-    for empty in ([], None, {}):
+    endings: list[Any] = [[], None, {}]
+    for empty in endings:
         proxy = Proxy(after(2, on("list", body=put(projects=empty))))
         proxy.create()
         for _ in range(3):
