@@ -12,7 +12,7 @@ import pytest
 
 from tests.verify import differences as parts
 from tests.verify.conftest import TOKEN, Response, Service, find_verdict, judged, listening, verify
-from tests.verify.differences import first, on, on_listed, put, without
+from tests.verify.differences import first, on, on_deployment, on_listed, put, without
 from verify.report import describe_result, list_left_behind
 from verify.seen.kinds import REJECTED
 from verify.seen.service_log import ServiceExchange
@@ -84,6 +84,15 @@ def test_each_is_asked_once_after_a_pause_and_a_5xx_once_more_but_for_a_post() -
     service = Service(on("created", status=503))
     judged(service, "write")
     assert statuses(service, "created") == [503]
+
+
+def test_the_list_is_read_with_the_first_status_though_its_place_is_unknown() -> None:
+    renamed = on_deployment(lambda body: {**without("status")(body), "phase": body["status"]})
+    service = Service(renamed)
+    judged(service, "write", saves=True)
+    targets = [each.target for each in service.requests]
+    read = targets.index("/v1/deployments/d-4")
+    assert targets[read + 1 : read + 3] == [PROJECTS, "/v1/deployments/d-4"]
 
 
 def test_what_a_tolerant_service_creates_is_left_behind() -> None:

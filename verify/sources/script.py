@@ -217,12 +217,15 @@ class Session:
             self.send(kinds.DEPLOYMENT, "GET", first.target)
 
     def poll_deployment(self, last: ServiceExchange) -> None:
-        """Read a deployment until it has ended. For a new status, read the list, too."""
+        """Read a deployment until it has ended. For a new status, read the list, too.
+
+        The list is also read for the first status, whose place may not be known yet.
+        """
         started = changed = self.clock()
-        status = ""
+        status: str | None = None
         places = self.find_places()
         while last.status != 429 and not last.is_redirect:
-            found = places.read_status(last) if last.is_success else status
+            found = places.read_status(last) if last.is_success else status or ""
             if found != status:
                 status = found
                 changed = self.clock()
@@ -230,7 +233,7 @@ class Session:
                     self.send(kinds.LIST, "GET", PROJECTS)
             now = self.clock()
             is_late = now - started >= self.plan.wait
-            if is_late or self.has_ended(status, now - changed, is_sure=places.is_sure):
+            if is_late or self.has_ended(found, now - changed, is_sure=places.is_sure):
                 return
             self.pause_poll(now - started)
             previous = last
