@@ -15,7 +15,7 @@ from tests.verify.conftest import TOKEN, Response, Service, find_verdict, judged
 from tests.verify.differences import first, on, on_deployment, on_listed, put, without
 from verify.report import describe_result, list_left_behind
 from verify.seen.kinds import REJECTED
-from verify.seen.service_log import ServiceExchange
+from verify.seen.service_log import PROJECTS, ServiceExchange
 from verify.sources.script import Plan, read_retry_after
 
 
