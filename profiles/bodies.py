@@ -107,6 +107,7 @@ class Body:
         value = markers.resolve_choices(self._value, status)
         if value is None:
             return []
+        # A client may replace the constants beside the name. The value is a copy.
         holder = find_name_object(value)
         for name, member in holder.items():
             if name in self._profile.request.replaceable and is_constant(member):
@@ -260,6 +261,6 @@ def find_name_object(value: Any) -> dict[str, Any]:
 
 
 def extract_item(body: Any, array: Any) -> tuple[Any, Any]:
-    """Replace the array of projects in a list: return the new body and the old item."""
+    """Return the body of a list with `array` for its array of projects, and the item of that."""
     path = next(markers.find_project_arrays(body))
     return json_values.replace_value(body, path, array), json_values.get_value(body, (*path, 0))

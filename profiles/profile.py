@@ -117,7 +117,7 @@ class Profile:
             yield "/create shows no way to the deployment: no {deployment.id} in body or headers"
 
     def _shows_deployment(self, value: Any) -> bool:
-        """Return whether a value has the id of the deployment with all statuses."""
+        """Return whether a value has the id of the deployment, whichever status it has."""
         if isinstance(value, str):
             return any(map(self.is_deployment_id, markers.find_markers(value)))
         if isinstance(value, list):

@@ -49,7 +49,7 @@ def fill_list(forms: Forms, visit: Visit, projects: ProjectList, now: datetime) 
         return forms.fill_list(projects, {}, now)
     records = visit.world.store.records()  # They are of the same moment.
     filled = forms.fill_list(records.list, records.deployments_by_id, now)
-    return filled._replace(projects=projects)  # The next request compares this list.
+    return filled._replace(projects=projects)  # The next request calls `holds`, which compares the projects by identity.
 
 
 def create_project(forms: Forms, timeline_for: TimelineFor, *, strict: bool) -> ResponseReturnValue:
