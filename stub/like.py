@@ -49,7 +49,8 @@ def fill_list(forms: Forms, visit: Visit, projects: ProjectList, now: datetime) 
         return forms.fill_list(projects, {}, now)
     records = visit.world.store.records()  # They are of the same moment.
     filled = forms.fill_list(records.list, records.deployments_by_id, now)
-    return filled._replace(projects=projects)  # The next request calls `holds`, which compares the projects by identity.
+    # The next request calls `holds`, which compares the projects by identity.
+    return filled._replace(projects=projects)
 
 
 def create_project(forms: Forms, timeline_for: TimelineFor, *, strict: bool) -> ResponseReturnValue:
