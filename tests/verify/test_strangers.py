@@ -16,8 +16,9 @@ START = datetime(2026, 11, 25, tzinfo=UTC)
 IDS = {"p": "prj_{}7c4f9a2e", "d": "dpl_{}0b1d8e6f"}
 NEIGHBOUR = {"id": IDS["p"].format(2), "name": "sample-1", "build": IDS["d"].format(2)}
 UNLISTED = {"id": IDS["p"].format(7), "name": "payroll"}
+SHORT = {"id": IDS["p"].format(8), "name": "cart"}
 OTHERS = {
-    *NEIGHBOUR.values(), *UNLISTED.values(), IDS["d"].format(9), "ann@acme.example", "Ann Lee",
+    *NEIGHBOUR.values(), *UNLISTED.values(), *SHORT.values(), IDS["d"].format(9), "ann@acme.example", "Ann Lee",
     "T0/B1/x9", "s3cr3t-of-ann", "old-build", "ann-lee", "Ann_Lee",
 }  # fmt: skip
 
@@ -25,7 +26,9 @@ OTHERS = {
 def plant(response: Response, request: ServiceExchange, number: int) -> None:
     """Plant what is of others in a response: around the records, in them, and in a field."""
     planted: dict[str, Any] = {
-        "related": [NEIGHBOUR, UNLISTED],
+        "related": [NEIGHBOUR, UNLISTED, SHORT],
+        "note": "moved from cart today",
+        "limits": {"cart": 1},
         "builds": {NEIGHBOUR["name"]: NEIGHBOUR["build"]},
         "older": {NEIGHBOUR["id"]: "old-build"},
         "owner": {"email": "ann@acme.example", "display_name": "Ann Lee"},

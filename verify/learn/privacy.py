@@ -83,7 +83,7 @@ class Privacy:
         self, value: dict[str, Any], path: Path, place: str, foreign: Collection[str]
     ) -> dict[str, Any]:
         names = {name.lower() for name in value}
-        is_likely = len(names) > 1 or any(len(name) >= guesses.SHORTEST_NAME for name in names)
+        is_likely = len(names) > 1 or any(len(name) >= guesses.SHORTEST_FOREIGN for name in names)
         if is_likely and names <= self._strangers.values:
             return {}  # It is a map by the names of records: `{"shop-1": {...}}`.
         label = find_label(value)
@@ -129,28 +129,30 @@ class Privacy:
             key = get_key(path)
             is_of_service = guesses.is_constant(key, piece)
             is_of_service = is_of_service or (guesses.has_code(key) and guesses.is_code(piece))
-            if has_value(piece, self._names if is_of_service else foreign, key):
+            if self._has_value(piece, self._names if is_of_service else foreign, key):
                 return False
         return True
+
+    def _has_value(self, piece: str, foreign: Collection[str], key: str) -> bool:
+        """Return whether a text of a member is a foreign value, or has one as a word in it.
+
+        A short value may be a word of the service, too: a project is called `web`, and a type. So
+        inside a text it is only found as a part of a path, `/projects/web`; a name is found from
+        four characters on.
+        """
+        if piece in foreign:
+            return len(piece) >= guesses.SHORTEST_NAME or not guesses.is_constant(key, piece)
+        for each in foreign:
+            is_name = each in self._strangers.names
+            least = guesses.SHORTEST_FOREIGN if is_name else guesses.SHORTEST_NAME
+            if each in piece and make_value_pattern(each, least).search(piece):
+                return True
+        return False
 
 
 def has_mail(text: str) -> bool:
     """Return whether a text has the mail address of a person."""
     return any(match[0] != ADDRESS for match in MAIL.finditer(text))
-
-
-def has_value(piece: str, foreign: Collection[str], key: str) -> bool:
-    """Return whether a text of a member is a foreign value, or has one as a word in it.
-
-    A short value may be a word of the service, too: a project is called `web`, and a type. Inside
-    a text it is only found as a part of a path: `/projects/shop`.
-    """
-    if piece in foreign:
-        return len(piece) >= guesses.SHORTEST_NAME or not guesses.is_constant(key, piece)
-    for each in foreign:
-        if each in piece and make_value_pattern(each, guesses.SHORTEST_NAME).search(piece):
-            return True
-    return False
 
 
 def is_in_secret(path: Path) -> bool:
