@@ -18,8 +18,8 @@ NEIGHBOUR = {"id": IDS["p"].format(2), "name": "sample-1", "build": IDS["d"].for
 UNLISTED = {"id": IDS["p"].format(7), "name": "payroll"}
 SHORT = {"id": IDS["p"].format(8), "name": "cart"}
 OTHERS = {
-    *NEIGHBOUR.values(), *UNLISTED.values(), *SHORT.values(), IDS["d"].format(9), "ann@acme.example", "Ann Lee",
-    "T0/B1/x9", "s3cr3t-of-ann", "old-build", "ann-lee", "Ann_Lee",
+    *NEIGHBOUR.values(), *UNLISTED.values(), *SHORT.values(), IDS["d"].format(9),
+    "ann@acme.example", "Ann Lee", "T0/B1/x9", "s3cr3t-of-ann", "old-build", "ann-lee", "Ann_Lee",
 }  # fmt: skip
 
 
