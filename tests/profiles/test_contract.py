@@ -1,4 +1,4 @@
-"""The contract that is served is that of the profile; `tests/replayed` has each of its bytes."""
+"""The contract that is served is that of the profile."""
 
 from typing import Any
 from urllib.parse import quote
@@ -10,7 +10,7 @@ from werkzeug.test import TestResponse
 from profiles.openapi import Names, find_unknown
 from profiles.profile import Profile, make_profile
 from tests.contract import Contract
-from tests.profiles.conftest import DATE, SERVICES, client_of, like, request_of
+from tests.profiles.conftest import DATE, SERVICES, client_of, like, profile, request_of
 from tests.replayed import SCENARIOS, read
 from tests.stub.greased import AXES
 
@@ -95,3 +95,12 @@ def test_members_are_unknown_by_their_objects() -> None:
     value = {"a": {"name": {"x": 1}, "y": 2}, "b": {"z": 3}, "c": 4, "name": 5}
     assert [*find_unknown(value, known)] == [("a", "y"), ("c",), ("name",)]
     assert [*find_unknown({"a": 1}, known)] == []
+
+
+def test_only_ids_that_are_like_an_example_vary() -> None:
+    """Grease gives an id another look; an id that is made from a name is a promise."""
+    ids = {"projects": "prj_4f9a2c", "deployments": "d-{project.name}"}
+    document: Any = client_of(like(profile(ids=ids))).get("/openapi.json").json
+    schemas = document["components"]["schemas"]
+    members = {name: schemas[name]["properties"]["id"] for name in ("Project", "Deployment")}
+    assert [name for name, schema in members.items() if "x-grease" in schema] == ["Project"]
