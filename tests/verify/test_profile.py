@@ -40,6 +40,7 @@ from traffic.exchange import UNKNOWN_TIME
 from verify.inputs import Inputs
 from verify.judge import judge
 from verify.learn.errors import mark_error
+from verify.learn.join import join_bodies
 from verify.learn.templates import TemplateMaker
 from verify.options import VerifyOptions
 from verify.seen.find_places import find_places
@@ -772,6 +773,13 @@ def test_a_status_that_only_the_hint_has_stays_in_the_choices() -> None:
     assert body["id"] == "{deployment.id}"
     assert body["status"]["{deployment.status}"].items() >= {"1": 1, "": 0}.items()
     assert found["statuses"] == {"run": ["0", "1", "3"]}
+
+
+def test_joined_arrays_of_one_length_keep_the_choices_of_their_items() -> None:
+    choice = {"{deployment.status}": {"FAILED": 1, "": 0}}
+    kept = {"{deployment.status}": {"FAILED": 1, "": 2}}
+    assert join_bodies([{"code": choice}], [{"code": 2}], ["FAILED"]) == [{"code": kept}]
+    assert join_bodies([{"code": choice}], [], ["FAILED"]) == []
 
 
 def test_a_second_id_is_another_one_in_each_project() -> None:
