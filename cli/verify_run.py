@@ -41,10 +41,11 @@ class VerifyRun:
     environ: Mapping[str, str]
     token: str
     client: HTTPClient | None
+    secrets: Secrets
     started: datetime
 
     def print(self, *lines: str) -> None:
-        print_lines(Secrets([self.token]), lines)
+        print_lines(self.secrets, lines)
 
 
 def run_verify(options: VerifyOptions, environ: Mapping[str, str]) -> int:
@@ -53,6 +54,7 @@ def run_verify(options: VerifyOptions, environ: Mapping[str, str]) -> int:
     Raises `click.UsageError`, `server.ListenError`, and `OSError` for a file.
     """
     token = environ.get("VERIFY_TOKEN", "")
+    secrets = Secrets([token])
     try:
         inputs = read_inputs(options)
         client = None if options.har else make_client(options, token)
@@ -61,11 +63,11 @@ def run_verify(options: VerifyOptions, environ: Mapping[str, str]) -> int:
             files.check_writable(options.save)
         if options.report:
             files.write_file(options.report, "")  # A report of a previous run would be misleading.
-        run = VerifyRun(options, inputs, environ, token, client, datetime.now(UTC))
+        run = VerifyRun(options, inputs, environ, token, client, secrets, datetime.now(UTC))
         return get_and_judge(run)
     except ValueError as error:
         # A response may have repeated the token.
-        lines = [report.mask_line(Secrets([token]), line) for line in str(error).split("\n")]
+        lines = [report.mask_line(secrets, line) for line in str(error).split("\n")]
         raise click.UsageError("\n".join(lines) + ".") from None
 
 

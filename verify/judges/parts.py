@@ -19,7 +19,7 @@ from ..seen import kinds
 from ..seen.find_projects import find_order
 from ..seen.inspection import find_value
 from ..seen.places import Places
-from ..seen.service_log import DEPLOYMENTS, Log, ServiceExchange
+from ..seen.service_log import Log, ServiceExchange
 from . import checks, rules
 from .checks import Check, Expected
 
@@ -128,8 +128,7 @@ def name_purpose(exchange: ServiceExchange | None) -> str:
     """
     if exchange is None:
         return ""
-    path = f"{DEPLOYMENTS}{{id}}" if exchange.is_deployment else exchange.path
-    return exchange.purpose or f"{exchange.method} {path}"
+    return exchange.purpose or f"{exchange.method} {exchange.path_template}"
 
 
 class PartsJudge:

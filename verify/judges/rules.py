@@ -5,6 +5,7 @@ They need no schema: a service with different bodies may keep all rules.
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 from ..seen import inspection, kinds
 from ..seen.places import Places
@@ -27,6 +28,11 @@ class Evidence:
     log: Log
     places: Places
     kind_by_exchange: dict[ServiceExchange, str]
+
+    @cached_property
+    def has_credentials(self) -> bool:
+        """Whether a request has a token. Some recordings have no credentials at all."""
+        return any(exchange.token for exchange in self.log.exchanges)
 
     def select(self, *operations: str) -> list[ServiceExchange]:
         """Select the exchanges of operations with the token, without guessed and unknown ids."""
@@ -93,9 +99,7 @@ def check_operation(
 def make_open_check(
     evidence: Evidence, part: str, expected: str, operations: tuple[str, ...]
 ) -> Check:
-    """Make the check of a rule that no response shows; its exchange is the last that should
-    have shown it.
-    """
+    """Make the check of a rule that no response shows. Its exchange should have shown it."""
     asked = evidence.select(*operations)
     return Check(part, expected, "", asked[-1] if asked else None)
 
@@ -210,11 +214,12 @@ def must_be_rejected(evidence: Evidence, exchange: ServiceExchange) -> bool:
         return kinds.find_asked_kind(exchange) in kinds.TOKEN_ERRORS
     if evidence.kind_by_exchange.get(exchange) in kinds.TOKEN_ERRORS:
         return True
-    # Some recordings have no credentials at all.
-    has_credentials = any(each.token for each in evidence.log.exchanges)
-    has_cookie = exchange.find_request_field("Cookie") != ""
-    is_plain = exchange.is_creation or (kinds.name_operation(exchange) != "" and not has_cookie)
-    return has_credentials and is_plain and not exchange.token
+    if exchange.token or not kinds.name_operation(exchange):
+        return False
+    # A page in a browser may have a cookie in place of a token.
+    if exchange.find_request_field("Cookie") and not exchange.is_creation:
+        return False
+    return evidence.has_credentials
 
 
 def contradict_bearer(exchange: ServiceExchange) -> str:

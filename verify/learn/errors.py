@@ -92,5 +92,6 @@ def find_common_value(values: list[Any], statuses: list[int]) -> Any:
         return first
     if all(map(is_code, values)):
         return "{error.code}"
-    is_for_people = DETAIL in values or any(re.search(r"\s", str(value)) for value in values)
-    return DETAIL if is_for_people else first  # It is an id, such as that of a trace.
+    if DETAIL in values or any(re.search(r"\s", str(value)) for value in values):
+        return DETAIL
+    return first  # It is an id, such as that of a trace.

@@ -32,11 +32,11 @@ class Privacy:
         self._secrets = secrets
         host = urlsplit(base).netloc.rpartition("@")[2].lower()
         self._host = re.compile(rf"(?<![\w.-]){re.escape(host)}(?![\w-]|\.\w)") if host else None
-        self._shapes = strangers.shapes
         self._strangers = strangers
         own = lower_texts([places.created_id, places.created_name, places.deployment_id])
-        self._own = {*filter(may_identify, own)}
-        self._names = strangers.names | self._own
+        own = {*filter(may_identify, own)}
+        self._names = strangers.names | own
+        self._values = strangers.values | own
         self.notes: list[str] = []
 
     def clean_record(self, value: Any, place: str) -> Any:
@@ -45,16 +45,16 @@ class Privacy:
 
     def clean_other(self, value: Any, place: str) -> Any:
         """Return an error, or the body around a record, which has no id of the run, either."""
-        return self._clean(value, (), place, self._strangers.values | self._own)
+        return self._clean(value, (), place, self._values)
 
     def is_safe_word(self, word: str) -> bool:
         """Return whether a status may stand in a profile."""
-        return self._is_safe(("status",), word, self._strangers.values | self._own)
+        return self._is_safe(("status",), word, self._values)
 
     def is_safe_field(self, name: str, value: str) -> bool:
         """Return whether a header field may stand in a profile."""
         is_secret = is_secret_name(name) or self._secrets.has_secret(name)
-        return not is_secret and self._is_safe((name,), value, self._strangers.values | self._own)
+        return not is_secret and self._is_safe((name,), value, self._values)
 
     def _clean(self, value: Any, path: Path, place: str, foreign: Collection[str]) -> Any:
         if isinstance(value, list):
@@ -109,7 +109,7 @@ class Privacy:
         self.notes.append(
             f"{place}{format_pointer(*path)}: left out: it may be a secret, or belong to others"
         )
-        if isinstance(value, str | int) and self._shapes.matches(str(value)):
+        if isinstance(value, str | int) and self._strangers.shapes.matches(str(value)):
             return type(value)(ids.parse_id_example(str(value)).make(Random(0)))
         return text if isinstance(value, str) else type(value)()
 
@@ -121,7 +121,7 @@ class Privacy:
             return False
         for literal in errors.list_literals(text):
             piece = unquote(literal)
-            if self._shapes.find(piece) or has_mail(piece):
+            if self._strangers.shapes.find(piece) or has_mail(piece):
                 return False
             piece = piece.lower()
             if self._host and self._host.search(piece):

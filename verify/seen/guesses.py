@@ -24,7 +24,8 @@ NEXT_PAGE = ("next", "more", "cursor", "cursors", "continuation")
 
 COMPUTED_FIELDS = re.compile(
     "etag|last-modified|age|expires|date|warning|via|retry-after|set-cookie2?|server-timing|b3"
-    "|.*(digest|md5|hash|checksum|signature|trace|rate-?limit|quota).*|x-b3-.*|x-amz(n-(request|trace|remapped).*|-(request-id|id-2|cf-.*|apigw-id))|cf-.*"
+    "|.*(digest|md5|hash|checksum|signature|trace|rate-?limit|quota).*|x-b3-.*|cf-.*"
+    "|x-amzn-(request|trace|remapped).*|x-amz-(request-id|id-2|cf-.*|apigw-id)"
     "|.*(request|correlation|transaction|span|invocation|session|audit)-?id.*|x-vercel-id"
     "|x-(runtime|response-time|served-by|timer|cache.*|process-time|duration)"
     "|nel|report-to|alt-svc",

@@ -98,12 +98,12 @@ def is_changing(path: Path, bodies: Sequence[Any]) -> bool:
 
     `{"request_id": "req-8f3a"}` also changes.
     """
-    values = [inspection.find_value(body, path) for body in bodies]
-    words = {format_word(value) for value in values}
+    words = list_words(path, bodies)
     if len(words) < 2 or "" in words:
         return False
     if inspection.get_key(path) == "status":
         return True
+    values = [inspection.find_value(body, path) for body in bodies]
     return all(
         isinstance(each, str) and re.fullmatch("[A-Za-z][A-Za-z_.-]*", each) for each in values
     )

@@ -34,7 +34,7 @@ class Strangers:
     """The names and ids of others in a log, and what looks like an id or a mail address.
 
     `values` are in lower case: `{"prj_2", "cart", "cart.example"}`; `names` are the ids and names
-    among them, which are no words of the service.
+    among them, which are never words of the service.
     """
 
     def __init__(self, log: Log, places: Places, like: Profile | None = None) -> None:
@@ -102,10 +102,11 @@ def find_identities(records: Iterable[Any], own: Iterable[Any]) -> list[Leaf]:
     common = {leaf for each in own for leaf in inspection.list_leaves(each) if is_plain(leaf)}
     found: dict[Leaf, None] = {}
     for record in records:
-        for path, value in inspection.list_leaves(record):
-            is_constant = guesses.is_constant(inspection.get_key(path), str(value))
-            if is_plain((path, value)) and (path, value) not in common and not is_constant:
-                found[path, value] = None
+        for leaf in inspection.list_leaves(record):
+            path, value = leaf
+            is_foreign = leaf not in common and is_plain(leaf)
+            if is_foreign and not guesses.is_constant(inspection.get_key(path), str(value)):
+                found[leaf] = None
     return [*found]
 
 

@@ -28,7 +28,7 @@ from web.routing import read_raw_target
 
 from ..judges import parts
 from ..seen.repeats import drop_repeats, leave_out_repeats
-from ..seen.service_log import CODINGS, DEPLOYMENTS, MAX_BODY, Log, ServiceExchange, unpack
+from ..seen.service_log import CODINGS, MAX_BODY, Log, ServiceExchange, unpack
 from . import streams
 
 HOP_FIELDS = {
@@ -60,6 +60,7 @@ class Recorder:
         self._redactor = Redactor([token])
         self._lock = Lock()
         self._exchanges: list[ServiceExchange] = []
+        self._new = 0  # exchanges since repeated ones were left out
         self._journals: dict[str, ProxyJournal] = defaultdict(ProxyJournal)  # key: world
         self.app = Flask(__name__, static_folder=None)
         problems.handle_errors(self.app, {})
@@ -67,16 +68,16 @@ class Recorder:
 
     def log(self) -> Log:
         """Return the recorded exchanges in the order of their requests."""
-        in_order = sorted(self._exchanges, key=lambda each: each.time)
-        return leave_out_repeats(Log(self._client.base, tuple(in_order)))
+        return leave_out_repeats(Log(self._client.base, tuple(sort_by_time(self._exchanges))))
 
     def _record(self, exchange: ServiceExchange, max_new: int = 2000) -> None:
         """Record an exchange. After each `max_new`, repeated ones go, since a test may poll."""
         with self._lock:
             self._exchanges.append(exchange)
-            if len(self._exchanges) % max_new == 0:
-                in_order = sorted(self._exchanges, key=lambda each: each.time)
-                self._exchanges = drop_repeats(in_order)
+            self._new += 1
+            if self._new >= max_new:
+                self._exchanges = drop_repeats(sort_by_time(self._exchanges))
+                self._new = 0
 
     # Requests
 
@@ -203,9 +204,14 @@ class ProxyJournal:
         return {"requests": found[:limit], "last": self.last}
 
 
+def sort_by_time(exchanges: list[ServiceExchange]) -> list[ServiceExchange]:
+    """Sort exchanges by the times of their requests."""
+    return sorted(exchanges, key=lambda exchange: exchange.time)
+
+
 def find_operation_id(exchange: ServiceExchange) -> str | None:
     """Find the operation of a request in the contract: `listProjects`."""
-    path = f"{DEPLOYMENTS}{{id}}" if exchange.is_deployment else exchange.path
+    path = exchange.path_template
     item = parts.load_contract().document["paths"].get(path, {})
     operation_id: str | None = item.get(exchange.method.lower(), {}).get("operationId")
     return operation_id
