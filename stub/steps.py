@@ -130,10 +130,13 @@ class Steps:
         """
         current: Request = unwrap(request)
         visit: Visit | None = unwrap(g).get("store")
-        if visit is None or not is_recorded(current):
+        if visit is None:
             return response
-        # A rejected request has no outcome, nor has a request to another path than /v1.
-        outcome = visit.outcome or faults.Outcome(self.shared.contract.operation(current))
+        outcome = visit.outcome
+        if outcome is None:  # The request was rejected, or its path is not below /v1.
+            if not is_recorded(current):
+                return response
+            outcome = faults.Outcome(self.shared.contract.operation(current))
         problem = problems.find_problem(response) if response.status_code >= 400 else None
         call = Call(current, response, visit, outcome, problem)
         applied = self._apply(call)

@@ -38,7 +38,7 @@ def serve_file(file: str = "index.html") -> ResponseReturnValue:
 
 
 def show_world() -> ResponseReturnValue:
-    from .document import describe_world  # Most programs show no console.
+    from .document import describe_world
 
     document = describe_world(open_world(), get_shared())
     return f"{json.dumps(document, ensure_ascii=False)}\n".encode(errors="replace"), 200, JSON

@@ -41,10 +41,9 @@ def decide_outcome(
 ) -> Outcome:
     """Decide the outcome of a request to `/v1`.
 
-    A matching fault counts the request, and is removed after the last of its `times`.
-
-    A waiting fault comes first. The planned faults of `--probe failures` spare a request whose
-    `Prefer` names a status.
+    A waiting fault that matches comes first. It counts the request, and is removed after the last
+    of its `times`. Then come the planned faults of `--probe failures`, which spare a request whose
+    `Prefer` names a status, and then `Prefer`.
     """
     responder = Responder(request, operation, contract)
     fault = faults.take(operation.id if operation else None, request)

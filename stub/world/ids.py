@@ -79,7 +79,7 @@ class Ids:
         kind = KINDS.get(prefix, "")
         with self._lock:
             self.count += 1
-            made = self._make_plain(prefix, name, project_id, attempt)
+            made = self._make_plain(prefix, kind, name, project_id, attempt)
             grease = self.grease.current
             if kind in grease.parts.get("ids", ()):
                 from ..grease.variants import draw_id, make_source
@@ -91,11 +91,11 @@ class Ids:
                 self._numbers[made] = self.count
             return made
 
-    def _make_plain(self, prefix: str, name: str, project_id: str, attempt: int) -> str:
+    def _make_plain(self, prefix: str, kind: str, name: str, project_id: str, attempt: int) -> str:
         source = None
         if self.seed is not None:
             source = f"{self.seed} {self.world} {self.count}"
-        id_format = self.formats.get(KINDS.get(prefix, ""))
+        id_format = self.formats.get(kind)
         if id_format is not None:
             from profiles.ids import choose_base
 

@@ -57,7 +57,7 @@ def on(
     failure: str = "",
     has: Callable[[ServiceExchange], bool] = lambda _: True,
 ) -> Change:
-    """A change of the responses of these cases, or of all, to requests that are such ones.
+    """A change of the responses of these cases, or of all, of requests for which `has` is true.
 
     A header of None is left out.
     """
