@@ -25,6 +25,7 @@ from verify.seen.find_places import find_places
 from verify.seen.find_projects import find_arrays, find_ids, find_order
 from verify.seen.hints import Hints
 from verify.seen.kinds import find_kinds
+from verify.seen.places import Place
 from verify.seen.service_log import Log, ServiceExchange
 from verify.seen.status import find_status
 
@@ -174,7 +175,7 @@ def test_a_known_profile_says_where_things_are() -> None:
         deployment={"body": {"id": "{deployment.id}", "at": "{deployment.status}"}},
     )
     places = find_places(api.log(), Hints(profile=known))
-    assert (places.items_path, places.id_path) == (("all",), ("key",))
+    assert (places.items_path, places.id_place) == (("all",), Place(("key",)))
     assert places.created_id == "prj_7044"
     assert (places.status_path, places.is_sure) == (("at",), True)
     assert find_candidates(places, Hints(profile=known))[0].id == NAME

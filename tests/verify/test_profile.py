@@ -139,12 +139,54 @@ APIS = {
                                     "url": None if project.status == "Pending" else BASE},
         run=("Pending", "Ready"), request={"slug": NAME},
     ),
+    "names": Api(
+        item=lambda project: project.name, listed=lambda items: {"clusters": items},
+        created=lambda project: (201, {}, {"cluster": project.name,
+                                           "deploymentId": project.deployment_id}),
+    ),
+    "paths": Api(
+        item=lambda project: {"path": f"/{project.name}", "key": f"projects/{project.id}"},
+        created=lambda project: (200, {}, {"operation": f"operations/{project.deployment_id}"}),
+    ),
+    "present when done": Api(
+        deployment=lambda project: {"name": project.deployment_id,
+                                    **({"result": "OK"} if project.status else {})},
+        run=(None, "OK"),
+    ),
+    "a body for each status": Api(
+        deployment=lambda project: {"uid": project.deployment_id, "kind": project.status,
+                                    **({"step": "wait"} if project.status == "queued"
+                                       else {"step": "run", "port": 80})},
+        run=("queued", "ready"),
+    ),
+    "a name as id": Api(
+        item=lambda project: {"title": project.name, "code": f"c{project.number}",
+                              "build": f"b{project.number}", "latest": project.deployment_id},
+        deployment=lambda project: {"status": project.status, "project": project.name},
+    ),
 }  # fmt: skip
 
 
-# Where a name says nothing, a profile with this place alone does.
+# Where a name says nothing, a profile with only these places does.
 DONE = {"name": "operations/{deployment.id}", "done": {CHOICE: {"true": True, "false": False}}}
-HINTS = {"operations": profile(deployment={"body": DONE})}
+OPERATION = {"operation": "operations/{deployment.id}"}
+PATHS = {"path": "/{project.name}", "key": "projects/{project.id}"}
+KINDS = {kind: {"uid": "{deployment.id}", "kind": kind} for kind in ("queued", "ready")}
+STATES = {str(number): number for number in range(3)}
+HINTS = {
+    "operations": profile(deployment={"body": DONE}),
+    "numbers": profile(deployment={"body": {"state": {CHOICE: STATES}}}),
+    "paths": profile(list={"body": {"projects": [PATHS]}}, create={"body": OPERATION}),
+    "present when done": profile(
+        statuses={"run": ["RUNNING", "OK"]},
+        deployment={"body": {"result": {CHOICE: {"OK": "OK"}}}},
+    ),
+    "a body for each status": profile(deployment={"body": {CHOICE: KINDS}}),
+    "a name as id": profile(
+        list={"body": {"projects": [{"title": "{project.name}"}]}},
+        ids={"projects": "{project.name}"},
+    ),
+}
 
 
 @pytest.mark.parametrize("name", APIS)
@@ -152,7 +194,10 @@ def test_the_stub_responds_as_the_service_did(name: str) -> None:
     log = APIS[name].log()
     hints = Hints(profile=HINTS.get(name))
     found = infer_log(log, hints)
-    assert find_differences(found.document, log, find_places(log, hints)) == []
+    places = find_places(log, hints)
+    assert places.doubts == ()
+    assert {"list", "create", "deployment"} <= found.document.keys()
+    assert find_differences(found.document, log, places) == []
     text = json.dumps(found.document)
     for value in ("acme.example/v1", "stub-verify", "sample-", TOKEN):
         assert value not in text

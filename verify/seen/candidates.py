@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote
 
-from traffic.json_values import Path
 from traffic.masking import SECRET_FIELD
 
 from . import inspection
+from .places import Place
 
 IN_A_URL = re.compile(r"(?:^|/)deployments/([^/?#>\s]+)")
 
@@ -23,15 +23,15 @@ class Candidate:
 
 
 def find_in_bodies(
-    bodies: Iterable[Any], location: str, own_id: Any, hinted: Iterable[Path | None] = ()
+    bodies: Iterable[Any], location: str, own_id: Any, hinted: Iterable[Place | None] = ()
 ) -> list[Candidate]:
     """Find the candidates in bodies, and in the field Location of a creation.
 
-    First come hinted paths, then names such as `latest_deployment_id`, then further values. The
+    First come hinted places, then names such as `latest_deployment_id`, then further values. The
     last is `own_id`, the id of the project, since some services have the same for both.
     """
     bodies = [*bodies]
-    values = [inspection.find_value(body, path) for body in bodies for path in hinted]
+    values = [place.read(body) for body in bodies for place in hinted if place]
     found = [Candidate(str(value), is_named=True) for value in values if inspection.is_id(value)]
     found += find_in_location(location)
     unnamed: list[Candidate] = []

@@ -15,15 +15,15 @@ def find_candidates(places: Places, hints: Hints) -> list[candidates.Candidate]:
 
     Without a created project, they are those of listed projects.
     """
-    in_item = hints.find_path_in_item(places.items_path, "deployment.id")
+    in_item = hints.find_place_in_item(places.items_path, "deployment.id")
     if places.creation is None:
         items = places.last_items
         own_id = places.find_id(inspection.get_first(items))
         return candidates.find_in_bodies(items, "", own_id, [in_item])
     bodies = [places.created, places.latest_item]
     location = places.creation.find_response_field("Location") or ""
-    paths = [hints.find_path("create", "deployment.id"), in_item]
-    found = candidates.find_in_bodies(bodies, location, places.created_id, paths)
+    hinted = [hints.find_place("create", "deployment.id"), in_item]
+    found = candidates.find_in_bodies(bodies, location, places.created_id, hinted)
     earlier = [each for each in places.lists if each.sent_at < places.creation.sent_at]
     items = [item for exchange in earlier for item in places.list_items(exchange)]
     earlier_values = {str(leaf) for _, leaf in inspection.list_leaves(items)}
@@ -102,9 +102,9 @@ def add_status(places: Places, hints: Hints) -> Places:
     bodies = [exchange.body for exchange in places.followed]
     if not bodies:
         return places
-    hinted = hints.find_status()
+    hinted, absent = hints.find_status()
     if hinted is not None:
-        return replace(places, status_path=hinted, is_sure=True)
+        return replace(places, status_path=hinted, absent_status=absent, is_sure=True)
     found, is_sure = status.find_status(bodies)
     if len(found) == 1:
         return replace(places, status_path=found[0], is_sure=is_sure)

@@ -24,7 +24,7 @@ def find_places(log: Log, hints: Hints | None = None) -> Places:
     places = find_projects.add_name(places, hints)
     places = find_projects.add_items(places, hints)
     places = find_projects.add_created(places)
-    places = find_projects.add_id_path(places, hints)
+    places = find_projects.add_id_place(places, hints)
     places = find_projects.add_created_id(places, hints)
     places = find_deployment.add_deployment(places, reads, hints)
     return find_deployment.add_status(places, hints)

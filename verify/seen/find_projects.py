@@ -11,7 +11,7 @@ from web.validation import format_pointer
 
 from . import candidates, guesses, inspection, kinds
 from .hints import Hints
-from .places import Places
+from .places import Place, Places
 from .service_log import ServiceExchange
 
 # The creation and its name
@@ -108,8 +108,9 @@ def add_items(places: Places, hints: Hints) -> Places:
 def find_arrays(body: Any, name: str) -> list[json_values.Path]:
     """Find the arrays that may have the projects: `[("projects",)]`.
 
-    It is the outermost array with the created name. Without it, the candidates are the outermost
-    arrays that have items with a plain name, or else the empty arrays.
+    It is the outermost array with the created name, in an object or else as an item. Without it,
+    the candidates are the outermost arrays that have items with a plain name, or else the empty
+    arrays.
     """
     arrays = {
         path: value
@@ -117,9 +118,11 @@ def find_arrays(body: Any, name: str) -> list[json_values.Path]:
         if isinstance(value, list) and markers.is_through_objects(path)
     }
     paths = sorted(arrays, key=len)
-    for path in paths:
-        if any(inspection.has_value(item, name) for item in arrays[path]):
-            return [path]
+    for are_objects in (True, False):  # A list of names has no objects.
+        for path in paths:
+            items = [item for item in arrays[path] if isinstance(item, dict) == are_objects]
+            if any(inspection.has_value(item, name) for item in items):
+                return [path]
     plain = [path for path in paths if any(map(has_plain_name, arrays[path]))]
     found = plain or [path for path in paths if not arrays[path]]
     return [path for path in found if len(path) == len(found[0])]
@@ -175,18 +178,22 @@ def has_siblings(value: Any, name: str) -> bool:
     return len(alike) > 1
 
 
-def add_id_path(places: Places, hints: Hints) -> Places:
-    """Add the path of the id in a listed project."""
-    hinted = hints.find_path_in_item(places.items_path, "project.id")
+def add_id_place(places: Places, hints: Hints) -> Places:
+    """Add the place of the id in a listed project."""
+    marker = "project.name" if hints.has_name_as_id else "project.id"
+    hinted = hints.find_place_in_item(places.items_path, marker)
     if hinted is not None:
-        return replace(places, id_path=hinted)
+        return replace(places, id_place=hinted)
     created = places.latest_item
     if created is None:
         item = inspection.get_first(places.other_items)
-        return replace(places, id_path=inspection.find_called(list_ids(item), "id"))
+        plain = inspection.find_called(list_ids(item), "id")
+        return places if plain is None else replace(places, id_place=Place(plain))
+    if inspection.is_id(created):  # In a list of names, there is no other value.
+        return places
     found = find_ids(created, places.other_items, places.created, places.created_name)
     if len(found) == 1:
-        return replace(places, id_path=found[0])
+        return replace(places, id_place=Place(found[0]))
     line = '"list": {"body": … [{"MEMBER": "{project.id}"}]}'
     return places.add_doubt(kinds.LIST, line, found or list_ids(created), created)
 
@@ -195,9 +202,10 @@ def add_created_id(places: Places, hints: Hints) -> Places:
     """Add the id of the created project, from the list or from the response to the creation."""
     body = places.created
     paths = [path for path, value in inspection.list_leaves(body) if inspection.is_id(value)]
+    hinted = hints.find_place("create", "project.id")
     possible = [
         places.find_id(places.latest_item),
-        inspection.find_value(body, hints.find_path("create", "project.id")),
+        hinted.read(body) if hinted else None,
         inspection.find_value(body, inspection.find_called(paths, "id")),
     ]
     return replace(places, created_id=inspection.get_first(filter(inspection.is_id, possible)))

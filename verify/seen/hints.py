@@ -1,5 +1,7 @@
 """The hints of a person, and the places that they tell."""
 
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -7,6 +9,9 @@ from profiles import markers
 from profiles.profile import Profile
 from traffic import json_values
 
+from . import inspection
+from .places import Place
+from .service_log import NOTHING
 from .status import format_word
 
 
@@ -18,41 +23,77 @@ class Hints:
     request: Any = None  # with the marker {project.name}
     profile: Profile | None = None
 
-    def find_path(self, part: str, marker: str) -> json_values.Path | None:
-        """Find the path of a marker in a part of the profile: `("data", "id")`."""
-        form = self.profile.form(part) if self.profile else None
-        for path, value in json_values.walk(form.body) if form else ():
-            found = markers.parse_whole_marker(value)
-            if found is None or found.name != marker or markers.CHOICE in path:
-                continue
-            if found.spec in ("", "text"):
-                return path
-        return None
+    def find_place(self, part: str, marker: str) -> Place | None:
+        """Find the place of a marker in a part of the profile.
 
-    def find_path_in_item(
-        self, items_path: json_values.Path | None, marker: str
-    ) -> json_values.Path | None:
-        """Find the path of a marker in the project of the list."""
-        path = self.find_path("list", marker)
-        return None if path is None else path[len(items_path or ()) + 1 :]
+        A value that is only the marker is preferred to a text like `operations/{deployment.id}`.
+        """
+        places = self._list_places(part, marker)
+        return min(places, key=lambda place: place.pattern is not None, default=None)
+
+    def _list_places(self, part: str, marker: str) -> Iterator[Place]:
+        for body in self._list_bodies(part).values():
+            for path, value in json_values.walk(body):
+                pattern = make_pattern(value, marker) if isinstance(value, str) else None
+                if pattern:
+                    is_whole = markers.parse_whole_marker(value) is not None
+                    yield Place(path, None if is_whole else pattern)
+
+    def find_place_in_item(self, items_path: json_values.Path | None, marker: str) -> Place | None:
+        """Find the place of a marker in the project of the list."""
+        place = self.find_place("list", marker)
+        return place and place._replace(path=place.path[len(items_path or ()) + 1 :])
+
+    @property
+    def has_name_as_id(self) -> bool:
+        """Whether the name of a project is its id: `{"ids": {"projects": "{project.name}"}}`."""
+        ids = self.profile.document.get("ids", {}) if self.profile else {}
+        return ids.get("projects") == markers.NAME
 
     def find_items(self) -> json_values.Path | None:
         """Find the path of the array of the projects in the list."""
         form = self.profile.form("list") if self.profile else None
         return next(markers.find_project_arrays(form.body), None) if form else None
 
-    def find_status(self) -> json_values.Path | None:
+    def find_status(self) -> tuple[json_values.Path | None, str]:
         """Find the path of the status in the deployment: of its marker, or of a choice.
 
-        The choice has the statuses as numbers or booleans: `{"true": true, "false": false}`.
+        The values of a choice are the statuses, as texts, numbers or booleans. One status may lack
+        the member, like `false` in `{"done": {"{deployment.status}": {"true": true}}}`. It is the
+        second result, or "".
         """
-        path = self.find_path("deployment", "deployment.status")
-        form = self.profile.form("deployment") if self.profile else None
-        if path is not None or form is None:
-            return path
-        for path, value in json_values.walk(form.body):
-            if markers.is_choice(value) and markers.CHOICE not in path:
-                words = {word: own for word, own in value[markers.CHOICE].items() if word}
-                if words and all(format_word(own) == word for word, own in words.items()):
-                    return path
+        marked = self.find_place("deployment", "deployment.status")
+        if marked and marked.pattern is None:
+            return marked.path, ""
+        bodies = self._list_bodies("deployment") if self.profile and self.profile.statuses else {}
+        walks = map(json_values.walk, bodies.values())
+        for path in dict.fromkeys(path for walk in walks for path, _ in walk):
+            found = {word: inspection.find_value(body, path) for word, body in bodies.items()}
+            others = [word for word, value in found.items() if format_word(value) != word]
+            if not others:
+                return path, "false" if [*bodies] == ["true"] else ""
+            if len(others) == 1 < len(bodies) and found[others[0]] is NOTHING:
+                return path, others[0]
+        return None, ""
+
+    def _list_bodies(self, part: str) -> dict[str, Any]:
+        """Return the body of a part for each status: `{"false": {"done": False}}`."""
+        form = self.profile.form(part) if self.profile else None
+        if form is None or self.profile is None:
+            return {}
+        words = self.profile.statuses or ("",)
+        return {word: markers.resolve_choices(form.body, word) for word in words}
+
+
+def make_pattern(text: str, name: str) -> re.Pattern[str] | None:
+    """Make the pattern of a text with a marker, which is the group: `operations/(.+)`.
+
+    It is None for a text without this marker, and for a second id like `{project.id:41}`.
+    """
+    pieces = markers.split_markers(text)
+    own = markers.Marker(name), markers.Marker(name, "text")
+    if not any(piece in own for piece in pieces):
         return None
+    groups = ["(.+)" if piece in own else ".+" for piece in pieces]
+    pairs = zip(pieces, groups, strict=True)
+    return re.compile("".join(re.escape(p) if isinstance(p, str) else group for p, group in pairs))

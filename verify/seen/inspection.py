@@ -1,6 +1,7 @@
 """Finds values in JSON, compares them, and reads the times among them."""
 
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
@@ -56,7 +57,7 @@ def get_called(texts: Mapping[json_values.Path, str], name: str) -> str:
 
 
 def has_value(item: Any, value: Any, key: str = "") -> bool:
-    """Return whether an object has a text, or an integer that is written so.
+    """Return whether an item is or has a text, or an integer that is written so.
 
     With a key only members of this name count.
     """
@@ -64,11 +65,18 @@ def has_value(item: Any, value: Any, key: str = "") -> bool:
         return False
     text = str(value)
     for path, leaf in json_values.walk(item):
-        if not is_id(leaf) or str(leaf) != text or path == ():
+        if not is_id(leaf) or str(leaf) != text:
             continue
         if is_through_objects(path) and key in ("", get_key(path)):
             return True
     return False
+
+
+def mentions(item: Any, name: str, min_length: int = 5) -> bool:
+    """Return whether an item has a text with a name in it: `/v1/shop-1`. A name may be a word."""
+    pattern = re.compile(f"(?<![A-Za-z0-9]){re.escape(name)}(?![A-Za-z0-9])")
+    texts = find_texts(item).values() if len(name) >= min_length else ()
+    return any(map(pattern.search, texts))
 
 
 def mentions_deployment(path: json_values.Path) -> bool:

@@ -1,5 +1,6 @@
 """The places of a service, such as the array of the projects in a list."""
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -9,8 +10,23 @@ from traffic import json_values
 from web.validation import format_pointer
 
 from . import inspection
-from .service_log import ServiceExchange
+from .service_log import NOTHING, ServiceExchange
 from .status import format_word
+
+
+class Place(NamedTuple):
+    """The place of a value: its path, and the pattern of the text around it: `operations/(.+)`."""
+
+    path: json_values.Path
+    pattern: re.Pattern[str] | None = None
+
+    def read(self, body: Any) -> Any:
+        """Return the value at the place, or `NOTHING`."""
+        found = inspection.find_value(body, self.path)
+        if self.pattern is None:
+            return found
+        match = self.pattern.fullmatch(found) if isinstance(found, str) else None
+        return match[1] if match else NOTHING
 
 
 class Doubt(NamedTuple):
@@ -40,7 +56,7 @@ class Places:
     created_name: str = ""
     lists: tuple[ServiceExchange, ...] = ()  # successful, with JSON
     items_path: json_values.Path | None = None  # the array of the projects in a list
-    id_path: json_values.Path | None = None  # the id in an item
+    id_place: Place | None = None  # the id in an item
     followed: tuple[ServiceExchange, ...] = ()
     # False if the followed deployment is neither the created one nor the one that a person named.
     is_own: bool = True
@@ -48,6 +64,7 @@ class Places:
     owner_id: Any = None
     owner_name: str = ""
     status_path: json_values.Path | None = None  # the status in a deployment
+    absent_status: str = ""  # the status of a deployment without this member
     is_sure: bool = False  # whether no other member may be the status
     doubts: tuple[Doubt, ...] = ()
 
@@ -87,7 +104,7 @@ class Places:
 
     def find_id(self, item: Any) -> Any:
         """Find the id of a listed project, or None."""
-        found = inspection.find_value(item, self.id_path)
+        found = self.id_place.read(item) if self.id_place else None
         return found if inspection.is_id(found) else None
 
     def find_name(self, item: Any) -> str:
@@ -106,7 +123,7 @@ class Places:
         return {each: self._find_created(self.list_items(each)) for each in self.lists}
 
     def _find_created(self, items: list[Any]) -> Any:
-        """Find the created project in an array, by its name or else by its id."""
+        """Find the created project in an array, by its name, its id, or a text with its name."""
         if self.creation is None:
             return None
         name = self.created_name
@@ -115,7 +132,7 @@ class Places:
             for item in items:
                 if inspection.has_value(item, value, key):
                     return item
-        return None
+        return inspection.get_first(item for item in items if inspection.mentions(item, name))
 
     def get_created_item(self, exchange: ServiceExchange) -> Any:
         return self.created_items.get(exchange)
@@ -143,9 +160,11 @@ class Places:
         """Return the status of a deployment as a word: `queued`, or "". A missing flag is false."""
         if self.status_path is None:
             return ""
-        word = format_word(inspection.find_value(exchange.body, self.status_path))
+        value = inspection.find_value(exchange.body, self.status_path)
+        if value is NOTHING and self.absent_status:
+            return self.absent_status
         last = inspection.find_value(self.followed[-1].body, self.status_path)
-        return word or ("false" if isinstance(last, bool) else "")
+        return format_word(value) or ("false" if isinstance(last, bool) else "")
 
     @cached_property
     def words(self) -> list[str]:
@@ -157,7 +176,7 @@ def list_places(places: Places) -> Iterator[str]:
     """List the places that were found: `the status at /status`."""
     found = {
         "the list": places.items_path,
-        "the id in it": places.id_path if places.lists else None,
+        "the id in it": places.id_place.path if places.lists and places.id_place else None,
         "the status": places.status_path,
     }
     for name, path in found.items():
