@@ -88,7 +88,8 @@ class Opaque:
         """The pattern of the ids, or None if other ids of the service may look different.
 
         An example shows the pattern if it is a UUID, a ULID or a long hexadecimal number, has only
-        digits, or only small letters and digits, or begins with a prefix like `prj_`.
+        digits, or only small letters and digits, or begins with a prefix like `prj_`. The length
+        of a long random example is part of the pattern.
         """
         prefix = re.escape(self.prefix)
         if UUID.fullmatch(self.rest):
@@ -96,14 +97,25 @@ class Opaque:
         if ULID.fullmatch(self.rest):
             return f"{prefix}{ULID.pattern}"
         if self.is_hexadecimal and HEXADECIMAL.fullmatch(self.rest):
-            return f"{prefix}{HEXADECIMAL.pattern}"
+            return f"{prefix}[0-9A-Fa-f]{self._count(8)}"
         if DIGITS.fullmatch(self.rest) and not prefix:
             return DIGITS.pattern
         if LOWER_CASE.fullmatch(self.rest) and not prefix:
-            return LOWER_CASE.pattern
+            return f"[a-z0-9]{self._count(10)}"
         if re.fullmatch("[A-Za-z]+[_.:~-]", self.prefix):
-            return f"{prefix}.+"
+            return f"{prefix}.{self._count(12)}"
         return None
+
+    def _count(self, least: int) -> str:
+        """Return the count of the characters of the rest for its pattern: `{22,26}` for 24.
+
+        Random ids with at least these characters have one length, or differ by a few: a number in
+        base58, for example.
+        """
+        size = len(self.rest)
+        has_both = re.search("[0-9]", self.rest) and re.search("[A-Za-z]", self.rest)
+        is_random = has_both and self.rest.isalnum() and size >= least
+        return f"{{{size - 2},{size + 2}}}" if is_random else "+"
 
     def make_second(self, own_id: str) -> str:
         """Make a second id of a record. The same id always has the same second id."""

@@ -269,7 +269,10 @@ IDS = [
     ("f81d4fae-7dec-41d0-a765-00a0c91e6bf6", "0B8E7D2C-1F6A-4C3B-9D5E-7A6B5C4D3E2F", True),
     ("f81d4fae-7dec-41d0-a765-00a0c91e6bf6", "cd18fc9f", False),
     ("dep-98", "dep-1042", True),
-    ("5f2c9a4be1d07c36", "0a1b2c3d4e5f60718293", True),
+    ("5f2c9a4be1d07c36", "0a1b2c3d4e5f60718293", False),
+    ("prj_7Yc3k9RtQw2Zb5Xn8VmL", "prj_7Yc3k9RtQw2Zb5Xn8VmLp4Hd", False),
+    ("prj_7Yc3k9RtQw2Zb5Xn8VmL", "prj_4Hd9k2LmXs8Vb1Nc6Zq", True),  # base58
+    ("prj_website", "prj_website-of-the-shop-7", True),
     ("5f2c9a4be1d07c36", "site_5f2c9a4be1d07c36", False),
     ("kemubcrdlsb9gbcnnchc", "lnxohnglqc2gyuxaubva", True),
     ("kemubcrdlsb9gbcnnchc", "srv-lnxohnglqc2gyuxaubva", False),
@@ -287,6 +290,16 @@ def test_an_id_of_another_form_is_a_change() -> None:
     for before, now, is_same in IDS:
         pattern = parse_id_example(before).pattern or ".*"
         assert (re.fullmatch(pattern, now) is not None) == is_same, (before, now)
+
+
+def test_an_id_of_another_length_has_both_lengths_in_its_line() -> None:
+    longer = Service(new_id=lambda kind, number, name: f"{kind}rj_5f2c9a4be1d07c36{number:08d}")
+    like = profile(
+        list={"body": {"projects": [{"id": "{project.id}"}]}}, ids={"projects": "prj_5f2c9a4be1d0"}
+    )
+    (found,) = {*map(write_drift_line, judged(longer, "write", like).drifted)}
+    line = "prj_… of 16 characters in the profile, prj_… of 28 characters in the service"
+    assert found == f"/list/body/projects/0/id: {line}"
 
 
 def test_what_no_request_of_a_run_causes_is_one_line_and_no_finding() -> None:

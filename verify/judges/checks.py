@@ -157,9 +157,14 @@ class BodyChecker:
             expected = "an RFC 3339 time"
             yield Check(part, expected, expected if parse_time(value) else "another text")
         if form is not None and self.checks_forms and value != "":
-            expected = describe_form(schema["examples"][0])
-            has_form = re.fullmatch(form, str(value))
-            yield Check(part, expected, expected if has_form else describe_form(value))
+            example = schema["examples"][0]
+            expected = observed = describe_form(example)
+            if not re.fullmatch(form, str(value)):
+                observed = describe_form(value)
+                if observed == expected and isinstance(value, str):
+                    expected += f" of {len(example)} characters"
+                    observed += f" of {len(value)} characters"
+            yield Check(part, expected, observed)
 
     def _check_expected(self, part: str, value: Any) -> Iterator[Check]:
         if part in self.expected:
