@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from profiles.profile import Profile, make_profile
+from tests.profiles.conftest import profile
 from tests.verify.conftest import TOKEN, Change, Response, Service, judged, learn, verify
 from tests.verify.differences import (
     AWAY,
@@ -89,6 +90,8 @@ WAYS: dict[str, Change] = {
     "a deployment that loses its status": lose_status,
     "a deployment without a status": after(1, on_deployment(without("status"))),
     "a deployment that is another": after(1, on_deployment(put(id="d-0"))),
+    "a deployment that is another, but for a link": after(1, on_deployment(
+        lambda body: {**body, "id": "d-0", "ref": body["id"]})),
     "a POST without a token 422": on("anonymous", "unauthorized", status=422,
                                      has=lambda each: each.method == "POST"),
     "a POST without a token 404": on("anonymous", "unauthorized", status=404,
@@ -165,6 +168,32 @@ def test_no_way_to_break_after_a_good_response_ends_with_0(source: str, tmp_path
             silent.append((name, hints.profile is not None))
     assert silent == []
     assert len(WAYS) >= 40
+
+
+def test_an_unknown_deployment_that_exists_is_broken() -> None:
+    """All ids name the same deployment then, or none is looked up."""
+    exists = on("no deployment", status=200, body=lambda _: {"errors": ["gone"]})
+    for like_it in (None, like()):
+        result = judged(Service(exists), "write", like_it)
+        (found,) = [each.line for each in result.select_findings(["broken"])]
+        line = "the deployment of this id in the contract, 200 for an unknown id in the service"
+        assert line in found
+
+
+def test_an_unknown_status_that_stays_is_not_an_end() -> None:
+    def stay(response: Response, request: ServiceExchange, number: int) -> None:
+        if response.case == "deployment":
+            response.body["status"] = "provisioning"
+
+    line = '"statuses": {"run": ["provisioning"]}'
+    advice = f"if that is its end, give --like FILE with {line}"
+    hints = profile(statuses={"run": ["provisioning"]})
+    for like_it, lines in (
+        (None, [f"unseen: deployment: its end: the deployment stayed provisioning; {advice}"]),
+        (hints, []),
+    ):
+        findings = judged(Service(stay), "write", like_it).select_findings(["unseen"])
+        assert [each.line for each in findings] == lines
 
 
 def test_what_is_unseen_has_the_reason_of_its_last_response() -> None:

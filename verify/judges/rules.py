@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
+from traffic import json_values
+
 from ..seen import inspection, kinds
 from ..seen.places import Places
 from ..seen.service_log import Log, ServiceExchange
@@ -150,26 +152,42 @@ def describe_error(exchange: ServiceExchange) -> object:
 
 
 def check_id(evidence: Evidence) -> Check:
-    """Check that `:id` names a deployment: a record with an id has that of the path."""
+    """Check that `:id` names a deployment: its record has the id of the path, at one place."""
     part = f"{READ_PART}/parameters/0"
     expected = "the deployment of this id"
     read = [
         exchange
         for exchange, kind in evidence.kind_by_exchange.items()
-        if kind in (kinds.DEPLOYMENT, kinds.UNKNOWN_DEPLOYMENT)
-        and exchange.is_success
-        and exchange.has_json
+        if kind == kinds.DEPLOYMENT and exchange.is_success and exchange.has_json
     ]
+    place = inspection.get_first(filter(None, map(find_own_id, read)))
     for exchange in read:
-        leaves = inspection.list_leaves(exchange.body)
-        ids = {str(value) for _, value in leaves if inspection.is_id(value)}
-        # The id is a member of the record, which may be in an envelope.
-        has_id = any(len(path) in (1, 2) and path[-1] == "id" for path, _ in leaves)
-        if has_id and exchange.deployment_id not in ids:
+        value = inspection.find_value(exchange.body, place)
+        is_other = inspection.is_id(value) and str(value) != exchange.deployment_id
+        if is_other or has_other_id(exchange):
             return Check(part, expected, "another one", exchange)
+    for exchange, kind in evidence.kind_by_exchange.items():
+        if kind == kinds.UNKNOWN_DEPLOYMENT and exchange.is_success:
+            return Check(part, expected, f"{exchange.status} for an unknown id", exchange)
     if read:
         return Check(part, expected, expected, read[0])
     return make_open_check(evidence, part, expected, (kinds.DEPLOYMENT,))
+
+
+def find_own_id(exchange: ServiceExchange) -> json_values.Path | None:
+    """Find the path of the id in a deployment, first of a member `id`: `("deployment", "id")`."""
+    leaves = inspection.list_leaves(exchange.body)
+    paths = [path for path, value in leaves if str(value) == exchange.deployment_id]
+    called = inspection.find_called(paths, "id")
+    return inspection.get_first(paths) if called is None else called
+
+
+def has_other_id(exchange: ServiceExchange) -> bool:
+    """Return whether a record has a member `id`, perhaps in an envelope, but not its own id."""
+    leaves = inspection.list_leaves(exchange.body)
+    ids = {str(value) for _, value in leaves if inspection.is_id(value)}
+    has_id = any(len(path) in (1, 2) and path[-1] == "id" for path, _ in leaves)
+    return has_id and exchange.deployment_id not in ids
 
 
 def check_status(evidence: Evidence) -> Check:

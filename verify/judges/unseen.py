@@ -189,15 +189,25 @@ class UnseenJudge:
         last = words[-1]
         like = self._hints.profile
         missing = []
+        advice = ""
         if like and like.statuses:
             run = [*like.run]
             start = run.index(last) + 1 if last in run else 0
             missing = [f"the status {word}" for word in run[start:] if word not in words]
         elif last.lower() in load_contract().running:
             missing = ["its end"]
+        elif {*words} == {last} and self._level == WRITE and not is_known_end(last):
+            missing = ["its end"]
+            line = f'"statuses": {{"run": ["{last}"]}}'
+            advice = f"; if that is its end, give --like FILE with {line}"
         for what in missing:
-            reason = f"the deployment stayed {self._strangers.mask(last)}"
+            reason = self._strangers.mask(f"the deployment stayed {last}{advice}")
             yield make_unseen(f"deployment: {what}", reason, places.followed[-1])
+
+
+def is_known_end(status: str) -> bool:
+    """Return whether a status ends a deployment in the contract: `SUCCEEDED`, but not `LIVE`."""
+    return status.lower() in load_contract().ends
 
 
 def is_array(value: Any) -> bool:
