@@ -19,7 +19,7 @@ from ..seen import kinds
 from ..seen.find_projects import find_order
 from ..seen.inspection import find_value
 from ..seen.places import Places
-from ..seen.service_log import Log, ServiceExchange
+from ..seen.service_log import DEPLOYMENTS, PROJECTS, Log, ServiceExchange
 from . import checks, rules
 from .checks import Check, Expected
 
@@ -122,13 +122,16 @@ def give_reason(check: Check) -> str:
 
 
 def name_purpose(exchange: ServiceExchange | None) -> str:
-    """Return the purpose of a request, or of a recorded request `GET /v1/projects`.
+    """Return the purpose of a request, or describe a recorded request: `GET /v1/projects`.
 
-    An id of a deployment may belong to others, so it is left out: `GET /v1/deployments/{id}`.
+    Another path may have ids of others, so it is left out: `GET another path`.
     """
-    if exchange is None:
-        return ""
-    return exchange.purpose or f"{exchange.method} {exchange.path_template}"
+    if exchange is None or exchange.purpose:
+        return exchange.purpose if exchange else ""
+    if exchange.path == PROJECTS:
+        return f"{exchange.method} {PROJECTS}"
+    path = f"{DEPLOYMENTS}{{id}}" if exchange.deployment_id else "another path"
+    return f"{exchange.method} {path}"
 
 
 class PartsJudge:

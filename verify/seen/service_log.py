@@ -55,11 +55,6 @@ class ServiceExchange(exchange.Exchange):
         start, _, name = self.path.rpartition("/")
         return unquote(name) if f"{start}/" == DEPLOYMENTS else ""
 
-    @property
-    def path_template(self) -> str:
-        """The path without an id, as the contract has it: `/v1/deployments/{id}`."""
-        return f"{DEPLOYMENTS}{{id}}" if self.is_deployment else self.path
-
     def find_request_field(self, name: str) -> str:
         """Return the value of a header field of the request, or ""."""
         return exchange.find_field(self.request_fields, name)

@@ -26,7 +26,6 @@ from web import problems
 from web.patterns import matches
 from web.routing import read_raw_target
 
-from ..judges import parts
 from ..seen.repeats import drop_repeats, leave_out_repeats
 from ..seen.service_log import CODINGS, MAX_BODY, Log, ServiceExchange, unpack
 from . import streams
@@ -176,7 +175,7 @@ class ProxyJournal:
             "status": exchange.status,
             "code": None,
             "reason": exchange.failure or None,
-            "operation": find_operation_id(exchange),
+            "operation": None,
             "fault": None,
             "grease": [],
             "unpromised": [],
@@ -195,11 +194,11 @@ class ProxyJournal:
                 limit = int(value)
             elif name == "after" and value.isdecimal():
                 found = [entry for entry in found if entry["number"] > int(value)]
-            elif name in ("operation", "method", "path", "status"):
+            elif name in ("method", "path", "status"):
                 pattern = value.replace("x", "?") if name == "status" else value
                 found = [entry for entry in found if matches(pattern, str(entry[name]))]
             else:
-                detail = "The filters are operation, method, path, status, after and limit."
+                detail = "The filters are method, path, status, after and limit."
                 raise problems.Problem(400, "unknown_query", detail)
         return {"requests": found[:limit], "last": self.last}
 
@@ -207,14 +206,6 @@ class ProxyJournal:
 def sort_by_time(exchanges: list[ServiceExchange]) -> list[ServiceExchange]:
     """Sort exchanges by the times of their requests."""
     return sorted(exchanges, key=lambda exchange: exchange.time)
-
-
-def find_operation_id(exchange: ServiceExchange) -> str | None:
-    """Find the operation of a request in the contract: `listProjects`."""
-    path = exchange.path_template
-    item = parts.load_contract().document["paths"].get(path, {})
-    operation_id: str | None = item.get(exchange.method.lower(), {}).get("operationId")
-    return operation_id
 
 
 def is_below_v1(path: str) -> bool:
