@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import inf
-from typing import Any, NamedTuple
+from typing import Any
 
 from traffic import json_values
 
@@ -42,18 +42,6 @@ class Template:
     @property
     def content_type(self) -> str:
         return self.exchanges[0].find_response_field("Content-Type") or ""
-
-
-class Listed(NamedTuple):
-    """The created project in a list.
-
-    `word` is the status that was read before the list. It may have changed since, so `possible` has
-    the next status, too: `{"queued", "building"}`.
-    """
-
-    item: Any
-    word: str
-    possible: set[str]
 
 
 class TemplateMaker:
@@ -124,46 +112,41 @@ class TemplateMaker:
         """Read the created project in the lists, with the status that it shows or that was read."""
         known = self._make_known_of_project()
         readings = []
-        for listed in self._listed:
-            shown = format_word(inspection.find_value(listed.item, self._item_status_path))
-            readings.append(self._read(listed.item, known, shown or listed.word))
+        for item, word in self._listed:
+            shown = format_word(inspection.find_value(item, self._item_status_path))
+            readings.append(self._read(item, known, shown or word))
         return readings
 
     @cached_property
-    def _listed(self) -> list[Listed]:
+    def _listed(self) -> list[tuple[Any, str]]:
+        """The created project in each list, with the status that was read before the list."""
         places = self._places
-        words = places.words
-        reads = places.followed if words else ()
-        count = 0  # reads of the deployment until then
+        word = inspection.get_first(places.words) or ""
         found = []
         for exchange in self._log.exchanges:
-            if exchange in reads:
-                count += 1
+            if places.is_own and exchange in places.followed:
+                word = places.read_status(exchange)
             item = places.get_created_item(exchange)
-            if item is None:
-                continue
-            if count:
-                found.append(Listed(item, words[count - 1], set(words[count - 1 : count + 1])))
-            else:  # Before the first read the status may be any.
-                found.append(Listed(item, inspection.get_first(words) or "", set(words)))
+            if item is not None:
+                found.append((item, word))
         return found
 
     @cached_property
     def _item_status_path(self) -> json_values.Path | None:
         """The path of the deployment's status in a listed project: `("latest", "status")`.
 
-        In every list, its value must be a possible status of the deployment. A status of the
-        project itself is not.
+        Its words change, and all are statuses of the deployment; or a member `status` has the words
+        that were read. A status of the project itself has other words, or stays.
         """
-        last = self._listed[-1].item if self._listed else None
-        for path, _ in inspection.list_leaves(last):
-            words = set()
-            is_possible = True
-            for listed in self._listed:
-                word = format_word(inspection.find_value(listed.item, path))
-                words.add(word)
-                is_possible = is_possible and word != "" and word in listed.possible
-            if is_possible and (len(words) > 1 or inspection.get_key(path) == "status"):
+        places = self._places
+        records = [item for item, _ in self._listed]
+        read = [word for _, word in self._listed]
+        for path, _ in inspection.list_leaves(records[-1]) if records else ():
+            words = [format_word(inspection.find_value(record, path)) for record in records]
+            created = format_word(inspection.find_value(places.created, path))
+            distinct = {*words, created or words[0]}
+            is_changing = len(distinct) > 1 and distinct <= {*places.words}
+            if is_changing or (inspection.get_key(path) == "status" and words == read):
                 return path
         return None
 
