@@ -302,6 +302,18 @@ def test_an_id_of_another_length_has_both_lengths_in_its_line() -> None:
     assert found == f"/list/body/projects/0/id: {line}"
 
 
+@pytest.mark.parametrize("level", ["read", "write"])
+def test_a_type_that_is_wrong_in_one_record_of_others_is_drift(level: str) -> None:
+    def put_in_one(value: object) -> Change:
+        return on_list(lambda projects: [put(name=value)(projects[0]), *projects[1:]])
+
+    _, found = compare(save_profile(()), (put_in_one(7),), level)
+    line = "/list/body/projects/0/name: string in the profile, number in the service"
+    assert found == [line]
+    _, found = compare(save_profile(()), (put_in_one(None),), level)
+    assert found == []
+
+
 def test_what_no_request_of_a_run_causes_is_one_line_and_no_finding() -> None:
     taken = {"name_taken": {"status": 409, "body": {"code": "taken"}}}
     like = save_profile(()).document

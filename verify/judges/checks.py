@@ -4,6 +4,7 @@ A *part* is what a check names: `#/components/schemas/Project` in the contract, 
 profile. A *pointer* leads to it in a document, perhaps through `$ref`.
 """
 
+import itertools
 import json
 import re
 from collections.abc import Iterator, Mapping
@@ -14,6 +15,7 @@ from profiles import ids
 from profiles.openapi import find_part
 from profiles.times import parse_time_format
 from web.documents import parse_pointer
+from web.schemas import TYPES
 from web.times import parse_time
 from web.validation import format_pointer
 
@@ -267,3 +269,14 @@ def join_others(checks_of_records: list[list[Check]]) -> Iterator[Check]:
             groups.setdefault((check.part, check.expected), []).append(check)
     for group in groups.values():
         yield next((check for check in group if check.holds), group[0])
+
+
+def find_wrong_types(checks_of_records: list[list[Check]]) -> Iterator[Check]:
+    """Find the checks that show a value of another type: `string` expected, `number` observed.
+
+    A null may stand for any value.
+    """
+    names = {name_type(name) for name in TYPES} - {"null"}
+    for check in itertools.chain.from_iterable(checks_of_records):
+        if not check.holds and check.observed in names:
+            yield check

@@ -19,7 +19,7 @@ from ..seen import kinds
 from ..seen.find_projects import find_order
 from ..seen.inspection import find_value
 from ..seen.places import Places
-from ..seen.service_log import DEPLOYMENTS, PROJECTS, Log, ServiceExchange
+from ..seen.service_log import DEPLOYMENTS, NOTHING, PROJECTS, Log, ServiceExchange
 from . import checks, rules
 from .checks import Check, Expected
 
@@ -264,10 +264,12 @@ def check_bodies(
 ) -> Iterator[Check]:
     """Check the body of a response by the schema at a pointer, such as `#/list`.
 
-    In a list without the created project, a project may lack members that a second one has.
+    In a list, the record of another may lack members, but has no member of another type.
     """
-    found = [[*checker.check(pointer, body)] for body in places.split_body(exchange)]
-    for check in checks.join_others(found) if len(found) > 1 else found[0]:
+    own, others = places.split_body(exchange)
+    found = [[*checker.check(pointer, body)] for body in others]
+    checked = checks.join_others(found) if own is NOTHING else checker.check(pointer, own)
+    for check in (*checked, *checks.find_wrong_types(found)):
         yield replace(check, exchange=exchange)
 
 

@@ -143,16 +143,22 @@ class Places:
         found = [item for item in self.created_items.values() if item is not None]
         return found[-1] if found else None
 
-    def split_body(self, exchange: ServiceExchange) -> list[Any]:
-        """Return the body. A list becomes bodies of a single item: the created project, or all."""
+    def split_body(self, exchange: ServiceExchange) -> tuple[Any, list[Any]]:
+        """Split a list into bodies of one item: that of the created project, and all others.
+
+        Without the created project the first is `NOTHING`. Another body stays whole: it is the
+        first, and the second is `[]`.
+        """
         items = self.list_items(exchange) if exchange in self.lists else []
         if not items or self.items_path is None:
-            return [exchange.body]
+            return exchange.body, []
+        path = self.items_path
         created = self.get_created_item(exchange)
-        chosen = items if created is None else [created]
-        return [
-            json_values.replace_value(exchange.body, self.items_path, [item]) for item in chosen
-        ]
+        own = NOTHING
+        if created is not None:
+            own = json_values.replace_value(exchange.body, path, [created])
+        others = self.list_others(exchange)
+        return own, [json_values.replace_value(exchange.body, path, [each]) for each in others]
 
     # The deployment
 
