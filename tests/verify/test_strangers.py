@@ -4,10 +4,13 @@ import json
 import re
 from datetime import UTC, datetime
 from typing import Any
+from urllib.parse import quote
+
+import pytest
 
 from profiles.profile import make_profile
-from tests.verify.conftest import Response, Service, judged, learn
-from tests.verify.differences import on, on_deployment, put
+from tests.verify.conftest import Change, Response, Service, judged, learn
+from tests.verify.differences import on, on_deployment, on_list, put
 from verify.options import VerifyOptions
 from verify.report import build_report, describe_result
 from verify.seen.service_log import ServiceExchange
@@ -15,10 +18,10 @@ from verify.seen.service_log import ServiceExchange
 START = datetime(2026, 11, 25, tzinfo=UTC)
 IDS = {"p": "prj_{}7c4f9a2e", "d": "dpl_{}0b1d8e6f"}
 NEIGHBOUR = {"id": IDS["p"].format(2), "name": "sample-1", "build": IDS["d"].format(2)}
-UNLISTED = {"id": IDS["p"].format(7), "name": "payroll"}
+UNLISTED: dict[str, Any] = {"id": IDS["p"].format(7), "name": "payroll", "alias": ["wages"]}
 SHORT = {"id": IDS["p"].format(8), "name": "cart"}
-OTHERS = {
-    *NEIGHBOUR.values(), *UNLISTED.values(), *SHORT.values(), IDS["d"].format(9),
+OTHERS: set[str] = {
+    *NEIGHBOUR.values(), UNLISTED["id"], "payroll", "wages", *SHORT.values(), IDS["d"].format(9),
     "ann@acme.example", "Ann Lee", "T0/B1/x9", "s3cr3t-of-ann", "old-build", "ann-lee", "Ann_Lee",
 }  # fmt: skip
 
@@ -59,6 +62,37 @@ def test_what_is_of_others_is_in_no_profile_and_in_no_output() -> None:
     assert result.inferred.document.keys() >= {"list", "create", "deployment"}
     texts = [json.dumps(result.inferred.document), "\n".join(result.inferred.notes)]
     assert_nothing_of_others(*texts, "\n".join(describe_result(result)))
+
+
+CAFE = "Café R&D Nord"
+SPELLINGS = {
+    CAFE: (quote(quote(CAFE)), CAFE.replace(" ", "+"), json.dumps({"name": CAFE.upper()})),
+    "hrx": ("moved from hrx today", "hrx_prod", "https://hrx.example", "Did you mean 'HRX'?"),
+}
+
+
+@pytest.mark.parametrize("name", SPELLINGS)
+def test_each_spelling_of_a_name_is_found(name: str) -> None:
+    for text in SPELLINGS[name]:
+        service = Service(rename_first(name), on(body=put(note=text)), new_id=make_id)
+        result = judged(service, "write", saves=True)
+        assert result.inferred
+        assert result.inferred.document["deployment"]["body"]["note"] == "text"
+        assert result.strangers.mask(json.dumps(text)) != json.dumps(text)
+
+
+def test_a_name_that_is_a_word_of_the_contract_hides_no_sentence() -> None:
+    text = "No project has this name."
+    service = Service(rename_first("project"), on(body=put(note=text)), new_id=make_id)
+    result = judged(service, "write", saves=True)
+    assert result.inferred
+    assert result.inferred.document["errors"]["not_found"]["body"]["note"] == text
+    assert result.strangers.mask(text) == text
+
+
+def rename_first(name: str) -> Change:
+    """Change the name of the first project that is listed."""
+    return on_list(lambda projects: [put(name=name)(projects[0]), *projects[1:]])
 
 
 def test_a_read_shows_nothing_of_others() -> None:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection
 from random import Random
 from typing import Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import urlsplit
 
 from profiles import ids, markers
 from traffic.json_values import Path
@@ -15,7 +15,7 @@ from ..seen import guesses
 from ..seen.inspection import get_key
 from ..seen.places import Places
 from ..seen.secrets import find_label
-from ..seen.strangers import MAIL, Strangers, lower_texts, may_identify
+from ..seen.strangers import MAIL, Strangers, decode_text, lower_texts, may_identify
 from . import errors
 from .known import make_value_pattern
 
@@ -83,14 +83,13 @@ class Privacy:
         self, value: dict[str, Any], path: Path, place: str, foreign: Collection[str]
     ) -> dict[str, Any]:
         names = {name.lower() for name in value}
-        is_likely = len(names) > 1 or any(len(name) >= guesses.SHORTEST_FOREIGN for name in names)
-        if is_likely and names <= self._strangers.values:
+        if names <= self._strangers.values and not names <= guesses.list_common_words():
             return {}  # It is a map by the names of records: `{"shop-1": {...}}`.
         label = find_label(value)
         found = {}
         for name, member in value.items():
             inner = (*path, name)
-            is_word = name.isidentifier() and not re.search("[0-9]", name)
+            is_word = re.fullmatch("[A-Za-z_]+", name)
             if not self._is_safe((), name, () if is_word else foreign):
                 continue
             if label and name == "value" and is_secret_name(label):
@@ -120,7 +119,7 @@ class Privacy:
         if has_hook or is_hook or self._secrets.has_secret(text):
             return False
         for literal in errors.list_literals(text):
-            piece = unquote(literal)
+            piece = decode_text(literal)
             if self._strangers.shapes.find(piece) or has_mail(piece):
                 return False
             piece = piece.lower()
@@ -136,17 +135,18 @@ class Privacy:
     def _has_value(self, piece: str, foreign: Collection[str], key: str) -> bool:
         """Return whether a text of a member is a foreign value, or has one as a word in it.
 
-        A short value may be a word of the service, too: a project is called `web`, and a type. So
-        inside a text it is only found as a part of a path, `/projects/web`; a name is found from
-        four characters on.
+        A short value may be a word of the service, too: a project is called `prod`, and a stage.
+        Inside a text the words of the contract are not found, and short values that are no names
+        only as a part of a path, `/zones/eu`.
         """
         if piece in foreign:
             return len(piece) >= guesses.SHORTEST_NAME or not guesses.is_constant(key, piece)
         for each in foreign:
-            is_name = each in self._strangers.names
-            least = guesses.SHORTEST_FOREIGN if is_name else guesses.SHORTEST_NAME
-            if each in piece and make_value_pattern(each, least).search(piece):
-                return True
+            if each in piece and each not in guesses.list_common_words():
+                is_name = each in self._strangers.names
+                least = guesses.SHORTEST_FOREIGN if is_name else guesses.SHORTEST_NAME
+                if make_value_pattern(each, least).search(piece):
+                    return True
         return False
 
 

@@ -3,19 +3,22 @@
 They apply where no response tells more.
 """
 
+import json
 import re
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 from profiles import markers
+from traffic import json_values
 from traffic.json_values import Path
+from web.files import read_file
 
 from . import inspection
 
 SHORTEST_PART = 3  # characters of a value that is found inside a text
 SHORTEST_NUMBER = 5  # digits of a number that is found inside a text
 SHORTEST_NAME = 5  # characters of a value that is found inside the name of a member
-SHORTEST_FOREIGN = 4  # characters of a name of others that is found inside a text
+SHORTEST_FOREIGN = 3  # characters of a name of others that is found inside a text
 
 TEXT = "text"  # stands in a profile for a text that was left out
 
@@ -88,6 +91,18 @@ CONSTANT_WORDS = (
     "timezone", "total", "type", "version", "visibility", "zone",
 )  # fmt: skip
 """Words in the names of members whose values are those of the service, not of a record."""
+
+
+@cache
+def list_common_words() -> frozenset[str]:
+    """List the words of the contract, such as `project`: in a sentence they are no names."""
+    found: set[str] = set()
+    for path, value in json_values.walk(json.loads(read_file("openapi.json"))):
+        if not {"example", "examples"} & {*path}:
+            found.update(split_words(inspection.get_key(path)))
+            found.update(split_words(value) if isinstance(value, str) else ())
+    return frozenset(found)
+
 
 DATE_OR_VERSION = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}|v?[0-9]+(\.[0-9x]+)+")
 

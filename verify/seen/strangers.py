@@ -1,12 +1,11 @@
 """Finds the names and ids of others, which neither a profile nor an output may show."""
 
-import json
 import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 from urllib.parse import unquote
 
-from profiles import ids
+from profiles import ids, markers
 from profiles.profile import Profile
 from traffic import json_values
 from traffic.masking import MASK
@@ -19,12 +18,7 @@ from .service_log import Log
 MAIL = re.compile(r"(?<![\w.+-])(?<!//)[\w.+-]+@[\w-]+(?:\.[\w-]+)+(?!:[^\s\d])")
 """Matches a mail address, but not the user and host of `git@git.example:shop.git`."""
 
-ESCAPED = re.compile(r"""[^\s"',<>]*%[0-9A-Fa-f]{2}[^\s"',<>]*""")
-"""Matches a percent-encoded word: `ref%3Ashop`."""
-
-NAMES = re.compile(
-    "id|uid|uuid|((display|full|user)[_-]?)?name|title|label|slug|login|handle", re.I
-)
+NAMES = re.compile("id|uid|uuid|.*name|names|alias(es)?|title|label|slug|login|handle", re.I)
 """Matches the names of members that have the id or the name of their object."""
 
 Leaf = tuple[json_values.Path, Any]
@@ -54,20 +48,18 @@ class Strangers:
         self.names = {text for text in lower_texts(names) - self._own if may_identify(text)}
         self.values = {text for text in lower_texts(values) - self._own if may_identify(text)}
         self.values |= self.names
-        self._escaped = {json.dumps(text)[1:-1] for text in self.values}  # `caf\u00e9`
 
     def mask(self, text: str) -> str:
-        """Replace them by `***`."""
-        return ESCAPED.sub(lambda match: self._mask_escaped(match[0]), self._mask_plain(text))
-
-    def _mask_escaped(self, word: str) -> str:
-        decoded = unquote(word)
-        masked = self._mask_plain(decoded)
-        return word if masked == decoded else masked
+        """Replace them by `***`, also if they are percent-encoded or have escapes of JSON."""
+        masked = self._mask_plain(text)
+        decoded = decode_text(masked)
+        shown = self._mask_plain(decoded) if decoded != masked else decoded
+        return masked if shown == decoded else shown
 
     def _mask_plain(self, text: str) -> str:
         lower = text.lower()
-        found = {value for value in self.values | self._escaped if value in lower}
+        found = {value for value in self.values if value in lower}
+        found -= guesses.list_common_words()
         found |= self.shapes.find(text)
         found -= self._own
         if found:
@@ -76,6 +68,16 @@ class Strangers:
             pattern = f"(?<![A-Za-z0-9])(?:{values})(?![A-Za-z0-9])"
             text = re.sub(pattern, MASK, text, flags=re.IGNORECASE)
         return MAIL.sub(MASK, text)
+
+
+def decode_text(text: str) -> str:
+    """Decode percent-encoding, also of percent-encoded text, and escapes: `\\u00e9`."""
+    decoded = unquote(unquote(text))
+    if "\\u" not in decoded:
+        return decoded
+    decoded = re.sub(r"\\+u([0-9A-Fa-f]{4})", lambda match: chr(int(match[1], 16)), decoded)
+    # Two escapes are one character outside of the first 65,536.
+    return decoded.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def list_leaves_of_others(log: Log, places: Places) -> list[Leaf]:
@@ -136,19 +138,30 @@ def find_related(log: Log, own: set[str], known: set[str], shapes: "IdShapes") -
     """
     distinct = {exchange.response_body: exchange for exchange in log.exchanges}
     for exchange in distinct.values():
-        for _, value in json_values.walk(exchange.body):
-            members = value if isinstance(value, dict) else {}
-            leaves = {name: each for name, each in members.items() if inspection.is_id(each)}
-            texts = {str(each) for each in leaves.values()}
-            if own & texts:
+        for record in markers.find_objects(exchange.body):
+            members = list_members(record)
+            if own & {str(value) for _, value in members}:
                 continue
-            yield from (leaves[name] for name in leaves if name in known and len(name) > 2)
-            found = [text for text in texts if shapes.matches(text)]
+            yield from (value for name, value in members if name in known and len(name) > 2)
+            found = [value for _, value in members if shapes.matches(str(value))]
             yield from found
+            mails = [value for _, value in members if MAIL.fullmatch(str(value))]
             # An error may have the mail address of the support.
-            mails = map(MAIL.fullmatch, inspection.find_texts(value).values())
-            if found or (exchange.is_success and any(mails)):
-                yield from (leaves[name] for name in leaves if NAMES.fullmatch(name))
+            if found or (exchange.is_success and mails):
+                yield from (value for name, value in members if NAMES.fullmatch(name))
+
+
+def list_members(record: dict[str, Any]) -> list[tuple[str, Any]]:
+    """List the texts and integers of an object by name: `[("id", 7), ("alias", "cart")]`.
+
+    `{"alias": ["cart"]}` has the member `alias`, too.
+    """
+    return [
+        (name, value)
+        for name, member in record.items()
+        for value in (member if isinstance(member, list) else [member])
+        if inspection.is_id(value)
+    ]
 
 
 def lower_texts(values: Iterable[Any]) -> set[str]:
@@ -157,10 +170,11 @@ def lower_texts(values: Iterable[Any]) -> set[str]:
 
 
 def spell_in_paths(name: Any) -> Iterator[str]:
-    """Yield the spellings of a name of several words in a path: `my-shop` for `My Shop`."""
+    """Yield the spellings of a name of several words in a URL: `my-shop` for `My Shop`."""
     words = re.findall(r"\w+", str(name))
     if len(words) > 1 and " " in str(name):
-        yield from (sign.join(words) for sign in "-_+")
+        yield from (sign.join(words) for sign in "-_")
+        yield str(name).replace(" ", "+")
 
 
 def has_digit(value: Any) -> bool:
