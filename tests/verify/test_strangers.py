@@ -68,6 +68,7 @@ CAFE = "Café R&D Nord"
 SPELLINGS = {
     CAFE: (quote(quote(CAFE)), CAFE.replace(" ", "+"), json.dumps({"name": CAFE.upper()})),
     "hrx": ("moved from hrx today", "hrx_prod", "https://hrx.example", "Did you mean 'HRX'?"),
+    "4711": ("moved from 4711 today", "#4711"),
 }
 
 

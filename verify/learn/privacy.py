@@ -144,8 +144,8 @@ class Privacy:
         for each in foreign:
             if each in piece and each not in guesses.list_common_words():
                 is_name = each in self._strangers.names
-                least = guesses.SHORTEST_FOREIGN if is_name else guesses.SHORTEST_NAME
-                if make_value_pattern(each, least).search(piece):
+                least = guesses.SHORTEST_FOREIGN if is_name else guesses.SHORTEST_VALUE
+                if make_value_pattern(each, *least).search(piece):
                     return True
         return False
 

@@ -18,7 +18,8 @@ from . import inspection
 SHORTEST_PART = 3  # characters of a value that is found inside a text
 SHORTEST_NUMBER = 5  # digits of a number that is found inside a text
 SHORTEST_NAME = 5  # characters of a value that is found inside the name of a member
-SHORTEST_FOREIGN = 3  # characters of a name of others that is found inside a text
+SHORTEST_FOREIGN = (3, 4)  # characters, and digits, of a name of others inside a text
+SHORTEST_VALUE = (SHORTEST_NAME, SHORTEST_NUMBER)  # of another value of others inside a text
 
 TEXT = "text"  # stands in a profile for a text that was left out
 
