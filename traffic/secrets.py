@@ -12,8 +12,9 @@ from urllib.parse import unquote
 from . import masking
 
 SECRET_MEMBER = re.compile(
-    "passw|passphrase|pwd|(^|_)pass(_|$)|credential|signature|(^|_)sig$|connection_?string"
-    "|(^|_)key(_data|_pem)?$|(^|_)(dsn|pfx|p12|keystore|pin|otp)$"
+    "passw|passphrase|passcode|pwd|(^|_)pass(_|$)|credential|signature|(^|_)sig$"
+    "|connection_?string|totp|kubeconfig|magic_link"
+    "|(^|_)key(_data|_pem)?$|(^|_)(dsn|pfx|p12|keystore|pin|otp|pat|psk)$"
     "|_private$|mnemonic|seed_phrase|recovery_code|(^|_)(creds|refresh)$"
 )
 """Matches further names of members and parameters with secrets, such as `db_password`."""
@@ -28,9 +29,9 @@ JWT = re.compile(r"(?<![\w-])eyJ[\w-]{4,}={0,2}\.[\w-]*={0,2}\.[\w-]*(\.[\w-]*\.
 # The tokens of well-known services have these prefixes.
 KNOWN = re.compile(
     r"(?<![\w-])(whsec_|[rs]k_(live|test)_|gh[oprsu]_|github_pat_|gl[a-z]{2,4}-|xox[a-z]-|npm_|pypi-"
-    r"|dop_v1_|hf_|SG\.|AKIA|AIza)[\w.-]{16,}"
+    r"|dop_v1_|dckr_pat_|hf_|sk-|SG\.|AKIA|AIza)[\w.-]{16,}"
     r"|(?<=[Bb]earer )(?=[\w.~+/-]*\d)[\w.~+/-]{16,}=*|(?<=[Bb]asic )(?=[\w+/-]*[\d=])[\w+/-]{8,}=*"
-    r"|-----BEGIN [A-Z ]*PRIVATE KEY-----[^-]*"
+    r"|-----BEGIN [A-Z ]*PRIVATE KEY[A-Z ]*-----[^-]*"
 )
 # The groups of the next two patterns are the text before the value, and the name of the value.
 ASSIGNED = re.compile(r"(?<![\w.-])(([\w.-]{1,64})(?:=|%3D))[^\s=&;\"'<>,%][^\s&;\"'<>,]*", re.I)

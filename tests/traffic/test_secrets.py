@@ -54,6 +54,8 @@ MASKED = {
     "whsec_CxZcE2pTzGQcQ5grVTbM": "***",
     "a ghp_16C7e42F292c6912E7710c838347Ae17 b": "a *** b",
     "curl -H 'Authorization: Bearer cchx8bd0q7zzm4k1x'": "curl -H 'Authorization: Bearer ***'",
+    "a sk-proj-bxa3wx8es7rbxa3wx8es7r b": "a *** b",
+    "-----BEGIN PGP PRIVATE KEY BLOCK-----\nlQ\n-----END": "***-----END",
     "-----BEGIN PRIVATE KEY-----\nMIIE\n-----END PRIVATE KEY-----": "***-----END PRIVATE KEY-----",
     "https://user:pw@host/path": "https://***@host/path",
     "https://host/p?sig=ab%2F12&se=2026": "https://host/p?sig=***&se=2026",
@@ -63,6 +65,7 @@ MASKED = {
 MEMBERS = {
     '{"password": "correct \\"horse", "note": "x"}': '{"password": "***", "note": "x"}',
     '{"apiKey":"ab': '{"apiKey":"***',
+    '{"wifiPsk": "a", "pat": "b", "path": "/c"}': '{"wifiPsk": "***", "pat": "***", "path": "/c"}',
     '{"key": "a", "next_token": "b"}': '{"key": "***", "next_token": "b"}',
 }
 

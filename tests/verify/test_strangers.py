@@ -64,6 +64,7 @@ def test_what_is_of_others_is_in_no_profile_and_in_no_output() -> None:
     assert_nothing_of_others(*texts, "\n".join(describe_result(result)))
 
 
+UUID = "f81d4fae-7dec-41d0-a765-00a0c91e6bf6"
 CAFE = "Café R&D Nord"
 SPELLINGS = {
     CAFE: (quote(quote(CAFE)), CAFE.replace(" ", "+"), json.dumps({"name": CAFE.upper()})),
@@ -150,6 +151,19 @@ def test_a_made_up_id_replaces_that_of_others() -> None:
     parent = learn(Service(relate, new_id=make_id))["deployment"]["body"]["parent"]
     assert re.fullmatch("prj_[0-9a-f]{9}", parent)
     assert parent != UNLISTED["id"]
+
+
+def test_a_random_text_is_made_up_again_and_a_word_with_digits_stays() -> None:
+    """It may be a secret, or an id of others: nothing in the log tells."""
+    odd = ("7f3kq2xz9a", "https://x.example/login/zpuf482rf5f", UUID, "psk=6hwoco94w1k")
+    plain = ("us-east-1", "arm64", "debian-12", "node22", "20261125T203808Z", "2026-11-25", "1.2.3")
+    for text in odd + plain:
+        change = on_deployment(put(note=text, tags={text: 1}))
+        body = learn(Service(change))["deployment"]["body"]
+        assert (body["note"] == text) == (text in plain), text
+        assert len(body["note"]) == len(text)
+        assert (text in body.get("tags", {})) == (text in plain), text
+        assert learn(Service(change))["deployment"]["body"]["note"] == body["note"]
 
 
 def test_a_status_that_is_a_name_of_others_is_not_shown() -> None:

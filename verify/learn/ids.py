@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from random import Random
 from typing import Any
 
-from profiles import ids
+from profiles import ids, markers
 from profiles.markers import is_through_objects
 from traffic.json_values import Path
 
@@ -18,6 +18,13 @@ SECOND_ID = re.compile(
     "(?=[^0-9]*[0-9])(?![a-z]+(-[a-z]+)+-[0-9][a-z]?$)[\\w.~:-]*\\w[\\w~:-]*", re.ASCII
 )
 """A text with a digit that may be an id, such as `c-49f`, and no region, such as `us-east-1`."""
+
+RANDOM = re.compile(
+    f"{ids.UUID.pattern}|(?<![0-9a-z])(?![0-9]{{8}}t[0-9]{{6}}z?(?![0-9a-z]))"
+    "(?=[a-z]*[0-9]+[a-z]+[0-9]+[a-z]|[a-z]+[0-9]+[a-z]+[0-9])[0-9a-z]{8,}(?![0-9a-z])",
+    re.IGNORECASE,
+)
+"""A UUID, or letters and digits in turn such as `7f3kq2xz`, and no time: `20261125T203808Z`."""
 
 
 def find_second_ids(places: Places, log: Log) -> Iterator[tuple[str, str]]:
@@ -71,6 +78,19 @@ def find_second_numbers(places: Places) -> Iterator[Path]:
         are_integers = all(type(value) is int for value in values)
         if len(values) > 1 and are_integers and all_differ([number, *values]):
             yield path
+
+
+def randomize(text: str) -> str:
+    """Replace the random parts of a text by others of the same form: `run-7f3kq2xz`.
+
+    They may be secrets, or ids of others. The same part always becomes the same.
+    """
+
+    def make(found: re.Match[str]) -> str:
+        return ids.parse_id_example(found[0]).make(Random(found[0]))
+
+    pieces = markers.split_markers(text)
+    return "".join(RANDOM.sub(make, p) if isinstance(p, str) else str(p) for p in pieces)
 
 
 def make_id_examples(places: Places) -> dict[str, str | int]:

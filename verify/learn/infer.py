@@ -171,8 +171,8 @@ class Inference:
         request: Any = markers.DEFAULT_REQUEST
         if self._places.request is not None:
             found = templates.remove_data(self._places.request, set())
-            found = self._privacy.clean_record(found, "/create/request")
-            request = hide_other_names(found, self._places.created_name)
+            found = hide_other_names(found, self._places.created_name)
+            request = self._privacy.clean_record(found, "/create/request")
             form = {"request": request, **form}
         return form | find_needed(self._log, request)
 
@@ -249,7 +249,7 @@ class Inference:
         form: Part = {"body": None if body is NOTHING else body}
         media_type = template.content_type
         is_plain = is_valid(media_type, check.load_schemas()["content_type"])
-        if is_plain and self._privacy.is_safe_field("Content-Type", media_type):
+        if is_plain and self._privacy.clean_field("Content-Type", media_type):
             form["content_type"] = media_type
         headers = {}
         for name, value in template.headers.items():
@@ -272,7 +272,7 @@ class Inference:
         if guesses.names_next_page(name, value):
             self._notes.append(f"{place}/headers/{name}: left out, since it names a next page")
             return None
-        return value if self._privacy.is_safe_field(name, value) else None
+        return self._privacy.clean_field(name, value)
 
 
 def find_invalid_parts(document: Part) -> dict[str, str]:

@@ -17,6 +17,7 @@ from ..seen.places import Places
 from ..seen.secrets import find_label
 from ..seen.strangers import MAIL, Strangers, decode_text, lower_texts, may_identify
 from . import errors
+from .ids import RANDOM, randomize
 from .known import make_value_pattern
 
 ADDRESS = "text@mail.example"  # replaces a mail address
@@ -51,10 +52,11 @@ class Privacy:
         """Return whether a status may stand in a profile."""
         return self._is_safe(("status",), word, self._values)
 
-    def is_safe_field(self, name: str, value: str) -> bool:
-        """Return whether a header field may stand in a profile."""
-        is_secret = is_secret_name(name) or self._secrets.has_secret(name)
-        return not is_secret and self._is_safe((name,), value, self._values)
+    def clean_field(self, name: str, value: str) -> str | None:
+        """Return a header field as it may stand in a profile, or None."""
+        if is_secret_name(name) or self._secrets.has_secret(name):
+            return None
+        return randomize(value) if self._is_safe((name,), value, self._values) else None
 
     def _clean(self, value: Any, path: Path, place: str, foreign: Collection[str]) -> Any:
         if isinstance(value, list):
@@ -68,16 +70,17 @@ class Privacy:
             return {markers.CHOICE: words}
         if isinstance(value, dict):
             return self._clean_object(value, path, place, foreign)
-        if value is None or isinstance(value, bool) or value in ("", guesses.TEXT):
+        if type(value) not in (str, int, float) or value in ("", guesses.TEXT):
             return value
         text = MAIL.sub(ADDRESS, str(value))
         if is_in_secret(path):
             is_kept = not errors.list_literals(text)
         else:
             is_kept = self._is_safe(path, text, foreign)
-        if is_kept and text == str(value):
-            return value
-        return self._leave_out(value, path, place, text if is_kept else guesses.TEXT)
+        if not is_kept:
+            return self._leave_out(value, path, place)
+        made_up = randomize(text)
+        return value if made_up == str(value) else self._leave_out(value, path, place, made_up)
 
     def _clean_object(
         self, value: dict[str, Any], path: Path, place: str, foreign: Collection[str]
@@ -90,7 +93,8 @@ class Privacy:
         for name, member in value.items():
             inner = (*path, name)
             is_word = re.fullmatch("[A-Za-z_]+", name)
-            if not self._is_safe((), name, () if is_word else foreign):
+            is_random = RANDOM.search(name) is not None
+            if is_random or not self._is_safe((), name, () if is_word else foreign):
                 continue
             if label and name == "value" and is_secret_name(label):
                 found[name] = self._leave_out(member, inner, place)
