@@ -155,7 +155,7 @@ def test_a_made_up_id_replaces_that_of_others() -> None:
 
 def test_a_random_text_is_made_up_again_and_a_word_with_digits_stays() -> None:
     """It may be a secret, or an id of others: nothing in the log tells."""
-    odd = ("7f3kq2xz9a", "https://x.example/login/zpuf482rf5f", UUID, "psk=6hwoco94w1k")
+    odd = ("7f3kq2xz9a", "https://x.example/login/zpuf482rf5f", UUID, "ref=6hwoco94w1k")
     plain = ("us-east-1", "arm64", "debian-12", "node22", "20261125T203808Z", "2026-11-25", "1.2.3")
     for text in odd + plain:
         change = on_deployment(put(note=text, tags={text: 1}))
@@ -164,6 +164,16 @@ def test_a_random_text_is_made_up_again_and_a_word_with_digits_stays() -> None:
         assert len(body["note"]) == len(text)
         assert (text in body.get("tags", {})) == (text in plain), text
         assert learn(Service(change))["deployment"]["body"]["note"] == body["note"]
+
+
+def test_an_output_shows_no_random_text_but_the_ids_of_the_run() -> None:
+    own_ids = {"p": "7f3kq2xz9{}a", "d": "9w2zr5td1{}k"}
+    service = Service(new_id=lambda kind, number, name: own_ids[kind].format(number))
+    strangers = judged(service, "write").strangers
+    assert strangers.mask("GET /v1/deployments/9w2zr5td14k, zpuf482rf5f") == (
+        "GET /v1/deployments/9w2zr5td14k, ***"
+    )
+    assert strangers.mask("stub-verify-5d8b4fe2") == "stub-verify-5d8b4fe2"
 
 
 def test_a_status_that_is_a_name_of_others_is_not_shown() -> None:

@@ -12,19 +12,13 @@ from traffic.json_values import Path
 from ..seen import guesses, inspection
 from ..seen.places import Places
 from ..seen.service_log import Log
+from ..seen.strangers import RANDOM
 from . import known
 
 SECOND_ID = re.compile(
     "(?=[^0-9]*[0-9])(?![a-z]+(-[a-z]+)+-[0-9][a-z]?$)[\\w.~:-]*\\w[\\w~:-]*", re.ASCII
 )
 """A text with a digit that may be an id, such as `c-49f`, and no region, such as `us-east-1`."""
-
-RANDOM = re.compile(
-    f"{ids.UUID.pattern}|(?<![0-9a-z])(?![0-9]{{8}}t[0-9]{{6}}z?(?![0-9a-z]))"
-    "(?=[a-z]*[0-9]+[a-z]+[0-9]+[a-z]|[a-z]+[0-9]+[a-z]+[0-9])[0-9a-z]{8,}(?![0-9a-z])",
-    re.IGNORECASE,
-)
-"""A UUID, or letters and digits in turn such as `7f3kq2xz`, and no time: `20261125T203808Z`."""
 
 
 def find_second_ids(places: Places, log: Log) -> Iterator[tuple[str, str]]:

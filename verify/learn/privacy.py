@@ -15,9 +15,9 @@ from ..seen import guesses
 from ..seen.inspection import get_key
 from ..seen.places import Places
 from ..seen.secrets import find_label
-from ..seen.strangers import MAIL, Strangers, decode_text, lower_texts, may_identify
+from ..seen.strangers import MAIL, RANDOM, Strangers, decode_text, lower_texts, may_identify
 from . import errors
-from .ids import RANDOM, randomize
+from .ids import randomize
 from .known import make_value_pattern
 
 ADDRESS = "text@mail.example"  # replaces a mail address

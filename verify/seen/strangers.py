@@ -18,6 +18,13 @@ from .service_log import Log
 MAIL = re.compile(r"(?<![\w.+-])(?<!//)[\w.+-]+@[\w-]+(?:\.[\w-]+)+(?!:[^\s\d])")
 """Matches a mail address, but not the user and host of `git@git.example:shop.git`."""
 
+RANDOM = re.compile(
+    f"{ids.UUID.pattern}|(?<![0-9a-z])(?<!{NAME_PREFIX})(?![0-9]{{8}}t[0-9]{{6}}z?(?![0-9a-z]))"
+    "(?=[a-z]*[0-9]+[a-z]+[0-9]+[a-z]|[a-z]+[0-9]+[a-z]+[0-9])[0-9a-z]{8,}(?![0-9a-z])",
+    re.IGNORECASE,
+)
+"""A UUID, or letters and digits in turn such as `7f3kq2xz`, and no time: `20261125T203808Z`."""
+
 NAMES = re.compile("id|uid|uuid|.*name|names|alias(es)?|title|label|slug|login|handle", re.I)
 """Matches the names of members that have the id or the name of their object."""
 
@@ -25,7 +32,7 @@ Leaf = tuple[json_values.Path, Any]
 
 
 class Strangers:
-    """The names and ids of others in a log, and what looks like an id or a mail address.
+    """The names and ids of others in a log, and what looks like an id, or is random.
 
     `values` are in lower case: `{"prj_2", "cart", "cart.example"}`; `names` are the ids and names
     among them, which are never words of the service.
@@ -61,6 +68,7 @@ class Strangers:
         found = {value for value in self.values if value in lower}
         found -= guesses.list_common_words()
         found |= self.shapes.find(text)
+        found |= {match[0].lower() for match in RANDOM.finditer(text)}
         found -= self._own
         if found:
             longest_first = sorted(found, key=len, reverse=True)
