@@ -8,7 +8,7 @@ from typing import Any
 
 from traffic import masking
 from traffic.json_values import map_leaves
-from traffic.secrets import Secrets
+from traffic.secrets import Secrets, is_secret_name
 
 from . import judge
 from .judges import parts
@@ -179,8 +179,9 @@ def format_message(
     max_shown: int = 500,
 ) -> Iterator[str]:
     for name, value in fields:
-        shown = masking.Redactor.mask_field(name, value)
-        yield f"{mark} {name}: {result.strangers.mask(shown)}"
+        is_secret = is_secret_name(name) and name != "Authorization"
+        shown = masking.MASK if is_secret else masking.Redactor.mask_field(name, value)
+        yield f"{mark} {result.strangers.mask(f'{name}: {shown}')}"
     text = result.strangers.mask(body[:20_000].decode(errors="replace"))
     for line in mask_text(result.secrets, text, max_shown).splitlines():
         yield f"{mark} {line}"

@@ -40,9 +40,14 @@ def plant(response: Response, request: ServiceExchange, number: int) -> None:
         "hook": "https://hooks.example/T0/B1/x9",
         "pages": ["/people/ann-lee", "Ann_Lee"],
         "creds": {"value": "s3cr3t-of-ann"},
+        "braced": f"no project {{{NEIGHBOUR['name']}}}",
+        "lines": f"Projects:\n{NEIGHBOUR['name']}",
+        "from": "Ann Lee <ann@acme.example>",
+        "paging": {NEIGHBOUR["name"]: {"has_more": True}, "all": {"has_more": True}},
     }
     response.body["planted"] = planted
     response.headers["Content-Type"] = f"application/json; of={NEIGHBOUR['name']}"
+    response.headers[f"x-{NEIGHBOUR['name']}-builds"] = "5"
     response.headers["X-Before"] = f"{NEIGHBOUR['name']},{NEIGHBOUR['build']}"
     response.headers["Content-Range"] = f"name {UNLISTED['name']}..{NEIGHBOUR['name']}"
 
@@ -67,7 +72,14 @@ def test_what_is_of_others_is_in_no_profile_and_in_no_output() -> None:
 UUID = "f81d4fae-7dec-41d0-a765-00a0c91e6bf6"
 CAFE = "Café R&D Nord"
 SPELLINGS = {
-    CAFE: (quote(quote(CAFE)), CAFE.replace(" ", "+"), json.dumps({"name": CAFE.upper()})),
+    CAFE: (
+        quote(quote(CAFE)),
+        CAFE.replace(" ", "+"),
+        json.dumps({"name": CAFE.upper()}),
+        "caf\u00e9-r-d_nord",
+        "https://CaféRDNord.example",
+        "Café R&amp;D Nord",
+    ),
     "hrx": ("moved from hrx today", "hrx_prod", "https://hrx.example", "Did you mean 'HRX'?"),
     "4711": ("moved from 4711 today", "#4711"),
 }

@@ -41,7 +41,7 @@ def infer_profile(
     """
     inference = Inference(log, places, secrets, strangers, like)
     document = inference.make_document()
-    return Inferred(document, tuple(dict.fromkeys(inference.notes)))
+    return Inferred(document, tuple(dict.fromkeys(map(strangers.mask, inference.notes))))
 
 
 class Inference:

@@ -75,17 +75,13 @@ def strip_markers(text: str) -> str:
     return text
 
 
-def make_value_pattern(
-    part: str,
-    min_length: int = guesses.SHORTEST_PART,
-    min_digits: int = guesses.SHORTEST_NUMBER,
-) -> re.Pattern[str]:
+def make_value_pattern(part: str) -> re.Pattern[str]:
     """Make the pattern of a value as a word of a text.
 
     A short value, such as `41`, is matched only in a URL: `/projects/41`.
     """
     escaped = re.escape(part)
-    if len(part) < (min_digits if part.isdigit() else min_length):
+    if len(part) < (guesses.SHORTEST_NUMBER if part.isdigit() else guesses.SHORTEST_PART):
         return re.compile(f"(?<=[/=@]){escaped}(?=[/?&#]|$)")
     return re.compile(f"(?<![A-Za-z0-9{{]){escaped}(?![A-Za-z0-9}}])")
 

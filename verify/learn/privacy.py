@@ -1,7 +1,7 @@
 """Removes secrets, the address of the service and foreign values from a profile."""
 
 import re
-from collections.abc import Collection
+from collections.abc import Set
 from random import Random
 from typing import Any
 from urllib.parse import urlsplit
@@ -15,10 +15,9 @@ from ..seen import guesses
 from ..seen.inspection import get_key
 from ..seen.places import Places
 from ..seen.secrets import find_label
-from ..seen.strangers import MAIL, RANDOM, Strangers, decode_text, lower_texts, may_identify
+from ..seen.strangers import MAIL, RANDOM, Strangers, decode_text, fold, fold_texts, may_identify
 from . import errors
 from .ids import randomize
-from .known import make_value_pattern
 
 ADDRESS = "text@mail.example"  # replaces a mail address
 
@@ -34,7 +33,7 @@ class Privacy:
         host = urlsplit(base).netloc.rpartition("@")[2].lower()
         self._host = re.compile(rf"(?<![\w.-]){re.escape(host)}(?![\w-]|\.\w)") if host else None
         self._strangers = strangers
-        own = lower_texts([places.created_id, places.created_name, places.deployment_id])
+        own = fold_texts([places.created_id, places.created_name, places.deployment_id])
         own = {*filter(may_identify, own)}
         self._names = strangers.names | own
         self._values = strangers.values | own
@@ -54,11 +53,12 @@ class Privacy:
 
     def clean_field(self, name: str, value: str) -> str | None:
         """Return a header field as it may stand in a profile, or None."""
-        if is_secret_name(name) or self._secrets.has_secret(name):
-            return None
-        return randomize(value) if self._is_safe((name,), value, self._values) else None
+        is_safe = self._is_safe((), name, self._names) and self._is_safe(
+            (name,), value, self._values
+        )
+        return None if is_secret_name(name) or not is_safe else randomize(value)
 
-    def _clean(self, value: Any, path: Path, place: str, foreign: Collection[str]) -> Any:
+    def _clean(self, value: Any, path: Path, place: str, foreign: Set[str]) -> Any:
         if isinstance(value, list):
             items = enumerate(value)
             return [self._clean(each, (*path, i), place, foreign) for i, each in items]
@@ -83,10 +83,11 @@ class Privacy:
         return value if made_up == str(value) else self._leave_out(value, path, place, made_up)
 
     def _clean_object(
-        self, value: dict[str, Any], path: Path, place: str, foreign: Collection[str]
+        self, value: dict[str, Any], path: Path, place: str, foreign: Set[str]
     ) -> dict[str, Any]:
-        names = {name.lower() for name in value}
-        if names <= self._strangers.values and not names <= guesses.list_common_words():
+        names = {*map(fold, value)}
+        known = self._strangers.values if len(names) > 1 else self._strangers.names
+        if names <= known and not names <= guesses.list_common_words():
             return {}  # It is a map by the names of records: `{"shop-1": {...}}`.
         label = find_label(value)
         found = {}
@@ -94,7 +95,7 @@ class Privacy:
             inner = (*path, name)
             is_word = re.fullmatch("[A-Za-z_]+", name)
             is_random = RANDOM.search(name) is not None
-            if is_random or not self._is_safe((), name, () if is_word else foreign):
+            if is_random or not self._is_safe((), name, set() if is_word else foreign):
                 continue
             if label and name == "value" and is_secret_name(label):
                 found[name] = self._leave_out(member, inner, place)
@@ -116,7 +117,7 @@ class Privacy:
             return type(value)(ids.parse_id_example(str(value)).make(Random(0)))
         return text if isinstance(value, str) else type(value)()
 
-    def _is_safe(self, path: Path, text: str, foreign: Collection[str]) -> bool:
+    def _is_safe(self, path: Path, text: str, foreign: Set[str]) -> bool:
         """Return whether a text may stay. A URL of a webhook is a secret."""
         has_hook = re.search(r"://\S*(\bhooks?\b|webhook)\S*/", text, re.IGNORECASE)
         is_hook = "/" in text and any("hook" in str(name).lower() for name in path)
@@ -136,21 +137,25 @@ class Privacy:
                 return False
         return True
 
-    def _has_value(self, piece: str, foreign: Collection[str], key: str) -> bool:
+    def _has_value(self, piece: str, foreign: Set[str], key: str) -> bool:
         """Return whether a text of a member is a foreign value, or has one as a word in it.
 
         A short value may be a word of the service, too: a project is called `prod`, and a stage.
-        Inside a text the words of the contract are not found, and short values that are no names
-        only as a part of a path, `/zones/eu`.
+        Inside a text the words of the contract are not found, and short values only as a part of a
+        path, `/zones/eu`.
         """
-        if piece in foreign:
+        folded = fold(piece)
+        if folded in foreign:
             return len(piece) >= guesses.SHORTEST_NAME or not guesses.is_constant(key, piece)
-        for each in foreign:
-            if each in piece and each not in guesses.list_common_words():
-                is_name = each in self._strangers.names
-                least = guesses.SHORTEST_FOREIGN if is_name else guesses.SHORTEST_VALUE
-                if make_value_pattern(each, *least).search(piece):
-                    return True
+        for each in foreign - guesses.list_common_words():
+            is_name = each in self._strangers.names
+            letters, digits = guesses.SHORTEST_FOREIGN if is_name else guesses.SHORTEST_VALUE
+            if len(each) >= (digits if each.isdigit() else letters):
+                is_found = f" {each} " in f" {folded} "
+            else:
+                is_found = re.search(f"[/=@]{re.escape(each)}(?=[/?&#]|$)", piece) is not None
+            if is_found:
+                return True
         return False
 
 

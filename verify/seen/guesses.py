@@ -83,13 +83,14 @@ def is_code(value: Any, max_code: int = 10_000) -> bool:
 
 
 CONSTANT_WORDS = (
-    "architecture", "branch", "category", "class", "color", "conclusion", "count", "cpu",
-    "currency", "datacenter", "duration", "enabled", "engine", "env", "environment", "format",
-    "framework", "health", "instance", "kind", "language", "level", "limit", "locale", "location",
-    "machine", "memory", "method", "mode", "ms", "node", "outcome", "phase", "plan", "platform",
-    "priority", "protocol", "provider", "region", "release", "result", "role", "runtime", "seconds",
-    "severity", "size", "source", "stack", "state", "status", "strategy", "target", "tier",
-    "timezone", "total", "type", "version", "visibility", "zone",
+    "arch", "architecture", "branch", "builder", "buildpack", "category", "class", "color",
+    "conclusion", "count", "cpu", "currency", "datacenter", "duration", "enabled", "engine", "env",
+    "environment", "flavor", "format", "framework", "health", "icon", "instance", "kind",
+    "language", "level", "limit", "locale", "location", "machine", "manager", "memory", "method",
+    "mode", "ms", "node", "outcome", "phase", "plan", "platform", "preset", "priority", "protocol",
+    "provider", "region", "release", "result", "role", "runtime", "seconds", "severity", "size",
+    "source", "stack", "state", "status", "strategy", "target", "tier", "timezone", "total", "type",
+    "tz", "version", "visibility", "zone",
 )  # fmt: skip
 """Words in the names of members whose values are those of the service, not of a record."""
 

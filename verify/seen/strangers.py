@@ -1,6 +1,7 @@
 """Finds the names and ids of others, which neither a profile nor an output may show."""
 
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator
 from typing import Any
 from urllib.parse import unquote
@@ -9,14 +10,21 @@ from profiles import ids, markers
 from profiles.profile import Profile
 from traffic import json_values
 from traffic.masking import MASK
+from traffic.secrets import decode_entities
 
 from . import guesses, inspection
 from .kinds import NAME_PREFIX
 from .places import Places
 from .service_log import Log
 
-MAIL = re.compile(r"(?<![\w.+-])(?<!//)[\w.+-]+@[\w-]+(?:\.[\w-]+)+(?!:[^\s\d])")
-"""Matches a mail address, but not the user and host of `git@git.example:shop.git`."""
+MAIL = re.compile(
+    r"(?:[^\s\"'<>,;:][^\"'<>,;:\\]{,80} <)?"
+    r"(?<![\w.+-])(?<!//)[\w.+-]+@[\w-]+(?:\.[\w-]+)+(?!:[^\s\d])"
+)
+"""Matches a mail address, perhaps after a name: `Ann Lee <ann@mail.example`.
+
+It does not match the user and the host of `git@git.example:shop.git`.
+"""
 
 RANDOM = re.compile(
     f"{ids.UUID.pattern}|(?<![0-9a-z])(?<!{NAME_PREFIX})(?![0-9]{{8}}t[0-9]{{6}}z?(?![0-9a-z]))"
@@ -34,15 +42,16 @@ Leaf = tuple[json_values.Path, Any]
 class Strangers:
     """The names and ids of others in a log, and what looks like an id, or is random.
 
-    `values` are in lower case: `{"prj_2", "cart", "cart.example"}`; `names` are the ids and names
-    among them, which are never words of the service.
+    `values` are folded: `{"prj 2", "my cart", "cart example"}`; `names` are the ids and names among
+    them, which are never words of the service.
     """
 
     def __init__(self, log: Log, places: Places, like: Profile | None = None) -> None:
         own_ids = [places.created_id, places.deployment_id if places.is_own else None]
         own = {str(each) for each in (places.created_name, *own_ids) if each is not None}
         leaves = list_leaves_of_others(log, places)
-        names = [value for path, value in leaves if NAMES.fullmatch(inspection.get_key(path))]
+        # A list of names has no members.
+        names = [value for path, value in leaves if not path or NAMES.fullmatch(str(path[-1]))]
         names += list_names_in_maps(places)
         if not places.is_own or places.creation is None:
             names += [places.deployment_id, places.owner_id, places.owner_name]
@@ -50,10 +59,10 @@ class Strangers:
         examples = like.document.get("ids", {}).values() if like else ()
         self.shapes = IdShapes([*own_ids, *examples, *filter(has_digit, [*values, *names])])
         names += find_related(log, own, {str(each) for each in [*values, *names]}, self.shapes)
-        names += [spelled for name in names for spelled in spell_in_paths(name)]
-        self._own = lower_texts(own)
-        self.names = {text for text in lower_texts(names) - self._own if may_identify(text)}
-        self.values = {text for text in lower_texts(values) - self._own if may_identify(text)}
+        names += [spelled for name in names for spelled in spell_as_word(str(name))]
+        self._own = fold_texts(own)
+        self.names = {text for text in fold_texts(names) - self._own if may_identify(text)}
+        self.values = {text for text in fold_texts(values) - self._own if may_identify(text)}
         self.values |= self.names
 
     def mask(self, text: str) -> str:
@@ -64,28 +73,48 @@ class Strangers:
         return masked if shown == decoded else shown
 
     def _mask_plain(self, text: str) -> str:
-        lower = text.lower()
-        found = {value for value in self.values if value in lower}
+        words = f" {fold(text)} "
+        found = {value for value in self.values if f" {value} " in words}
         found -= guesses.list_common_words()
-        found |= self.shapes.find(text)
-        found |= {match[0].lower() for match in RANDOM.finditer(text)}
+        found |= {fold(each) for each in (*self.shapes.find(text), *RANDOM.findall(text))}
         found -= self._own
         if found:
             longest_first = sorted(found, key=len, reverse=True)
-            values = "|".join(map(re.escape, longest_first))
-            pattern = f"(?<![A-Za-z0-9])(?:{values})(?![A-Za-z0-9])"
+            values = "|".join(r"(?:[^\w\"{}[\]]|_)+".join(each.split()) for each in longest_first)
+            pattern = rf"(?<![^\W_])(?:{values})(?![^\W_])"
             text = re.sub(pattern, MASK, text, flags=re.IGNORECASE)
         return MAIL.sub(MASK, text)
 
 
+def fold(text: str) -> str:
+    """Return the words of a text in small letters: `my shop 2` for `My-Shop_2`."""
+    normal = unicodedata.normalize("NFC", text).lower()
+    return " ".join(re.findall(r"[^\W_]+", normal))
+
+
+def fold_texts(values: Iterable[Any]) -> set[str]:
+    """Fold the texts and numbers: `{"my shop", "7040"}`."""
+    return {fold(str(value)) for value in values if inspection.is_id(value)}
+
+
+def spell_as_word(name: str) -> Iterator[str]:
+    """Yield the spellings of a name without its spaces and signs, as in the name of a host."""
+    plain = name.replace("'", "")
+    joined = fold(plain).replace(" ", "")
+    yield plain
+    if len(joined) >= 8:
+        yield joined
+
+
 def decode_text(text: str) -> str:
-    """Decode percent-encoding, also of percent-encoded text, and escapes: `\\u00e9`."""
-    decoded = unquote(unquote(text))
-    if "\\u" not in decoded:
-        return decoded
-    decoded = re.sub(r"\\+u([0-9A-Fa-f]{4})", lambda match: chr(int(match[1], 16)), decoded)
-    # Two escapes are one character outside of the first 65,536.
-    return decoded.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    """Decode percent-encoding, entities of HTML and escapes of JSON, also in one another."""
+    decoded = decode_entities(unquote(unquote(text)))
+    if "\\" in decoded:
+        decoded = re.sub(r"\\+u([0-9A-Fa-f]{4})", lambda match: chr(int(match[1], 16)), decoded)
+        decoded = re.sub(r"\\+[nrtbf]", " ", decoded)
+        # Two escapes are one character outside of the first 65,536.
+        decoded = decoded.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return unicodedata.normalize("NFC", decoded)
 
 
 def list_leaves_of_others(log: Log, places: Places) -> list[Leaf]:
@@ -109,20 +138,21 @@ def find_identities(records: Iterable[Any], own: Iterable[Any]) -> list[Leaf]:
 
     A constant of the service, like `{"region": "us-east-1"}`, may differ between records.
     """
-    common = {leaf for each in own for leaf in inspection.list_leaves(each) if is_plain(leaf)}
+    common = {leaf for each in own for leaf in list_plain_leaves(each)}
     found: dict[Leaf, None] = {}
     for record in records:
-        for leaf in inspection.list_leaves(record):
-            path, value = leaf
-            is_foreign = leaf not in common and is_plain(leaf)
-            if is_foreign and not guesses.is_constant(inspection.get_key(path), str(value)):
-                found[leaf] = None
+        for path, value in list_plain_leaves(record):
+            is_constant = guesses.is_constant(inspection.get_key(path), str(value))
+            if not is_constant and (path, value) not in common:
+                found[path, value] = None
     return [*found]
 
 
-def is_plain(leaf: Leaf) -> bool:
-    """Return whether a value is a text or an integer, but not a time."""
-    return inspection.is_id(leaf[1]) and inspection.parse_seconds(leaf[1]) is None
+def list_plain_leaves(record: Any) -> Iterator[Leaf]:
+    """List the texts and integers, without times. The items of an array have one path."""
+    for path, value in inspection.list_leaves(record):
+        if inspection.is_id(value) and inspection.parse_seconds(value) is None:
+            yield tuple(name for name in path if isinstance(name, str)), value
 
 
 def list_names_in_maps(places: Places) -> Iterator[str]:
@@ -170,19 +200,6 @@ def list_members(record: dict[str, Any]) -> list[tuple[str, Any]]:
         for value in (member if isinstance(member, list) else [member])
         if inspection.is_id(value)
     ]
-
-
-def lower_texts(values: Iterable[Any]) -> set[str]:
-    """Return the texts and numbers in lower case: `{"shop", "7040"}`."""
-    return {str(value).lower() for value in values if inspection.is_id(value)}
-
-
-def spell_in_paths(name: Any) -> Iterator[str]:
-    """Yield the spellings of a name of several words in a URL: `my-shop` for `My Shop`."""
-    words = re.findall(r"\w+", str(name))
-    if len(words) > 1 and " " in str(name):
-        yield from (sign.join(words) for sign in "-_")
-        yield str(name).replace(" ", "+")
 
 
 def has_digit(value: Any) -> bool:

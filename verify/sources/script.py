@@ -123,12 +123,17 @@ class Session:
         return self.send(purpose, "POST", PROJECTS, data, {"Content-Type": media_type})
 
     def create_without_name(self) -> None:
-        """Send a creation without the name, to see the form of a rejection."""
+        """Send a creation without the name, to see the form of a rejection; with `repeats` twice.
+
+        If the service accepts it, it is not sent again.
+        """
         request = deepcopy(self.plan.request)
         *around, name = markers.find_name_paths(request)[0]
         del get_value(request, around)[name]
         media_type = self.find_last(kinds.CREATE).find_request_field("Content-Type")
-        self.send_creation(json.dumps(request), media_type, kinds.NAMELESS)
+        received = self.send_creation(json.dumps(request), media_type, kinds.NAMELESS)
+        if self.plan.repeats and 400 <= received.status < 500:
+            self.send_creation(json.dumps(request), media_type, kinds.NAMELESS)
 
     @property
     def creation(self) -> ServiceExchange | None:
