@@ -222,7 +222,7 @@ def test_nothing_checked_is_a_sentence_and_empties_the_report_of_another_run(
     moved = on(status=302, headers=location, raw=b"")
     done = verify(Service(moved), "--report", str(report))
     assert done.status == 2
-    assert done.stderr.startswith("error: no response is JSON (302 to /login?from=***): ")
+    assert done.stderr.startswith("error: no response is JSON (302 to /login): ")
     assert done.stderr.count("\n") == 1
     assert report.read_text() == ""
 

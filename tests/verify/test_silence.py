@@ -88,6 +88,10 @@ WAYS: dict[str, Change] = {
     "a third list of texts": after(2, on_listed(lambda project: project["id"])),
     "a deployment that stays": stuck,
     "a deployment that loses its status": lose_status,
+    "a deployment without its id": after(1, on_deployment(without("id"))),
+    "a deployment with a number as status": after(1, on_deployment(put(status=500))),
+    "a third list without it": after(2, on_list(lambda projects: projects[:3])),
+    "a list of empty records": after(1, on_listed(lambda _: {})),
     "a deployment without a status": after(1, on_deployment(without("status"))),
     "a deployment that is another": after(1, on_deployment(put(id="d-0"))),
     "a deployment that is another, but for a link": after(1, on_deployment(
@@ -156,7 +160,7 @@ def test_no_way_to_break_after_a_good_response_ends_with_0(source: str, tmp_path
     for (name, change), hints in product(WAYS.items(), both):
         if source == "HAR" and "without a token" in name:
             continue  # that recording has none
-        if source == "URL" and name == "a third list of texts":
+        if source == "URL" and name in ("a third list of texts", "a third list without it"):
             continue  # It reads two lists.
         if source == "HAR" and not hints.profile and name in ("creation 400", "creation 422"):
             continue  # The body may have been wrong, and without a profile a good list is enough.
@@ -303,15 +307,23 @@ def test_a_finding_of_a_recording_shows_no_id_of_others() -> None:
     assert "d-1" not in text
 
 
-def test_a_recording_may_end_without_projects() -> None:
+def test_a_recording_may_end_without_projects_if_it_has_a_deletion() -> None:
     endings: list[Any] = [[], None, {}]
     for empty in endings:
-        proxy = Proxy(after(2, on("list", body=put(projects=empty))))
-        proxy.create()
-        for _ in range(3):
+        for method, lines in (
+            ("DELETE", []),
+            ("GET", ["unseen: list: the created project is not in it any more"]),
+        ):
+            deleted = on("unknown", status=204, raw=b"")
+            proxy = Proxy(after(2, on("list", body=put(projects=empty))), deleted)
+            proxy.create()
+            for _ in range(2):
+                proxy.call("GET", PROJECTS)
+            proxy.call(method, f"{PROJECTS}/p-4")
             proxy.call("GET", PROJECTS)
-        options = VerifyOptions(url="x", words=["true"])
-        assert judge_log(proxy.recorder.log(), options, Hints()) == [], empty
+            options = VerifyOptions(url="x", words=["true"])
+            found = judge_log(proxy.recorder.log(), options, Hints())
+            assert [each.line for each in found] == lines, (method, empty)
 
 
 def test_a_recorded_list_without_a_token_must_be_rejected() -> None:

@@ -165,6 +165,8 @@ class DriftJudge:
     def _find_marker_values(self, exchange: ServiceExchange) -> dict[str, Expected]:
         """Find the values of markers that are certain for a response."""
         places = self._places
+        if exchange.is_creation and exchange != places.creation:
+            return {}
         is_deployment = exchange in places.followed
         project_id = places.owner_id if is_deployment else places.created_id
         name = places.owner_name if is_deployment else places.created_name
@@ -173,7 +175,7 @@ class DriftJudge:
             found["project.id"] = Expected("the id of the project", (project_id,))
         if name:
             found["project.name"] = Expected("the name as it was sent", (name,))
-        if places.is_own and places.followed and not is_deployment:
+        if places.is_own and places.followed:
             own = (places.deployment_id,)
             found["deployment.id"] = Expected("the id of the deployment", own)
         return found

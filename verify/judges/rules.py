@@ -160,12 +160,15 @@ def check_id(evidence: Evidence) -> Check:
         for exchange, kind in evidence.kind_by_exchange.items()
         if kind == kinds.DEPLOYMENT and exchange.is_success and exchange.has_json
     ]
-    place = inspection.get_first(filter(None, map(find_own_id, read)))
+    place = None
     for exchange in read:
+        place = place or find_own_id(exchange)
         value = inspection.find_value(exchange.body, place)
         is_other = inspection.is_id(value) and str(value) != exchange.deployment_id
         if is_other or has_other_id(exchange):
             return Check(part, expected, "another one", exchange)
+        if place and not inspection.is_id(value):
+            return Check(part, expected, MISSING, exchange)
     for exchange, kind in evidence.kind_by_exchange.items():
         if kind == kinds.UNKNOWN_DEPLOYMENT and exchange.is_success:
             return Check(part, expected, f"{exchange.status} for an unknown id", exchange)
@@ -177,7 +180,8 @@ def check_id(evidence: Evidence) -> Check:
 def find_own_id(exchange: ServiceExchange) -> json_values.Path | None:
     """Find the path of the id in a deployment, first of a member `id`: `("deployment", "id")`."""
     leaves = inspection.list_leaves(exchange.body)
-    paths = [path for path, value in leaves if str(value) == exchange.deployment_id]
+    ids = [(path, value) for path, value in leaves if inspection.is_id(value)]
+    paths = [path for path, value in ids if str(value) == exchange.deployment_id]
     called = inspection.find_called(paths, "id")
     return inspection.get_first(paths) if called is None else called
 
@@ -203,6 +207,10 @@ def check_status(evidence: Evidence) -> Check:
     for exchange in read:
         if not is_in_object or not evidence.places.read_status(exchange):
             return Check(part, PRESENT, MISSING, exchange)
+        value = inspection.find_value(exchange.body, path)
+        first = inspection.find_value(read[0].body, path)
+        if isinstance(value, str) != isinstance(first, str):
+            return Check(part, PRESENT, "of another type than before", exchange)
     if read:
         return Check(part, PRESENT, PRESENT, read[0])
     return make_open_check(evidence, part, PRESENT, (kinds.DEPLOYMENT,))

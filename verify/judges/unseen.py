@@ -125,7 +125,8 @@ class UnseenJudge:
         """Check that the lists have their array, and the last the created project if it is newer.
 
         A list without projects may have null or `{}` in place of the array. An earlier list may
-        lack the member, if it has no other array with items.
+        lack the member, if it has no other array with items. A deletion, or a further page, may
+        take the created project from the list again.
         """
         places = self._places
         last = self._sent[kinds.LIST][-1]
@@ -143,21 +144,31 @@ class UnseenJudge:
             return
         if places.creation and last.time > places.creation.time and places.latest_item is None:
             yield make_unseen("list", "the created project is not in it", last)
+        elif places.latest_item is not None and self._loses_created(last):
+            yield make_unseen("list", "the created project is not in it any more", last)
         for exchange in places.lists:
             arrays = [value for _, value in walk(exchange.body) if isinstance(value, list)]
             if any(arrays) and not is_array(find_value(exchange.body, path)):
                 yield make_unseen("list", f"its array is not always at {place}", exchange)
                 return
 
+    def _loses_created(self, last: ServiceExchange) -> bool:
+        """Return whether the last list lacks the created project without a reason."""
+        places = self._places
+        if places.get_created_item(last) is not None or self._log.has_deletion:
+            return False
+        having = [each for each in places.lists if places.get_created_item(each) is not None]
+        size, earlier_size = len(places.list_items(last)), len(places.list_items(having[-1]))
+        return self._level == WRITE or size < earlier_size
+
     def _check_last_record(self, kind: str) -> Iterator[Check]:
         """Check that the last response has a member of each earlier record.
 
-        Without one it is another document. An error is no record. A list may be empty at the end,
-        since projects may be deleted.
+        Without one it is another document. An error is no record, and a list may be empty.
         """
         *earlier, last = [each for each in self._sent[kind] if each.is_success]
         found = self._find_members(kind, last)
-        if kind == kinds.LIST and not found:
+        if kind == kinds.LIST and not self._places.list_items(last):
             return
         known = [self._find_members(kind, exchange) for exchange in earlier]
         if any(members and members.isdisjoint(found) for members in known):
@@ -177,6 +188,8 @@ class UnseenJudge:
         for purpose, exchange in last.items():
             kind = kinds.find_asked_kind(exchange) or "errors/"
             reason = kinds.find_defect(exchange, kind)
+            if purpose == kinds.NAMELESS:
+                reason = find_nameless_defect(exchange)
             if reason:
                 yield make_unseen(purpose, reason, exchange)
 
@@ -194,6 +207,8 @@ class UnseenJudge:
             run = [*like.run]
             start = run.index(last) + 1 if last in run else 0
             missing = [f"the status {word}" for word in run[start:] if word not in words]
+            if last in like.running and not missing:
+                missing = ["its end"]
         elif last.lower() in load_contract().running:
             missing = ["its end"]
         elif {*words} == {last} and self._level == WRITE and not is_known_end(last):
@@ -208,6 +223,13 @@ class UnseenJudge:
 def is_known_end(status: str) -> bool:
     """Return whether a status ends a deployment in the contract: `SUCCEEDED`, but not `LIVE`."""
     return status.lower() in load_contract().ends
+
+
+def find_nameless_defect(exchange: ServiceExchange) -> str:
+    """Find the reason why a creation without a name was neither accepted nor rejected: `401`."""
+    if exchange.status in kinds.REJECTIONS:
+        return exchange.failure
+    return kinds.find_defect(exchange, kinds.CREATE)
 
 
 def is_array(value: Any) -> bool:

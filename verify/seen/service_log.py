@@ -150,6 +150,11 @@ class Log:
         """The requests that created a project."""
         return tuple(each for each in self.exchanges if each.is_creation and each.is_success)
 
+    @property
+    def has_deletion(self) -> bool:
+        """Whether a client deleted something: a project or a deployment may be gone then."""
+        return any(each.method == "DELETE" and each.is_success for each in self.exchanges)
+
 
 # Bodies
 

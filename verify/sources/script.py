@@ -14,7 +14,7 @@ from typing import Any, Protocol
 from urllib.parse import quote
 
 from profiles import markers
-from traffic.json_values import get_value
+from traffic.json_values import get_value, walk
 from web.strict_json import MEDIA_TYPE
 
 from ..judges.parts import load_contract
@@ -149,7 +149,7 @@ class Session:
         places = self.find_places()
         while last.status != 429 and not last.is_redirect:
             is_listed = places.get_created_item(last) is not None
-            has_no_array = bool(places.lists) and places.items_path is None
+            has_no_array = not any(isinstance(each, list) for _, each in walk(last.body))
             waited = self.clock() - started
             if is_listed or has_no_array or waited >= self.plan.wait:
                 return
@@ -401,7 +401,9 @@ def require_service(first: list[ServiceExchange]) -> None:
         raise NotVerifiable(f"nothing could be checked: {reasons[0]}")
     if any(each.has_json for each in first):
         return
-    place = f" to {listed.find_response_field('Location')}" if listed.is_redirect else ""
+    location = listed.find_response_field("Location") or ""
+    start = re.match(r"\w+://[^/?#]*/?|/[^/?#]*", location)  # The rest may have names.
+    place = f" to {start[0]}" if start and listed.is_redirect else ""
     raise NotVerifiable(
         f"no response is JSON ({listed.reason}{place}): give the URL of the service itself, with "
         "its scheme (http or https?), without a redirect or a login page before it"
