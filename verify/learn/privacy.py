@@ -145,10 +145,11 @@ class Privacy:
         path, `/zones/eu`.
         """
         folded = fold(piece)
+        is_constant = guesses.is_constant(key, piece)
         if folded in foreign:
-            return len(piece) >= guesses.SHORTEST_NAME or not guesses.is_constant(key, piece)
+            return len(piece) >= guesses.SHORTEST_NAME or not is_constant
         for each in foreign - guesses.list_common_words():
-            is_name = each in self._strangers.names
+            is_name = each in self._strangers.names and not is_constant
             letters, digits = guesses.SHORTEST_FOREIGN if is_name else guesses.SHORTEST_VALUE
             if len(each) >= (digits if each.isdigit() else letters):
                 is_found = f" {each} " in f" {folded} "

@@ -3,6 +3,7 @@
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from typing import Any
 from urllib.parse import unquote
 
@@ -18,8 +19,8 @@ from .places import Places
 from .service_log import Log
 
 MAIL = re.compile(
-    r"(?:[^\s\"'<>,;:][^\"'<>,;:\\]{,80} <)?"
-    r"(?<![\w.+-])(?<!//)[\w.+-]+@[\w-]+(?:\.[\w-]+)+(?!:[^\s\d])"
+    r"(?:[^\s\"'<>,;:][^\"'<>,;:\\]{,80} <)?(?<![\w.+-])"
+    r"(?:[\w.+-]+@(?:[\w-]+(?:\.[\w-]+)+|\[[\w.:]+\])|\w+\.[\w.+-]+@[A-Za-z][\w-]*)(?!:[^\s\d])"
 )
 """Matches a mail address, perhaps after a name: `Ann Lee <ann@mail.example`.
 
@@ -108,6 +109,8 @@ def spell_as_word(name: str) -> Iterator[str]:
 
 def decode_text(text: str) -> str:
     """Decode percent-encoding, entities of HTML and escapes of JSON, also in one another."""
+    with suppress(UnicodeError):  # Header fields in UTF-8 are read as Latin-1.
+        text = text.encode("latin-1").decode()
     decoded = decode_entities(unquote(unquote(text)))
     if "\\" in decoded:
         decoded = re.sub(r"\\+u([0-9A-Fa-f]{4})", lambda match: chr(int(match[1], 16)), decoded)
