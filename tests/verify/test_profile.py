@@ -396,7 +396,7 @@ OURS = [
     Case("keys that are no secret", Api(item=members(key=lambda each: each.id, primaryKey="id")),
          {"/record/key": "{project.id}", "/record/primaryKey": "id"}),
     Case("a hook", Api(item=members(hook="https://a.example/hooks/x", hooks=[{"on": "push"}])),
-         {"/record/hook": "text", "/record/hooks": [{"on": "push"}]}),
+         {"/record/hook": "https://text.example", "/record/hooks": [{"on": "push"}]}),
     Case("names of members that are data",
          Api(item=members(routes=lambda each: {f"{each.id}.a.example": 1, each.time: 2, "all": 3})),
          {"/record/routes": {"all": 3}}),
@@ -406,7 +406,7 @@ OURS = [
              created=lambda each: (201, LOCATION, members(links=make_members(LINKS, each))(each))),
          {"/record/links": {
              "self": "{base}/v1/projects/{project.id}", "plain": "{base}", "host": "text",
-             "logs": "{base}/{project.id}", "login": "text", "docs": "https://acme.example"},
+             "logs": "{base}/{project.id}", "login": "https://text.example", "docs": "https://acme.example"},
           "/create/headers": {
               "Location": "{base}/v1/projects/{project.id}", "Link": "<{base}/v1>; rel=up"},
           "/errors/not_found/body/type": "{base}/problems/no_path"},

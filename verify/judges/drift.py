@@ -186,7 +186,7 @@ def is_read_code(path: Path, value: Any, body: Any) -> bool:
 
     They read the code of the only error in an array, too: `{"errors": [{"code": 8000009}]}`.
     """
-    if isinstance(value, dict | list) or value == guesses.TEXT:  # It replaces what was left out.
+    if isinstance(value, dict | list) or guesses.is_left_out(value):
         return False
     name = inspection.get_key(path)
     is_read = markers.is_through_objects(path)

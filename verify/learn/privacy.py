@@ -53,10 +53,11 @@ class Privacy:
 
     def clean_field(self, name: str, value: str) -> str | None:
         """Return a header field as it may stand in a profile, or None."""
-        is_safe = self._is_safe((), name, self._names) and self._is_safe(
-            (name,), value, self._values
-        )
-        return None if is_secret_name(name) or not is_safe else randomize(value)
+        # `X-Api-Version` is not named after a project `api`.
+        names = {each for each in self._names if len(each) >= guesses.SHORTEST_NAME}
+        is_safe_name = not is_secret_name(name) and self._is_safe((), name, names)
+        is_safe = is_safe_name and self._is_safe((name,), value, self._values)
+        return randomize(value) if is_safe else None
 
     def _clean(self, value: Any, path: Path, place: str, foreign: Set[str]) -> Any:
         if isinstance(value, list):
@@ -70,7 +71,7 @@ class Privacy:
             return {markers.CHOICE: words}
         if isinstance(value, dict):
             return self._clean_object(value, path, place, foreign)
-        if type(value) not in (str, int, float) or value in ("", guesses.TEXT):
+        if type(value) not in (str, int, float) or value == "" or guesses.is_left_out(value):
             return value
         text = MAIL.sub(ADDRESS, str(value))
         if is_in_secret(path):
@@ -108,14 +109,17 @@ class Privacy:
     def _leave_out(self, value: Any, path: Path, place: str, text: str = guesses.TEXT) -> Any:
         """Note that a value is left out, and return a value of the same type.
 
-        A made-up id replaces an id, since a client may read its form.
+        A made-up id replaces an id, and a URL a URL, since a client may read its form.
         """
         self.notes.append(
             f"{place}{format_pointer(*path)}: left out: it may be a secret, or belong to others"
         )
         if isinstance(value, str | int) and self._strangers.shapes.matches(str(value)):
             return type(value)(ids.parse_id_example(str(value)).make(Random(0)))
-        return text if isinstance(value, str) else type(value)()
+        if not isinstance(value, str):
+            return type(value)()
+        scheme = re.match("[a-z][a-z0-9+.-]*://", value)
+        return f"{scheme[0]}{text}.example" if scheme and text == guesses.TEXT else text
 
     def _is_safe(self, path: Path, text: str, foreign: Set[str]) -> bool:
         """Return whether a text may stay. A URL of a webhook is a secret."""

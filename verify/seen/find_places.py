@@ -20,7 +20,11 @@ def find_places(log: Log, hints: Hints | None = None) -> Places:
     lists = [exchange for exchange in with_json if found[exchange] == kinds.LIST]
     reads = [exchange for exchange in with_json if found[exchange] == kinds.DEPLOYMENT]
     creations = [each for each in log.creations if found.get(each) == kinds.CREATE]
-    places = Places(lists=tuple(lists), creation=find_projects.choose_creation(creations, reads))
+    creation = find_projects.choose_creation(creations, reads)
+    later = [each for each in creations if creation and each.time > creation.time]
+    places = Places(
+        lists=tuple(lists), creation=creation, next_creation=later[0] if later else None
+    )
     places = find_projects.add_name(places, hints)
     places = find_projects.add_items(places, hints)
     places = find_projects.add_created(places)

@@ -186,8 +186,7 @@ def add_id_place(places: Places, hints: Hints) -> Places:
         return replace(places, id_place=hinted)
     created = places.latest_item
     if created is None:
-        item = inspection.get_first(places.other_items)
-        plain = inspection.find_called(list_ids(item), "id")
+        plain = find_record_id(inspection.get_first(places.other_items), "")
         return places if plain is None else replace(places, id_place=Place(plain))
     if inspection.is_id(created):  # In a list of names, there is no other value.
         return places
@@ -201,12 +200,11 @@ def add_id_place(places: Places, hints: Hints) -> Places:
 def add_created_id(places: Places, hints: Hints) -> Places:
     """Add the id of the created project, from the list or from the response to the creation."""
     body = places.created
-    paths = [path for path, value in inspection.list_leaves(body) if inspection.is_id(value)]
     hinted = hints.find_place("create", "project.id")
     possible = [
         places.find_id(places.latest_item),
         hinted.read(body) if hinted else None,
-        inspection.find_value(body, inspection.find_called(paths, "id")),
+        inspection.find_value(body, find_record_id(body, places.created_name)),
     ]
     return replace(places, created_id=inspection.get_first(filter(inspection.is_id, possible)))
 
@@ -217,7 +215,7 @@ def find_ids(item: Any, others: Sequence[Any], created: Any, name: str) -> list[
     It is called `id`, or the response to the creation has it, too, and no other project does.
     """
     possible = list_ids(item)
-    plain = inspection.find_called(possible, "id")
+    plain = find_record_id(item, name)
     if plain is not None:
         return [plain]
     returned = {
@@ -237,6 +235,24 @@ def find_ids(item: Any, others: Sequence[Any], created: Any, name: str) -> list[
     return others or found
 
 
+def find_record_id(record: Any, name: str) -> json_values.Path | None:
+    """Find the member `id` of the object that has the name, or of an object around it.
+
+    `{"uid": "p-1", "name": "shop", "owner": {"id": 7}}` has none. Without a name it is the
+    outermost `id`.
+    """
+    texts = inspection.find_texts(record)
+    named = [path for path, text in texts.items() if text == name]
+    named += [path for path in texts if inspection.get_key(path) == "name"]
+    ids = [path for path in list_ids(record) if inspection.get_key(path) == "id"]
+    if not named:
+        return inspection.get_first(ids)
+    around = named[0][:-1]
+    return max(
+        (path for path in ids if around[: len(path) - 1] == path[:-1]), key=len, default=None
+    )
+
+
 def list_ids(item: Any) -> list[json_values.Path]:
     """List the members of a project that may be its id: `[("id",), ("slug",)]`."""
     leaves = inspection.list_leaves(item)
@@ -254,15 +270,18 @@ def list_ids(item: Any) -> list[json_values.Path]:
 def find_order(places: Places) -> str:
     """Find the order of the list: `oldest first`, `newest first`, `another order`, or "".
 
-    The times of the creations tell it, or else the position of the created project.
+    The times of the creations tell it, or else the position of the created project while it is the
+    newest.
     """
     order = find_order_of_times(places)
     if order:
         return order
+    later = places.next_creation
     for exchange in reversed(places.lists):
         items = places.list_items(exchange)
         created = places.get_created_item(exchange)
-        if created is None or len(items) < 2:
+        is_newest = later is None or exchange.time < later.time
+        if created is None or len(items) < 2 or not is_newest:
             continue
         if created == items[0]:
             return "newest first"

@@ -23,6 +23,13 @@ SHORTEST_VALUE = (SHORTEST_NAME, SHORTEST_NUMBER)  # of another value of others 
 
 TEXT = "text"  # stands in a profile for a text that was left out
 
+
+def is_left_out(value: Any) -> bool:
+    """Return whether a value stands for one that was left out: `text`, `https://text.example`."""
+    pattern = f"{TEXT}|[^/]*://{TEXT}.example"
+    return isinstance(value, str) and re.fullmatch(pattern, value) is not None
+
+
 NEXT_PAGE = ("next", "more", "cursor", "cursors", "continuation")
 """Words of members and header fields that tell of a next page."""
 

@@ -50,6 +50,7 @@ class Places:
     """
 
     creation: ServiceExchange | None = None
+    next_creation: ServiceExchange | None = None  # the one after it
     created: Any = None  # the body of its response, unless it has other projects, too
     request: Any = None  # the body of the creation, with the marker {project.name}
     created_id: Any = None

@@ -19,8 +19,8 @@ from .places import Places
 from .service_log import Log
 
 MAIL = re.compile(
-    r"(?:[^\s\"'<>,;:][^\"'<>,;:\\]{,80} <)?(?<![\w.+-])"
-    r"(?:[\w.+-]+@(?:[\w-]+(?:\.[\w-]+)+|\[[\w.:]+\])|\w+\.[\w.+-]+@[A-Za-z][\w-]*)(?!:[^\s\d])"
+    r"(?:[^\s\"'<>,;:][^\"'<>,;:\\]{,80} <)?(?<![\w.+-])(?:[\w.+-]+@(?:[\w-]+(?:\.[\w-]+)+"
+    r"|\[[\w.:]+\])|\w+\.[\w.+-]+@[A-Za-z][\w-]*)(?![\w-])(?!:[^\s\d])"
 )
 """Matches a mail address, perhaps after a name: `Ann Lee <ann@mail.example`.
 
@@ -109,14 +109,14 @@ def spell_as_word(name: str) -> Iterator[str]:
 
 def decode_text(text: str) -> str:
     """Decode percent-encoding, entities of HTML and escapes of JSON, also in one another."""
-    with suppress(UnicodeError):  # Header fields in UTF-8 are read as Latin-1.
-        text = text.encode("latin-1").decode()
     decoded = decode_entities(unquote(unquote(text)))
     if "\\" in decoded:
         decoded = re.sub(r"\\+u([0-9A-Fa-f]{4})", lambda match: chr(int(match[1], 16)), decoded)
         decoded = re.sub(r"\\+[nrtbf]", " ", decoded)
         # Two escapes are one character outside of the first 65,536.
         decoded = decoded.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    with suppress(UnicodeError):  # Header fields in UTF-8 are read as Latin-1.
+        decoded = decoded.encode("latin-1").decode()
     return unicodedata.normalize("NFC", decoded)
 
 
@@ -187,8 +187,8 @@ def find_related(log: Log, own: set[str], known: set[str], shapes: "IdShapes") -
             found = [value for _, value in members if shapes.matches(str(value))]
             yield from found
             mails = [value for _, value in members if MAIL.fullmatch(str(value))]
-            # An error may have the mail address of the support.
-            if found or (exchange.is_success and mails):
+            # An error may have a trace id, and the mail address of the support.
+            if exchange.is_success and (found or mails):
                 yield from (value for name, value in members if NAMES.fullmatch(name))
 
 
