@@ -103,8 +103,20 @@ class Opaque:
         if LOWER_CASE.fullmatch(self.rest) and not prefix:
             return f"[a-z0-9]{self._count(10)}"
         if re.fullmatch("[A-Za-z]+[_.:~-]", self.prefix):
-            return f"{prefix}.{self._count(12)}"
+            return f"{prefix}{self._find_class()}{self._count(12)}"
         return None
+
+    def _find_class(self, least: int = 12) -> str:
+        """Return the class of the characters of the rest: `[0-9a-z]` for a long random text."""
+        if not self._is_random(least):
+            return "."
+        ranges = ("0-9", "a-z", "A-Z")
+        return f"[{''.join(each for each in ranges if re.search(f'[{each}]', self.rest))}]"
+
+    def _is_random(self, least: int) -> bool:
+        """Return whether the rest has at least these characters, letters and digits among them."""
+        has_both = re.search("[0-9]", self.rest) and re.search("[A-Za-z]", self.rest)
+        return bool(has_both) and self.rest.isalnum() and len(self.rest) >= least
 
     def _count(self, least: int) -> str:
         """Return the count of the characters of the rest for its pattern: `{22,26}` for 24.
@@ -113,9 +125,7 @@ class Opaque:
         base58, for example.
         """
         size = len(self.rest)
-        has_both = re.search("[0-9]", self.rest) and re.search("[A-Za-z]", self.rest)
-        is_random = has_both and self.rest.isalnum() and size >= least
-        return f"{{{size - 2},{size + 2}}}" if is_random else "+"
+        return f"{{{size - 2},{size + 2}}}" if self._is_random(least) else "+"
 
     def make_second(self, own_id: str) -> str:
         """Make a second id of a record. The same id always has the same second id."""

@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import cache
+from typing import Any
 
 import pytest
 
@@ -12,7 +13,7 @@ from profiles.ids import parse_id_example
 from profiles.profile import Profile, make_profile
 from tests.profiles.conftest import profile
 from tests.verify import differences as parts
-from tests.verify.conftest import Change, Service, judged, learn
+from tests.verify.conftest import Change, Response, Service, judged, learn
 from tests.verify.differences import (
     Edit,
     on,
@@ -27,6 +28,7 @@ from verify.judge import Result
 from verify.judges.drift import write_drift_line
 from verify.judges.parts import VERDICTS
 from verify.report import describe_result
+from verify.seen.service_log import ServiceExchange
 
 KINDS = ("broken", "differs", "drift", "unseen")  # With a profile nothing differs: it drifts.
 
@@ -272,6 +274,7 @@ IDS = [
     ("5f2c9a4be1d07c36", "0a1b2c3d4e5f60718293", False),
     ("prj_7Yc3k9RtQw2Zb5Xn8VmL", "prj_7Yc3k9RtQw2Zb5Xn8VmLp4Hd", False),
     ("prj_7Yc3k9RtQw2Zb5Xn8VmL", "prj_4Hd9k2LmXs8Vb1Nc6Zq", True),  # base58
+    ("prj_7yc3k9rtqw2zb5xn8vml", "prj_7YC3K9RTQW2ZB5XN8VML", False),
     ("prj_website", "prj_website-of-the-shop-7", True),
     ("5f2c9a4be1d07c36", "site_5f2c9a4be1d07c36", False),
     ("kemubcrdlsb9gbcnnchc", "lnxohnglqc2gyuxaubva", True),
@@ -292,14 +295,57 @@ def test_an_id_of_another_form_is_a_change() -> None:
         assert (re.fullmatch(pattern, now) is not None) == is_same, (before, now)
 
 
-def test_an_id_of_another_length_has_both_lengths_in_its_line() -> None:
-    longer = Service(new_id=lambda kind, number, name: f"{kind}rj_5f2c9a4be1d07c36{number:08d}")
+@pytest.mark.parametrize(
+    ("own_id", "line"),
+    [
+        (
+            "{}rj_7yc3k9rtqw2z{:09d}",
+            "prj_… of 16 characters in the profile, prj_… of 25 characters in the service",
+        ),
+        (
+            "{}rj_7YC3K9RTQW{:02d}",
+            "prj_… in the profile, prj_… of other characters in the service",
+        ),
+    ],
+)
+def test_an_id_of_another_length_or_case_is_described(own_id: str, line: str) -> None:
+    service = Service(new_id=lambda kind, number, name: own_id.format(kind, number))
     like = profile(
-        list={"body": {"projects": [{"id": "{project.id}"}]}}, ids={"projects": "prj_5f2c9a4be1d0"}
+        list={"body": {"projects": [{"id": "{project.id}"}]}}, ids={"projects": "prj_7yc3k9rtqw2z"}
     )
-    (found,) = {*map(write_drift_line, judged(longer, "write", like).drifted)}
-    line = "prj_… of 16 characters in the profile, prj_… of 28 characters in the service"
+    (found,) = {*map(write_drift_line, judged(service, "write", like).drifted)}
     assert found == f"/list/body/projects/0/id: {line}"
+
+
+def test_an_id_that_is_no_longer_made_from_the_name_is_drift() -> None:
+    def name_id(kind: str, number: int, name: str) -> str:
+        return name if kind == "p" else f"dpl_{number}"
+
+    like = make_profile(learn(Service(new_id=name_id)))
+    assert like.document["ids"]["projects"] == "{project.name}"
+    assert judged(Service(new_id=name_id), "write", like).drifted == []
+    lines = {*map(write_drift_line, judged(Service(), "write", like).drifted)}
+    assert "/ids/projects: {project.name} in the profile, another form in the service" in lines
+
+
+def test_an_empty_array_lacks_the_id_in_it() -> None:
+    def list_builds(body: Any) -> Any:
+        return {**body, "builds": [{"id": body.pop("latest_deployment_id")}]}
+
+    like = make_profile(learn(Service(on_projects(list_builds))))
+    emptied = on("created", body=put(builds=[]))
+    _, found = compare(like, (on_projects(list_builds), emptied))
+    line = "the id of the deployment in the profile, missing in the service"
+    assert found == [f"/create/body/builds/0/id: {line}"]
+
+
+def test_errors_of_one_kind_may_have_members_of_their_own() -> None:
+    def name_code(response: Response, request: ServiceExchange, number: int) -> None:
+        if response.case == "no deployment":
+            response.body = {"code": "gone", f"field-{number % 2}": ["is wrong"]}
+
+    like = make_profile(learn(Service(name_code)))
+    assert judged(Service(name_code), "write", like).drifted == []
 
 
 @pytest.mark.parametrize("level", ["read", "write"])

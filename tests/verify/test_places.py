@@ -1,6 +1,7 @@
 """The list, the ids and the status of a service are found by their values."""
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -358,3 +359,29 @@ def test_what_was_listed_before_the_creation_is_no_created_deployment() -> None:
 
     places = find_places(Api(created=create).log())
     assert "dpl_8051" not in [each.id for each in find_candidates(places, Hints())]
+
+
+def test_the_id_of_an_owner_is_not_that_of_the_project() -> None:
+    for name in ("uid", "_id", "projectId", "key"):
+        item = partial(own_project, name)
+        api = Api(item=item, deployment=lambda each: {"id": each.deployment_id, "status": "any"})
+        places = find_places(api.log())
+        assert (places.created_id, places.doubts) == ("prj_7044", ()), name
+
+
+def own_project(name: str, project: Project) -> Any:
+    """Make a project that calls its id so, and has an owner with an `id`."""
+    own = {name: project.id, "name": project.name, "latest_deployment_id": project.deployment_id}
+    return {"owner": {"id": "usr_7"}, **own}
+
+
+def test_the_order_is_that_of_the_lists_before_a_later_creation() -> None:
+    log = Api(item=lambda each: {"id": each.id, "name": each.name}).log()
+    (creation,) = log.creations
+    later = replace(creation, request_body=b'{"name": "later"}', response_body=b'{"id": "prj_9"}')
+    later = replace(later, time=log.exchanges[-1].time)
+    again = [replace(each, time=later.time) for each in log.exchanges if each.is_list][-1]
+    again = replace(again, response_body=again.response_body[:-2] + b', {"id": "prj_9"}]}')
+    early = tuple(each for each in log.exchanges if not each.is_list)
+    places = find_places(replace(log, exchanges=(*early, later, again)))
+    assert find_order(places) == ""

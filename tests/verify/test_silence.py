@@ -326,6 +326,43 @@ def test_a_recording_may_end_without_projects_if_it_has_a_deletion() -> None:
             assert [each.line for each in found] == lines, (method, empty)
 
 
+def test_two_creations_are_judged_by_their_own_names() -> None:
+    def rename_second(response: Response, request: ServiceExchange, number: int) -> None:
+        if response.case == "created" and number == 1:
+            response.body["name"] = "another"
+
+    drift = "drift: /create/body/name: the name as it was sent in the profile, another one"
+    for change, lines in ((lambda *_: None, []), (rename_second, [f"{drift} in the service"])):
+        proxy = Proxy(change)
+        proxy.create()
+        for _ in range(3):
+            proxy.call("GET", "/v1/deployments/d-4")
+        proxy.call("POST", PROJECTS, '{"name": "second"}', Content_Type="application/json")
+        proxy.call("GET", PROJECTS)
+        options = VerifyOptions(url="x", words=["true"])
+        found = judge_log(proxy.recorder.log(), options, Hints(profile=like()))
+        assert [each.line for each in found if each.kind == "drift"] == lines
+
+
+@pytest.mark.parametrize("method", ["DELETE", "GET"])
+def test_a_created_deployment_that_is_404_is_unseen_unless_it_was_deleted(method: str) -> None:
+    proxy = Proxy(on("unknown", status=204, raw=b""))
+    proxy.create()
+    proxy.call("GET", PROJECTS)
+    proxy.service.deployments.clear()
+    proxy.call(method, f"{PROJECTS}/p-4")
+    proxy.call("GET", "/v1/deployments/d-4")
+    options = VerifyOptions(url="x", words=["true"])
+    lines = [each.line for each in judge_log(proxy.recorder.log(), options, Hints())]
+    assert lines == ([] if method == "DELETE" else ["unseen: deployment: 404"])
+
+
+@pytest.mark.parametrize("status", [302, 404, 418])
+def test_a_creation_without_a_name_must_be_accepted_or_rejected(status: int) -> None:
+    findings = judged(Service(on("invalid", status=status)), "write").select_findings(["unseen"])
+    assert [each.line for each in findings] == [f"unseen: creation without a name: {status}"]
+
+
 def test_a_recorded_list_without_a_token_must_be_rejected() -> None:
     proxy = Proxy(accept_nobody)
     proxy.create()

@@ -5,12 +5,13 @@ import re
 from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import quote
+from uuid import uuid4
 
 import pytest
 
 from profiles.profile import make_profile
 from tests.verify.conftest import Change, Response, Service, judged, learn
-from tests.verify.differences import on, on_deployment, on_list, put
+from tests.verify.differences import on, on_deployment, on_list, on_listed, on_projects, put
 from verify.options import VerifyOptions
 from verify.report import build_report, describe_result
 from verify.seen.guesses import is_left_out
@@ -165,6 +166,20 @@ def test_an_array_below_a_name_of_a_project_is_in_no_profile() -> None:
     assert "list" not in result.inferred.document
     reason = "its array is in a map by the names of projects"
     assert f"/list is left out: {reason}" in result.inferred.notes
+
+
+def test_what_all_projects_share_is_of_nobody() -> None:
+    """So is the code of an error with a trace id, a stage that the run reached, and an address."""
+    stack = {"id": UUID, "name": "linux-24"}
+    more = on_projects(lambda body: {**body, "stack": stack, "git": "git@git.example.com:a/b.git"})
+    staged = on_listed(lambda project: {**project, "stage": {"name": "building"}})
+    traced = on("no deployment", body=lambda _: {"id": "not_found", "trace": UUID})
+    document = learn(Service(more, staged, traced, new_id=lambda *_: str(uuid4())))
+    (item,) = document["list"]["body"]["projects"]
+    assert item["stack"]["name"] == "linux-24"
+    assert item["stage"]["name"] == "building"
+    assert item["git"] == "git@git.example.com:a/b.git"
+    assert document["errors"]["deployment_not_found"]["body"]["id"] == "not_found"
 
 
 def test_a_made_up_id_replaces_that_of_others() -> None:

@@ -112,6 +112,10 @@ class BodyChecker:
         elif isinstance(value, list):
             for item in value if schema.get("items") else ():
                 yield from self.check(f"{pointer}/items", item)
+            inner = f"{self._name_part(pointer)}/0"
+            for part, expected in self.expected.items():
+                if not value and part.startswith(inner):
+                    yield Check(part, expected.text, MISSING)
         else:
             part = self._name_part(pointer)
             yield from self._check_form(part, schema, value)
@@ -164,8 +168,10 @@ class BodyChecker:
             if not re.fullmatch(form, str(value)):
                 observed = describe_form(value)
                 if observed == expected and isinstance(value, str):
-                    expected += f" of {len(example)} characters"
-                    observed += f" of {len(value)} characters"
+                    is_longer = len(value) != len(example)
+                    expected += f" of {len(example)} characters" if is_longer else ""
+                    observed += f" of {len(value)}" if is_longer else " of other"
+                    observed += " characters"
             yield Check(part, expected, observed)
 
     def _check_expected(self, part: str, value: Any) -> Iterator[Check]:

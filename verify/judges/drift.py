@@ -1,9 +1,10 @@
 """Finds drift: how responses differ from the schemas that the stub serves for a profile."""
 
 from collections.abc import Iterator
+from random import Random
 from typing import Any
 
-from profiles import markers, profile
+from profiles import ids, markers, profile
 from profiles.schema import build_schema
 from traffic.json_values import Path, get_value, walk
 from web.validation import format_pointer
@@ -66,6 +67,7 @@ class DriftJudge:
                 yield from self._check_kind(kind, form, exchanges)
         yield from self._check_order()
         yield from self._check_statuses()
+        yield from self._check_ids()
 
     def _find_form(self, kind: str) -> profile.Form | None:
         if kind in kinds.OPERATIONS:
@@ -86,6 +88,25 @@ class DriftJudge:
                 status = checks.format_value(word)
                 yield Check("/statuses/run", f"no {status}", status, exchange)
 
+    def _check_ids(self) -> Iterator[Check]:
+        """Check that the ids of the run are made from the name, or from an id, of the project."""
+        places = self._places
+        if places.creation is None or places.created_id is None:
+            return
+        is_followed = places.is_own and places.followed and places.owner_id == places.created_id
+        own_ids = {
+            "projects": places.created_id,
+            "deployments": places.deployment_id if is_followed else None,
+        }
+        for kind, own_id in own_ids.items():
+            form = self._like.ids.get(kind)
+            if own_id is not None and isinstance(form, ids.Derived):
+                base = ids.choose_base(form, places.created_name, str(places.created_id))
+                is_made = str(own_id).startswith(form.make(Random(0), base))
+                expected = self._like.document["ids"][kind]
+                observed = expected if is_made else "another form"
+                yield Check(f"/ids/{kind}", expected, observed, places.creation)
+
     def _check_kind(
         self, kind: str, form: profile.Form, exchanges: list[ServiceExchange]
     ) -> Iterator[Check]:
@@ -99,6 +120,7 @@ class DriftJudge:
             id_without_example=any_id,
         )
         own = inspection.prefer(exchanges, lambda exchange: has_own(exchange, self._places))
+        found: list[Check] = []
         for exchange in parts.select_distinct(own):
             if kinds.find_defect(exchange, kind) or self._accepts_nameless(exchange):
                 continue
@@ -106,7 +128,13 @@ class DriftJudge:
             if exchange.is_success == (kind in kinds.OPERATIONS):
                 yield from self._check_content_type(kind, form, exchange)
                 yield from check_fields(kind, form, exchange)
-                yield from self._check_body(kind, form, schema, exchange)
+                found += self._check_body(kind, form, schema, exchange)
+        present = {check.part for check in found if check.holds}
+        for check in found:
+            # Errors of one kind may have members of their own.
+            is_elsewhere = kind not in kinds.OPERATIONS and check.part in present
+            if not (is_elsewhere and check.observed == checks.MISSING):
+                yield check
 
     def _accepts_nameless(self, exchange: ServiceExchange) -> bool:
         """Return whether a response accepts a project without a name, as the profile says."""
@@ -166,7 +194,7 @@ class DriftJudge:
         """Find the values of markers that are certain for a response."""
         places = self._places
         if exchange.is_creation and exchange != places.creation:
-            return {}
+            return find_sent_name(exchange, places)
         is_deployment = exchange in places.followed
         project_id = places.owner_id if is_deployment else places.created_id
         name = places.owner_name if is_deployment else places.created_name
@@ -179,6 +207,14 @@ class DriftJudge:
             own = (places.deployment_id,)
             found["deployment.id"] = Expected("the id of the deployment", own)
         return found
+
+
+def find_sent_name(exchange: ServiceExchange, places: Places) -> dict[str, Expected]:
+    """Find the name in a further creation of a recording, as the value of its marker."""
+    paths = markers.find_name_paths(places.request)
+    name = inspection.find_value(exchange.request_json, paths[0] if paths else None)
+    is_sent = isinstance(name, str) and name != ""
+    return {"project.name": Expected("the name as it was sent", (name,))} if is_sent else {}
 
 
 def is_read_code(path: Path, value: Any, body: Any) -> bool:

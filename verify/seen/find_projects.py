@@ -180,8 +180,9 @@ def has_siblings(value: Any, name: str) -> bool:
 
 def add_id_place(places: Places, hints: Hints) -> Places:
     """Add the place of the id in a listed project."""
-    marker = "project.name" if hints.has_name_as_id else "project.id"
-    hinted = hints.find_place_in_item(places.items_path, marker)
+    hinted = hints.find_place_in_item(places.items_path, "project.id")
+    if hinted is None and hints.has_name_as_id:
+        hinted = hints.find_place_in_item(places.items_path, "project.name")
     if hinted is not None:
         return replace(places, id_place=hinted)
     created = places.latest_item

@@ -18,6 +18,8 @@ the method and the path, and the kind from the whole exchange. Typical exchanges
 
 from collections import defaultdict
 
+from traffic import json_values
+
 from .service_log import NOTHING, Log, ServiceExchange
 
 # Kinds of responses. An error has the name that it has in a profile.
@@ -71,11 +73,14 @@ def find_kinds(log: Log) -> dict[ServiceExchange, str]:
     """Find the kinds of the responses. A response without a kind is left out.
 
     In a recording the kind follows from the request. A token is valid if a response accepted it;
-    a deployment exists if it was read.
+    a deployment exists if it was read, or if a creation named it and nothing was deleted.
     """
     successes = [exchange for exchange in log.exchanges if exchange.is_success]
     tokens = {exchange.token for exchange in successes}
-    targets = {exchange.target for exchange in successes if exchange.is_deployment}
+    existing = {exchange.deployment_id for exchange in successes if exchange.is_deployment}
+    if not log.has_deletion:
+        bodies = [creation.body for creation in log.creations]
+        existing |= {str(value) for _, value in json_values.walk(bodies)}
     found = {}
     for exchange in log.exchanges:
         # HEAD has no body, and OPTIONS may be of a proxy.
@@ -84,7 +89,8 @@ def find_kinds(log: Log) -> dict[ServiceExchange, str]:
         if exchange.purpose:
             kind = find_asked_kind(exchange)
         else:
-            kind = find_recorded_kind(exchange, tokens, is_known=exchange.target in targets)
+            is_known = exchange.deployment_id in existing
+            kind = find_recorded_kind(exchange, tokens, is_known=is_known)
         if kind:
             found[exchange] = kind
     return found

@@ -20,7 +20,7 @@ from .service_log import Log
 
 MAIL = re.compile(
     r"(?:[^\s\"'<>,;:][^\"'<>,;:\\]{,80} <)?(?<![\w.+-])(?:[\w.+-]+@(?:[\w-]+(?:\.[\w-]+)+"
-    r"|\[[\w.:]+\])|\w+\.[\w.+-]+@[A-Za-z][\w-]*)(?![\w-])(?!:[^\s\d])"
+    r"|\[[\w.:]+\])|\w+\.[\w.+-]+@[A-Za-z][\w-]*)(?!\.?[\w-])(?!:[^\s\d])"
 )
 """Matches a mail address, perhaps after a name: `Ann Lee <ann@mail.example`.
 
@@ -50,7 +50,7 @@ class Strangers:
     def __init__(self, log: Log, places: Places, like: Profile | None = None) -> None:
         own_ids = [places.created_id, places.deployment_id if places.is_own else None]
         own = {str(each) for each in (places.created_name, *own_ids) if each is not None}
-        leaves = list_leaves_of_others(log, places)
+        leaves, shared = list_leaves_of_others(log, places)
         # A list of names has no members.
         names = [value for path, value in leaves if not path or NAMES.fullmatch(str(path[-1]))]
         names += list_names_in_maps(places)
@@ -59,7 +59,8 @@ class Strangers:
         values = [value for _, value in leaves]
         examples = like.document.get("ids", {}).values() if like else ()
         self.shapes = IdShapes([*own_ids, *examples, *filter(has_digit, [*values, *names])])
-        names += find_related(log, own, {str(each) for each in [*values, *names]}, self.shapes)
+        known = {str(each) for each in [*values, *names]}
+        names += find_related(log, own | shared, known, self.shapes)
         names += [spelled for name in names for spelled in spell_as_word(str(name))]
         self._own = fold_texts(own)
         self.names = {text for text in fold_texts(names) - self._own if may_identify(text)}
@@ -120,8 +121,12 @@ def decode_text(text: str) -> str:
     return unicodedata.normalize("NFC", decoded)
 
 
-def list_leaves_of_others(log: Log, places: Places) -> list[Leaf]:
-    """List what identifies the records of others: their ids and names, but no status."""
+def list_leaves_of_others(log: Log, places: Places) -> tuple[list[Leaf], set[str]]:
+    """List the values that identify the records of others: their ids and names, but no status.
+
+    The second result has the values that the records of others share with those of the run, such as
+    the id of a region. A constant of the service, like `{"region": "us-east-1"}`, may differ.
+    """
     listed = [item for exchange in places.lists for item in places.list_others(exchange)]
     if places.items_path is None:
         listed += [exchange.body for exchange in places.lists]
@@ -130,25 +135,18 @@ def list_leaves_of_others(log: Log, places: Places) -> list[Leaf]:
     deployments = [exchange.body for exchange in reads if exchange not in followed]
     own_project = [*map(places.get_created_item, places.lists), places.created, places.request]
     own_deployment = [exchange.body for exchange in followed]
-    return [
-        *find_identities(listed, own_project),
-        *find_identities(deployments, own_deployment),
-    ]
-
-
-def find_identities(records: Iterable[Any], own: Iterable[Any]) -> list[Leaf]:
-    """Find the values that identify records, and that no `own` record has at the same place.
-
-    A constant of the service, like `{"region": "us-east-1"}`, may differ between records.
-    """
-    common = {leaf for each in own for leaf in list_plain_leaves(each)}
     found: dict[Leaf, None] = {}
-    for record in records:
-        for path, value in list_plain_leaves(record):
-            is_constant = guesses.is_constant(inspection.get_key(path), str(value))
-            if not is_constant and (path, value) not in common:
+    shared = set()
+    for records, own in ((listed, own_project), (deployments, own_deployment)):
+        common = {leaf for each in own for leaf in list_plain_leaves(each)}
+        for path, value in (leaf for record in records for leaf in list_plain_leaves(record)):
+            if (path, value) in common:
+                shared.add(str(value))
+            elif value not in places.words and not guesses.is_constant(
+                inspection.get_key(path), str(value)
+            ):
                 found[path, value] = None
-    return [*found]
+    return [*found], shared
 
 
 def list_plain_leaves(record: Any) -> Iterator[Leaf]:
@@ -174,7 +172,7 @@ def find_related(log: Log, own: set[str], known: set[str], shapes: "IdShapes") -
     """Find the ids and names in objects of others: `"prj_2"`, `"cart"`.
 
     An object is of others if it has an id like those of the run (`shapes`) or a mail address, and
-    no `own` id or name of the run. A value is of others if a `known` name of others is the name of
+    no `own` value of the run. A value is of others if a `known` name of others is the name of
     its member: `{"cart": "dpl_2"}`.
     """
     distinct = {exchange.response_body: exchange for exchange in log.exchanges}
