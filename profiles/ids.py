@@ -114,9 +114,13 @@ class Opaque:
         return f"[{''.join(each for each in ranges if re.search(f'[{each}]', self.rest))}]"
 
     def _is_random(self, least: int) -> bool:
-        """Return whether the rest has at least these characters, letters and digits among them."""
+        """Return whether the rest has at least these characters, letters and digits among them.
+
+        A text of 20 letters is random, too.
+        """
         has_both = re.search("[0-9]", self.rest) and re.search("[A-Za-z]", self.rest)
-        return bool(has_both) and self.rest.isalnum() and len(self.rest) >= least
+        is_long = len(self.rest) >= 20 and self.rest.isalpha()
+        return self.rest.isalnum() and (is_long or (bool(has_both) and len(self.rest) >= least))
 
     def _count(self, least: int) -> str:
         """Return the count of the characters of the rest for its pattern: `{22,26}` for 24.

@@ -278,6 +278,7 @@ IDS = [
     ("prj_website", "prj_website-of-the-shop-7", True),
     ("5f2c9a4be1d07c36", "site_5f2c9a4be1d07c36", False),
     ("kemubcrdlsb9gbcnnchc", "lnxohnglqc2gyuxaubva", True),
+    ("kemubcrdlsbxgbcnnchc", "lnxohnglqcxgyuxaubvaqqqq", False),
     ("kemubcrdlsb9gbcnnchc", "srv-lnxohnglqc2gyuxaubva", False),
     ("5f2c9a", "k7-q2x", True),  # too short to be one for sure
     ("01KB4X9V3T5N8Q2ZC7RD6MHJWE", "01KC0000000000000000000000", True),
@@ -326,6 +327,13 @@ def test_an_id_that_is_no_longer_made_from_the_name_is_drift() -> None:
     assert judged(Service(new_id=name_id), "write", like).drifted == []
     lines = {*map(write_drift_line, judged(Service(), "write", like).drifted)}
     assert "/ids/projects: {project.name} in the profile, another form in the service" in lines
+
+
+def test_a_null_in_place_of_the_id_of_a_project_is_drift() -> None:
+    like = {"list": {"body": {"projects": [{"id": "{project.id}"}]}}, "ids": {"projects": "p-1"}}
+    service = Service(on_list(lambda projects: [{**each, "id": None} for each in projects]))
+    lines = {*map(write_drift_line, judged(service, "read", profile(**like)).drifted)}
+    assert lines == {"/list/body/projects/0/id: an id in the profile, none in the service"}
 
 
 def test_an_empty_array_lacks_the_id_in_it() -> None:

@@ -65,7 +65,7 @@ def accept_nobody(response: Response, request: ServiceExchange, number: int) -> 
     """Respond to a list without a token as to one with it."""
     if response.case == "anonymous" and request.is_list:
         response.status = 200
-        response.body = {"projects": [{"id": "p-4", "name": "any"}]}
+        response.body = {"projects": [{"id": "p-4", "name": "my shop"}]}
         response.headers["Content-Type"] = "application/json"
 
 
@@ -91,6 +91,7 @@ WAYS: dict[str, Change] = {
     "a deployment without its id": after(1, on_deployment(without("id"))),
     "a deployment with a number as status": after(1, on_deployment(put(status=500))),
     "a third list without it": after(2, on_list(lambda projects: projects[:3])),
+    "a list with another name": after(1, on_listed(put(name="another"))),
     "a list of empty records": after(1, on_listed(lambda _: {})),
     "a deployment without a status": after(1, on_deployment(without("status"))),
     "a deployment that is another": after(1, on_deployment(put(id="d-0"))),

@@ -83,6 +83,7 @@ SPELLINGS = {
         "Café R&amp;D Nord",
         CAFE.encode().decode("latin-1"),
     ),
+    'say "quux"': (json.dumps({"name": 'say "quux"'}), "say-quux"),
     "hrx": ("moved from hrx today", "hrx_prod", "https://hrx.example", "Did you mean 'HRX'?"),
     "4711": ("moved from 4711 today", "#4711"),
 }

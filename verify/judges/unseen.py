@@ -10,7 +10,7 @@ from web.validation import format_pointer
 from ..options import RECORDED, WRITE
 from ..seen import kinds
 from ..seen.hints import Hints
-from ..seen.inspection import find_value, is_id, list_leaves
+from ..seen.inspection import find_value, has_value, is_id, list_leaves, mentions
 from ..seen.places import Places
 from ..seen.service_log import Log, ServiceExchange
 from ..seen.strangers import Strangers
@@ -146,6 +146,10 @@ class UnseenJudge:
             yield make_unseen("list", "the created project is not in it", last)
         elif places.latest_item is not None and self._loses_created(last):
             yield make_unseen("list", "the created project is not in it any more", last)
+        created, name = places.get_created_item(last), places.created_name
+        is_named = name == "" or has_value(created, name) or mentions(created, name)
+        if created is not None and not is_named:
+            yield make_unseen("list", "the created project has another name in it", last)
         for exchange in places.lists:
             arrays = [value for _, value in walk(exchange.body) if isinstance(value, list)]
             if any(arrays) and not is_array(find_value(exchange.body, path)):

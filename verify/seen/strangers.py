@@ -61,7 +61,8 @@ class Strangers:
         self.shapes = IdShapes([*own_ids, *examples, *filter(has_digit, [*values, *names])])
         known = {str(each) for each in [*values, *names]}
         names += find_related(log, own | shared, known, self.shapes)
-        names += [spelled for name in names for spelled in spell_as_word(str(name))]
+        texts = [str(name) for name in names if inspection.is_id(name)]
+        names += [spelled for text in texts for spelled in spell_as_word(text)]
         self._own = fold_texts(own)
         self.names = {text for text in fold_texts(names) - self._own if may_identify(text)}
         self.values = {text for text in fold_texts(values) - self._own if may_identify(text)}
@@ -82,7 +83,7 @@ class Strangers:
         found -= self._own
         if found:
             longest_first = sorted(found, key=len, reverse=True)
-            values = "|".join(r"(?:[^\w\"{}[\]]|_)+".join(each.split()) for each in longest_first)
+            values = "|".join(r"(?:[^\w{}[\]]|_)+".join(each.split()) for each in longest_first)
             pattern = rf"(?<![^\W_])(?:{values})(?![^\W_])"
             text = re.sub(pattern, MASK, text, flags=re.IGNORECASE)
         return MAIL.sub(MASK, text)
