@@ -12,7 +12,7 @@ from traffic.json_values import Path
 from ..seen import guesses, inspection
 from ..seen.places import Places
 from ..seen.service_log import Log
-from ..seen.strangers import RANDOM
+from ..seen.texts import RANDOM
 from . import known
 
 SECOND_ID = re.compile(

@@ -15,7 +15,8 @@ from ..seen import guesses
 from ..seen.inspection import get_key
 from ..seen.places import Places
 from ..seen.secrets import find_label
-from ..seen.strangers import MAIL, RANDOM, Strangers, decode_text, fold, fold_texts, may_identify
+from ..seen.strangers import Strangers
+from ..seen.texts import MAIL, RANDOM, decode_text, fold, fold_texts, may_identify
 from . import errors
 from .ids import randomize
 

@@ -1,38 +1,27 @@
 """Finds the names and ids of others, which neither a profile nor an output may show."""
 
 import re
-import unicodedata
-from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from collections.abc import Callable, Iterator
 from typing import Any
-from urllib.parse import unquote
 
-from profiles import ids, markers
+from profiles import markers
 from profiles.profile import Profile
 from traffic import json_values
 from traffic.masking import MASK
-from traffic.secrets import decode_entities
 
 from . import guesses, inspection
-from .kinds import NAME_PREFIX
 from .places import Places
 from .service_log import Log
-
-MAIL = re.compile(
-    r"(?:[^\s\"'<>,;:][^\"'<>,;:\\]{,80} <)?(?<![\w.+-])(?:[\w.+-]+@(?:[\w-]+(?:\.[\w-]+)+"
-    r"|\[[\w.:]+\])|\w+\.[\w.+-]+@[A-Za-z][\w-]*)(?!\.?[\w-])(?!:[^\s\d])"
+from .texts import (
+    MAIL,
+    RANDOM,
+    IdShapes,
+    decode_text,
+    fold,
+    fold_texts,
+    may_identify,
+    spell_as_word,
 )
-"""Matches a mail address, perhaps after a name: `Ann Lee <ann@mail.example`.
-
-It does not match the user and the host of `git@git.example:shop.git`.
-"""
-
-RANDOM = re.compile(
-    f"{ids.UUID.pattern}|(?<![0-9a-z])(?<!{NAME_PREFIX})(?![0-9]{{8}}t[0-9]{{6}}z?(?![0-9a-z]))"
-    "(?=[a-z]*[0-9]+[a-z]+[0-9]+[a-z]|[a-z]+[0-9]+[a-z]+[0-9])[0-9a-z]{8,}(?![0-9a-z])",
-    re.IGNORECASE,
-)
-"""A UUID, or letters and digits in turn such as `7f3kq2xz`, and no time: `20261125T203808Z`."""
 
 NAMES = re.compile("id|uid|uuid|.*name|names|alias(es)?|title|label|slug|login|handle", re.I)
 """Matches the names of members that have the id or the name of their object."""
@@ -60,7 +49,11 @@ class Strangers:
         examples = like.document.get("ids", {}).values() if like else ()
         self.shapes = IdShapes([*own_ids, *examples, *filter(has_digit, [*values, *names])])
         known = {str(each) for each in [*values, *names]}
-        names += find_related(log, own | shared, known, self.shapes)
+
+        def is_foreign_id(text: str) -> bool:
+            return text not in shared and self.shapes.matches(text)
+
+        names += find_related(log, own, known, is_foreign_id)
         texts = [str(name) for name in names if inspection.is_id(name)]
         names += [spelled for text in texts for spelled in spell_as_word(text)]
         self._own = fold_texts(own)
@@ -89,39 +82,6 @@ class Strangers:
         return MAIL.sub(MASK, text)
 
 
-def fold(text: str) -> str:
-    """Return the words of a text in small letters: `my shop 2` for `My-Shop_2`."""
-    normal = unicodedata.normalize("NFC", text).lower()
-    return " ".join(re.findall(r"[^\W_]+", normal))
-
-
-def fold_texts(values: Iterable[Any]) -> set[str]:
-    """Fold the texts and numbers: `{"my shop", "7040"}`."""
-    return {fold(str(value)) for value in values if inspection.is_id(value)}
-
-
-def spell_as_word(name: str) -> Iterator[str]:
-    """Yield the spellings of a name without its spaces and signs, as in the name of a host."""
-    plain = name.replace("'", "")
-    joined = fold(plain).replace(" ", "")
-    yield plain
-    if len(joined) >= 8:
-        yield joined
-
-
-def decode_text(text: str) -> str:
-    """Decode percent-encoding, entities of HTML and escapes of JSON, also in one another."""
-    decoded = decode_entities(unquote(unquote(text)))
-    if "\\" in decoded:
-        decoded = re.sub(r"\\+u([0-9A-Fa-f]{4})", lambda match: chr(int(match[1], 16)), decoded)
-        decoded = re.sub(r"\\+[nrtbf]", " ", decoded)
-        # Two escapes are one character outside of the first 65,536.
-        decoded = decoded.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    with suppress(UnicodeError):  # Header fields in UTF-8 are read as Latin-1.
-        decoded = decoded.encode("latin-1").decode()
-    return unicodedata.normalize("NFC", decoded)
-
-
 def list_leaves_of_others(log: Log, places: Places) -> tuple[list[Leaf], set[str]]:
     """List the values that identify the records of others: their ids and names, but no status.
 
@@ -141,11 +101,12 @@ def list_leaves_of_others(log: Log, places: Places) -> tuple[list[Leaf], set[str
     for records, own in ((listed, own_project), (deployments, own_deployment)):
         common = {leaf for each in own for leaf in list_plain_leaves(each)}
         for path, value in (leaf for record in records for leaf in list_plain_leaves(record)):
+            is_constant = guesses.is_constant(inspection.get_key(path), str(value))
+            # `{"stage": {"name": "deploy"}}`, but not the name of a project
+            is_status = len(path) > 1 and value in places.words
             if (path, value) in common:
                 shared.add(str(value))
-            elif value not in places.words and not guesses.is_constant(
-                inspection.get_key(path), str(value)
-            ):
+            elif not is_constant and not is_status:
                 found[path, value] = None
     return [*found], shared
 
@@ -169,12 +130,14 @@ def list_names_in_maps(places: Places) -> Iterator[str]:
                 yield from each
 
 
-def find_related(log: Log, own: set[str], known: set[str], shapes: "IdShapes") -> Iterator[Any]:
+def find_related(
+    log: Log, own: set[str], known: set[str], is_foreign_id: Callable[[str], bool]
+) -> Iterator[Any]:
     """Find the ids and names in objects of others: `"prj_2"`, `"cart"`.
 
-    An object is of others if it has an id like those of the run (`shapes`) or a mail address, and
-    no `own` value of the run. A value is of others if a `known` name of others is the name of
-    its member: `{"cart": "dpl_2"}`.
+    An object is of others if it has an id like those of the run or a mail address, and no `own` id
+    or name of the run. A value is of others if a `known` name of others is the name of its member:
+    `{"cart": "dpl_2"}`.
     """
     distinct = {exchange.response_body: exchange for exchange in log.exchanges}
     for exchange in distinct.values():
@@ -183,7 +146,7 @@ def find_related(log: Log, own: set[str], known: set[str], shapes: "IdShapes") -
             if own & {str(value) for _, value in members}:
                 continue
             yield from (value for name, value in members if name in known and len(name) > 2)
-            found = [value for _, value in members if shapes.matches(str(value))]
+            found = [value for _, value in members if is_foreign_id(str(value))]
             yield from found
             mails = [value for _, value in members if MAIL.fullmatch(str(value))]
             # An error may have a trace id, and the mail address of the support.
@@ -206,52 +169,3 @@ def list_members(record: dict[str, Any]) -> list[tuple[str, Any]]:
 
 def has_digit(value: Any) -> bool:
     return re.search("[0-9]", str(value)) is not None
-
-
-def may_identify(text: str, max_length: int = 300) -> bool:
-    """Return whether a value is long enough to find it in texts: `shop` and `7040`, but not `7`."""
-    shortest = 4 if text.lstrip("-").isdigit() else 3
-    return shortest <= len(text) <= max_length
-
-
-class IdShapes:
-    """Patterns of ids that look like known ids: `prj_4f9a2c` looks like `prj_0b77e1`."""
-
-    def __init__(self, known_ids: Iterable[Any]) -> None:
-        shapes = dict.fromkeys(make_id_shape(str(each)) for each in known_ids if each is not None)
-        # A single pattern is fast, also for the thousand shapes of ids like `sunny-hill-4f9a2c`.
-        alternatives = "|".join(filter(None, shapes)) or "(?!)"
-        self._pattern = re.compile(f"(?<![A-Za-z0-9])(?:{alternatives})(?![A-Za-z0-9])")
-
-    def find(self, text: str) -> set[str]:
-        """Find the ids in a text, in lower case."""
-        return {match[0].lower() for match in self._pattern.finditer(text)}
-
-    def matches(self, text: str) -> bool:
-        """Return whether a whole text is an id."""
-        return self._pattern.fullmatch(text) is not None
-
-
-def make_id_shape(known_id: str) -> str:
-    """Make a pattern of ids like one: `prj_[a-z0-9]{6}`. It is "" if further texts may look so."""
-    if known_id.isdigit():
-        return f"[0-9]{{{len(known_id)}}}" if len(known_id) > 5 else ""
-    if NAME_PREFIX in known_id or not re.search("[0-9A-Za-z]", known_id):
-        return ""
-    try:
-        form = ids.parse_id_example(known_id)
-    except ValueError:
-        return ""
-    prefix = re.escape(form.prefix)
-    if ids.UUID.fullmatch(form.rest):
-        return f"{prefix}(?i:{ids.UUID.pattern})"
-    if re.fullmatch("[0-9a-f]*[0-9][0-9a-f]*", form.rest) and len(form.rest) > 5:
-        return f"(?i:{prefix}(?=[a-f]*[0-9])[0-9a-f]{{{len(form.rest)}}})"
-    ranges = ("a-z", "A-Z", "0-9")
-    classes = "".join(each for each in ranges if re.search(f"[{each}]", form.rest))
-    has_digits = "0-9" in classes
-    shortest = 4 if form.prefix else 8 if has_digits else 16
-    if not form.rest.isalnum() or len(form.rest) < shortest:
-        return ""
-    digits = f"(?=[{classes}]*[0-9])" if has_digits else ""
-    return f"{prefix}{digits}[{classes}]{{{len(form.rest)}}}"
