@@ -33,8 +33,13 @@ KNOWN = re.compile(
     r"|(?<=[Bb]earer )(?=[\w.~+/-]*\d)[\w.~+/-]{16,}=*|(?<=[Bb]asic )(?=[\w+/-]*[\d=])[\w+/-]{8,}=*"
     r"|-----BEGIN [A-Z ]*PRIVATE KEY[A-Z ]*-----[^-]*"
 )
-# The groups of the next two patterns are the text before the value, and the name of the value.
+# The groups of the next three patterns are the text before the value, and the name of the value.
 ASSIGNED = re.compile(r"(?<![\w.-])(([\w.-]{1,64})(?:=|%3D))[^\s=&;\"'<>,%][^\s&;\"'<>,]*", re.I)
+# `password: x7k2q9`, `--password x7k2q9` and `{\"password\": \"x7k2q9\"}` in a text.
+SPOKEN = re.compile(
+    r"(?<![\w.-])(([\w.-]{1,64})[\\\"']{0,4}(?: ?[:=] ?| )[\\\"']{0,4})"
+    r"(?=[^\s\"'\\,;&<>]{,64}[0-9])(?=[^\s\"'\\,;&<>]{,64}[A-Za-z])[^\s\"'\\,;&<>]{6,}"
+)
 MEMBER = re.compile(r'("([^"\\]{1,64})"\s*:\s*")(?:[^"\\]|\\.)+')  # The JSON may have been cut.
 USER = re.compile(r"(?<=://)[^/\s@\"'<>]+(?=@)")  # It matches `user:password` in a URL.
 # The path of the URL of a webhook may be a secret; the group is the text before it.
@@ -75,13 +80,13 @@ class Secrets:
             masked = self._all.mask(plain)
         for pattern in (JWT, KNOWN, USER):
             masked = pattern.sub(masking.MASK, masked)
-        for pattern in (MEMBER, ASSIGNED):
+        for pattern in (MEMBER, ASSIGNED, SPOKEN):
             masked = pattern.sub(mask_value, masked)
         return HOOK.sub(rf"\1{masking.MASK}", masked)
 
 
 def mask_value(named: re.Match[str]) -> str:
-    """Mask the value in a match of `ASSIGNED` or `MEMBER`, if its name is that of a secret."""
+    """Mask the value in a match of one of the patterns, if its name is that of a secret."""
     before, name = named.groups()
     return f"{before}{masking.MASK}" if is_secret_name(name) else named[0]
 
@@ -129,7 +134,8 @@ def has_credentials(text: str) -> bool:
     text = unquote(text)
     if any(pattern.search(text) for pattern in (JWT, KNOWN, USER)):
         return True
-    return any(is_secret_name(name) for _, name in ASSIGNED.findall(text))
+    named = (*ASSIGNED.findall(text), *SPOKEN.findall(text))
+    return any(is_secret_name(name) for _, name in named)
 
 
 def is_placeholder(text: str, max_word: int = 15) -> bool:

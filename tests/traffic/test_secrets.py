@@ -60,6 +60,10 @@ MASKED = {
     "https://user:pw@host/path": "https://***@host/path",
     "https://host/p?sig=ab%2F12&se=2026": "https://host/p?sig=***&se=2026",
     "Server=host;Uid=sa;Pwd=hunter2;": "Server=host;Uid=sa;Pwd=***;",
+    "run --password x7k2q9 --region eu1": "run --password *** --region eu1",
+    "user: u\npassword: x7k2q9\n": "user: u\npassword: ***\n",
+    'export API_KEY="x7k2q9"': 'export API_KEY="***"',
+    '{\\"db_password\\": \\"x7k2q9\\"}': '{\\"db_password\\": \\"***\\"}',
 }
 # Members are masked by their names; whether a profile has them is not asked of the text.
 MEMBERS = {
@@ -68,6 +72,12 @@ MEMBERS = {
     '{"wifiPsk": "a", "pat": "b", "path": "/c"}': '{"wifiPsk": "***", "pat": "***", "path": "/c"}',
     '{"key": "a", "next_token": "b"}': '{"key": "***", "next_token": "b"}',
 }
+
+
+def test_a_sentence_about_a_secret_has_none() -> None:
+    for text in ("The password is too short.", "No token: send 401 or 403.", "page_token: x7k2q9"):
+        assert Secrets().mask(text) == text
+        assert not Secrets().has_secret(text)
 
 
 def test_what_looks_like_a_secret_is_masked_and_in_no_profile() -> None:

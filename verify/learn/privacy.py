@@ -14,7 +14,7 @@ from web.validation import format_pointer
 from ..seen import guesses
 from ..seen.inspection import get_key
 from ..seen.places import Places
-from ..seen.secrets import find_label
+from ..seen.secrets import find_labels
 from ..seen.strangers import Strangers
 from ..seen.texts import MAIL, RANDOM, decode_text, fold, fold_texts, may_identify
 from . import errors
@@ -91,7 +91,8 @@ class Privacy:
         known = self._strangers.values if len(names) > 1 else self._strangers.names
         if names <= known and not names <= guesses.list_common_words():
             return {}  # It is a map by the names of records: `{"shop-1": {...}}`.
-        label = find_label(value)
+        labels = find_labels(value)
+        all_labels = [label for each in labels.values() for label in each]
         found = {}
         for name, member in value.items():
             inner = (*path, name)
@@ -99,10 +100,10 @@ class Privacy:
             is_random = RANDOM.search(name) is not None
             if is_random or not self._is_safe((), name, set() if is_word else foreign):
                 continue
-            if label and name == "value" and is_secret_name(label):
+            if any(map(is_secret_name, labels[name])):
                 found[name] = self._leave_out(member, inner, place)
-            elif label and member == label and self._is_safe(inner, label, foreign):
-                found[name] = label
+            elif member in all_labels and self._is_safe(inner, member, foreign):
+                found[name] = member
             else:
                 found[name] = self._clean(member, inner, place, foreign)
         return found

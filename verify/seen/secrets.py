@@ -5,10 +5,17 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import parse_qsl
 
-from traffic import json_values, masking, secrets
+from profiles import markers
+from traffic import masking, secrets
 
 from .inspection import list_leaves
 from .service_log import NOTHING, Log, ServiceExchange
+
+LABEL = re.compile(".*key|.*name|var(iable)?|id", re.IGNORECASE)
+"""Matches the names of members with the name of a variable: `{"key": "PASSWORD", "value": "x"}`."""
+
+LABELLED = re.compile(".*value|val|content|default", re.IGNORECASE)
+"""Matches the names of members with the value of a variable."""
 
 
 def find_secrets(log: Log, token: str = "") -> secrets.Secrets:
@@ -68,22 +75,22 @@ def list_members(value: Any) -> list[tuple[str, str]]:
     The value of a variable also has its name: `{"key": "PASSWORD", "value": "x"}`.
     """
     found = []
-    for _, holder in json_values.walk(value):
-        if not isinstance(holder, dict):
-            continue
-        label = find_label(holder)
-        if label and isinstance(holder["value"], str):
-            found.append((label, holder["value"]))
+    for holder in markers.find_objects(value):
+        labels = find_labels(holder)
         for name, member in holder.items():
             if isinstance(member, str | int):
-                found.append((name, str(member)))
+                found += [(name, str(member)), *((label, str(member)) for label in labels[name])]
     return found
 
 
-def find_label(holder: dict[str, Any]) -> str:
-    """Return the name of a variable, or "": `A` of `{"key": "A", "value": 1}`."""
-    label = holder.get("key", holder.get("name"))
-    return label if "value" in holder and isinstance(label, str) else ""
+def find_labels(holder: dict[str, Any]) -> dict[str, list[str]]:
+    """Find the names of a variable for its value: `{"value": ["A"]}` of `{"key": "A", "value": 1}`.
+
+    A member that is no value has none.
+    """
+    named = [member for name, member in holder.items() if LABEL.fullmatch(name)]
+    labels = [member for member in named if isinstance(member, str)]
+    return {name: labels if LABELLED.fullmatch(name) else [] for name in holder}
 
 
 def has_token(exchange: ServiceExchange, known: secrets.Secrets) -> bool:
