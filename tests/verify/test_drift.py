@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from profiles.ids import parse_id_example
 from profiles.profile import Profile, make_profile
 from tests.profiles.conftest import profile
 from tests.verify import differences as parts
-from tests.verify.conftest import Change, Response, Service, judged, learn
+from tests.verify.conftest import TOKEN, Change, Direct, Response, Service, judged, learn
 from tests.verify.differences import (
     Edit,
     on,
@@ -24,11 +25,14 @@ from tests.verify.differences import (
     put,
     without,
 )
-from verify.judge import Result
+from verify.inputs import Inputs
+from verify.judge import Result, judge
 from verify.judges.drift import write_drift_line
 from verify.judges.parts import VERDICTS
+from verify.options import VerifyOptions
 from verify.report import describe_result
-from verify.seen.service_log import ServiceExchange
+from verify.seen.hints import Hints
+from verify.seen.service_log import PROJECTS, Log, ServiceExchange
 
 KINDS = ("broken", "differs", "drift", "unseen")  # With a profile nothing differs: it drifts.
 
@@ -345,6 +349,20 @@ def test_an_empty_array_lacks_the_id_in_it() -> None:
     _, found = compare(like, (on_projects(list_builds), emptied))
     line = "the id of the deployment in the profile, missing in the service"
     assert found == [f"/create/body/builds/0/id: {line}"]
+
+
+def test_a_creation_may_lack_what_its_request_lacks() -> None:
+    creations = [b'{"name": "my shop", "team": "a"}', b'{"name": "second"}']
+    service = Service()
+    sent = [("Authorization", f"Bearer {TOKEN}"), ("Content-Type", "application/json")]
+    client = Direct(service)
+    requests = [ServiceExchange("POST", PROJECTS, sent, body) for body in creations]
+    log = Log("http://127.0.0.1", tuple(map(client.send, requests)))
+    options = VerifyOptions(har=Path("x"), save=Path("y"))
+    inferred = judge(log, options, Inputs(Hints()), "").inferred
+    assert inferred
+    like = make_profile(inferred.document)
+    assert judge(log, VerifyOptions(har=Path("x")), Inputs(Hints(profile=like)), "").drifted == []
 
 
 def test_errors_of_one_kind_may_have_members_of_their_own() -> None:

@@ -26,7 +26,7 @@ from verify.seen.find_places import find_places
 from verify.seen.find_projects import find_arrays, find_ids, find_order
 from verify.seen.hints import Hints
 from verify.seen.kinds import find_kinds
-from verify.seen.places import Place
+from verify.seen.places import Place, Places
 from verify.seen.service_log import Log, ServiceExchange
 from verify.seen.status import find_status
 
@@ -367,6 +367,20 @@ def test_the_id_of_an_owner_is_not_that_of_the_project() -> None:
         api = Api(item=item, deployment=lambda each: {"id": each.deployment_id, "status": "any"})
         places = find_places(api.log())
         assert (places.created_id, places.doubts) == ("prj_7044", ()), name
+
+
+def test_without_a_list_the_id_is_the_only_new_value_beside_the_name() -> None:
+    def create(**more: str) -> Places:
+        api = Api(item=lambda each: {**own_project("uid", each), "region": "fra", **more})
+        (creation,) = api.log().creations
+        return find_places(Log(BASE, (creation,)))
+
+    assert create().created_id == "prj_7044"
+    places = create(ref="r-7f3c")
+    assert places.created_id is None
+    (doubt,) = places.doubts
+    assert doubt.advice == 'give --like FILE with "create": {"body": {"MEMBER": "{project.id}"}}'
+    assert doubt.possible == "/uid (string), /ref (string)"
 
 
 def own_project(name: str, project: Project) -> Any:

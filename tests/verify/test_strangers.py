@@ -11,7 +11,7 @@ import pytest
 
 from profiles.profile import make_profile
 from tests.verify.conftest import Change, Response, Service, judged, learn
-from tests.verify.differences import on, on_deployment, on_list, on_listed, on_projects, put
+from tests.verify.differences import on, on_deployment, on_list, on_projects, put
 from verify.options import VerifyOptions
 from verify.report import build_report, describe_result
 from verify.seen.guesses import is_left_out
@@ -173,12 +173,13 @@ def test_what_all_projects_share_is_of_nobody() -> None:
     """So is the code of an error with a trace id, a stage that the run reached, and an address."""
     stack = {"id": UUID, "name": "linux-24"}
     more = on_projects(lambda body: {**body, "stack": stack, "git": "git@git.example.com:a/b.git"})
-    staged = on_listed(lambda project: {**project, "stage": {"name": "building"}})
+    staged = on_list(lambda projects: [put(stage={"name": "deploy"})(projects[0]), *projects[1:]])
+    reached = on_deployment(put(stage={"name": "deploy"}))
     traced = on("no deployment", body=lambda _: {"id": "not_found", "trace": UUID})
-    document = learn(Service(more, staged, traced, new_id=lambda *_: str(uuid4())))
-    (item,) = document["list"]["body"]["projects"]
+    document = learn(Service(more, staged, reached, traced, new_id=lambda *_: str(uuid4())))
+    item = document["record"]
     assert item["stack"]["name"] == "linux-24"
-    assert item["stage"]["name"] == "building"
+    assert document["deployment"]["body"]["stage"]["name"] == "deploy"
     assert item["git"] == "git@git.example.com:a/b.git"
     assert document["errors"]["deployment_not_found"]["body"]["id"] == "not_found"
 

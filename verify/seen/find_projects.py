@@ -199,7 +199,10 @@ def add_id_place(places: Places, hints: Hints) -> Places:
 
 
 def add_created_id(places: Places, hints: Hints) -> Places:
-    """Add the id of the created project, from the list or from the response to the creation."""
+    """Add the id of the created project, from the list or from the response to the creation.
+
+    Without a list and a member `id`, it is the only new value beside the name.
+    """
     body = places.created
     hinted = hints.find_place("create", "project.id")
     possible = [
@@ -207,7 +210,31 @@ def add_created_id(places: Places, hints: Hints) -> Places:
         hinted.read(body) if hinted else None,
         inspection.find_value(body, find_record_id(body, places.created_name)),
     ]
-    return replace(places, created_id=inspection.get_first(filter(inspection.is_id, possible)))
+    created_id = inspection.get_first(filter(inspection.is_id, possible))
+    found = [] if created_id is not None or places.lists else find_new_ids(places)
+    if len(found) == 1:
+        created_id = inspection.find_value(body, found[0])
+    elif found:
+        line = '"create": {"body": {"MEMBER": "{project.id}"}}'
+        places = places.add_doubt(kinds.CREATE, line, found, body)
+    return replace(places, created_id=created_id)
+
+
+def find_new_ids(places: Places) -> list[json_values.Path]:
+    """Find the members beside the name in a creation that may be its id: `[("uid",)]`.
+
+    The client did not send their values, and they are no constants of the service.
+    """
+    body, name = places.created, places.created_name
+    sent = {str(value) for _, value in inspection.list_leaves(places.request)}
+    named = [path for path, text in inspection.find_texts(body).items() if text == name]
+    found = []
+    for path in list_ids(body) if named else ():
+        value = str(inspection.find_value(body, path))
+        is_constant = guesses.is_constant(inspection.get_key(path), value)
+        if path[:-1] == named[0][:-1] and value not in (name, *sent) and not is_constant:
+            found.append(path)
+    return found
 
 
 def find_ids(item: Any, others: Sequence[Any], created: Any, name: str) -> list[json_values.Path]:

@@ -96,26 +96,27 @@ def list_leaves_of_others(log: Log, places: Places) -> tuple[list[Leaf], set[str
     deployments = [exchange.body for exchange in reads if exchange not in followed]
     own_project = [*map(places.get_created_item, places.lists), places.created, places.request]
     own_deployment = [exchange.body for exchange in followed]
+    common = {leaf for each in own_project + own_deployment for leaf in list_plain_leaves(each)}
     found: dict[Leaf, None] = {}
     shared = set()
-    for records, own in ((listed, own_project), (deployments, own_deployment)):
-        common = {leaf for each in own for leaf in list_plain_leaves(each)}
-        for path, value in (leaf for record in records for leaf in list_plain_leaves(record)):
-            is_constant = guesses.is_constant(inspection.get_key(path), str(value))
-            # `{"stage": {"name": "deploy"}}`, but not the name of a project
-            is_status = len(path) > 1 and value in places.words
-            if (path, value) in common:
-                shared.add(str(value))
-            elif not is_constant and not is_status:
-                found[path, value] = None
+    for path, value in (leaf for each in listed + deployments for leaf in list_plain_leaves(each)):
+        is_constant = guesses.is_constant(inspection.get_key(path), str(value))
+        if (path, value) in common:
+            shared.add(str(value))
+        elif not is_constant:
+            found[path, value] = None
     return [*found], shared
 
 
 def list_plain_leaves(record: Any) -> Iterator[Leaf]:
-    """List the texts and integers, without times. The items of an array have one path."""
+    """List the texts and integers with the last two names of their paths, without times.
+
+    `(("stage", "name"), "deploy")` stands in a deployment, and in the project of it.
+    """
     for path, value in inspection.list_leaves(record):
         if inspection.is_id(value) and inspection.parse_seconds(value) is None:
-            yield tuple(name for name in path if isinstance(name, str)), value
+            names = [name for name in path if isinstance(name, str)]
+            yield tuple(names[-2:]), value
 
 
 def list_names_in_maps(places: Places) -> Iterator[str]:
