@@ -332,8 +332,16 @@ def test_two_creations_are_judged_by_their_own_names() -> None:
         if response.case == "created" and number == 1:
             response.body["name"] = "another"
 
-    drift = "drift: /create/body/name: the name as it was sent in the profile, another one"
-    for change, lines in ((lambda *_: None, []), (rename_second, [f"{drift} in the service"])):
+    def lose_id(response: Response, request: ServiceExchange, number: int) -> None:
+        if response.case == "created" and number == 1:
+            del response.body["id"]
+
+    name = "the name as it was sent in the profile, another one in the service"
+    for change, lines in (
+        (lambda *_: None, []),
+        (rename_second, [f"drift: /create/body/name: {name}"]),
+        (lose_id, ["drift: /create/body/id: present in the profile, missing in the service"]),
+    ):
         proxy = Proxy(change)
         proxy.create()
         for _ in range(3):

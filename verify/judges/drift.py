@@ -129,7 +129,32 @@ class DriftJudge:
                 yield from self._check_content_type(kind, form, exchange)
                 yield from check_fields(kind, form, exchange)
                 found += self._check_body(kind, form, schema, exchange)
-        yield from drop_optional(kind, found)
+        yield from self._drop_optional(kind, form, found)
+
+    def _drop_optional(self, kind: str, form: profile.Form, found: list[Check]) -> Iterator[Check]:
+        """Leave out the missing members of creations and errors that a response of this kind has.
+
+        A client may send members that are returned, and an error may name the member that is wrong.
+        An id is never optional, and a name that was sent is not, either.
+        """
+        present = {check.part for check in found if check.holds}
+        for check in found:
+            is_missing = (check.expected, check.observed) == (checks.PRESENT, checks.MISSING)
+            is_record = kind in (kinds.LIST, kinds.DEPLOYMENT)
+            marked = self._find_marked(kind, form, check)
+            is_marked = any(part.startswith(check.part) for part in marked)
+            if is_record or is_marked or not is_missing or check.part not in present:
+                yield check
+
+    def _find_marked(self, kind: str, form: profile.Form, check: Check) -> Iterator[str]:
+        """Find the parts of a creation that have an id, or the name if its request has a name."""
+        names = ["project.id", "deployment.id"]
+        if check.exchange and find_sent_name(check.exchange, self._places):
+            names.append("project.name")
+        for path, value in walk(form.body) if kind == kinds.CREATE else ():
+            marker = markers.parse_whole_marker(value)
+            if marker and marker.name in names:
+                yield name_part(kind, path)
 
     def _accepts_nameless(self, exchange: ServiceExchange) -> bool:
         """Return whether a response accepts a project without a name, as the profile says."""
@@ -173,9 +198,7 @@ class DriftJudge:
         of_markers = self._find_marker_values(exchange)
         found = {}
         for path, value in walk(form.body):
-            # As in a profile, arrays have only the item 0.
-            names = [0 if isinstance(name, int) else name for name in path]
-            part = f"/{kind}/body{format_pointer(*names)}"
+            part = name_part(kind, path)
             marker = markers.parse_whole_marker(value)
             is_plain = marker and marker.spec in ("", "text") and markers.CHOICE not in path
             if marker and is_plain and marker.name in of_markers:
@@ -204,17 +227,10 @@ class DriftJudge:
         return found
 
 
-def drop_optional(kind: str, found: list[Check]) -> Iterator[Check]:
-    """Leave out the missing members of creations and errors that a response of this kind has.
-
-    A client may send members that are returned, and an error may name the member that is wrong.
-    """
-    present = {check.part for check in found if check.holds}
-    for check in found:
-        is_missing = (check.expected, check.observed) == (checks.PRESENT, checks.MISSING)
-        is_record = kind in (kinds.LIST, kinds.DEPLOYMENT)
-        if is_record or not is_missing or check.part not in present:
-            yield check
+def name_part(kind: str, path: Path) -> str:
+    """Name a part of a body as in a profile, where arrays have only the item 0."""
+    names = [0 if isinstance(name, int) else name for name in path]
+    return f"/{kind}/body{format_pointer(*names)}"
 
 
 def find_sent_name(exchange: ServiceExchange, places: Places) -> dict[str, Expected]:
