@@ -18,6 +18,7 @@ ULID = re.compile("[0-7][0-9A-HJKMNP-TV-Z]{25}")  # 128 bits in Crockford's base
 DIGITS = re.compile("[0-9]{6,}")
 HEXADECIMAL = re.compile("[0-9A-Fa-f]{8,}")
 LOWER_CASE = re.compile("[a-z0-9]{10,}")
+PREFIX = re.compile("(?:[A-Za-z]+/)+(?:[A-Za-z]+[_.:~-])?|[A-Za-z]+[_.:~-]")
 TRIES = 20  # used ids, before an id gets more characters or a random number
 
 
@@ -88,8 +89,8 @@ class Opaque:
         """The pattern of the ids, or None if other ids of the service may look different.
 
         An example shows the pattern if it is a UUID, a ULID or a long hexadecimal number, has only
-        digits, or only small letters and digits, or begins with a prefix like `prj_`. The length
-        of a long random example is part of the pattern.
+        digits, or only small letters and digits, or begins with a prefix like `prj_` or `jobs/`.
+        The length of a long random example is part of the pattern.
         """
         prefix = re.escape(self.prefix)
         if UUID.fullmatch(self.rest):
@@ -102,7 +103,7 @@ class Opaque:
             return DIGITS.pattern
         if LOWER_CASE.fullmatch(self.rest) and not prefix:
             return f"[a-z0-9]{self._count(10)}"
-        if re.fullmatch("[A-Za-z]+[_.:~-]", self.prefix):
+        if PREFIX.fullmatch(self.prefix):
             return f"{prefix}{self._find_class()}{self._count(12)}"
         return None
 

@@ -248,12 +248,17 @@ def test_a_drift_is_shown_with_its_own_exchange_alone_and_what_varies_is_told() 
     assert "\ndiffers (" not in text
 
 
-def test_a_run_that_sees_less_finds_no_drift() -> None:
+def test_a_read_finds_what_all_records_of_others_lack() -> None:
     other = on_projects(lambda body: {**without("owner")(body), "created_at": "?"})
-    result, found = compare(save_profile((OWNER,)), (OWNER, other), level="read")
-    assert found == []  # a record of others, which has less
-    lines = [*map(write_drift_line, result.variations)]
-    assert "/list/body/projects/0/owner: present in the profile, missing in the service" in lines
+    like = save_profile((OWNER,))
+    missing = "/list/body/projects/0/owner: present in the profile, missing in the service"
+    _, found = compare(like, (OWNER, other), level="read")
+    assert found == [missing]
+    lacks_one = on_list(lambda projects: [without("owner")(projects[0]), *projects[1:]])
+    assert compare(like, (OWNER, lacks_one), level="read")[1] == []
+    only = judged(Service(OWNER, other, sample=1), "read", like)
+    assert [*map(write_drift_line, only.drifted)] == []  # There is nothing to compare it with.
+    assert missing in map(write_drift_line, only.variations)
 
 
 def test_a_profile_of_a_person_is_compared_where_it_says_something() -> None:
@@ -270,6 +275,8 @@ IDS = [
     ("prj_5d400d0a", "prj_cd18fc9f", True),
     ("prj_5d400d0a", "project_cd18fc9f", False),
     ("prj_5d400d0a", "cd18fc9f", False),
+    ("jobs/5d400d0a", "jobs/cd18fc9f", True),
+    ("jobs/5d400d0a", "operations/cd18fc9f", False),
     ("shiny-wind-42", "calm-sea-7", True),  # words of one id alone
     ("dQwGzWgXcQ", "Wg3czQ9-w_", True),
     ("f81d4fae-7dec-41d0-a765-00a0c91e6bf6", "0B8E7D2C-1F6A-4C3B-9D5E-7A6B5C4D3E2F", True),

@@ -255,7 +255,8 @@ def test_what_is_not_certain_is_a_line_to_write() -> None:
         deployment=lambda each: {"ref": each.deployment_id, "done": each.status == "succeeded"},
     )
     kinds = {doubt.kind: doubt for doubt in find_places(api.log()).doubts}
-    assert 'with "list": {"body": … [{"MEMBER": "{project.id}"}]}' in kinds["list"].advice
+    line = 'with "list": {"body": {"projects": [{"MEMBER": "{project.id}"}]}}'
+    assert line in kinds["list"].advice
     assert kinds["list"].possible == "/key (string), /code (string)"
     line = '"deployment": {"body": {"MEMBER": "{deployment.status}"}}'
     assert line in kinds["deployment"].advice

@@ -185,13 +185,44 @@ def test_an_unknown_deployment_that_exists_is_broken() -> None:
         assert line in found
 
 
+def test_a_flag_is_not_called_a_broken_status() -> None:
+    def finish(response: Response, request: ServiceExchange, number: int) -> None:
+        if response.case == "deployment":
+            response.body["done"] = response.body.pop("status") == "succeeded"
+
+    (found,) = judged(Service(finish), "write").select_findings(DEFAULT)
+    choice = '{"{deployment.status}": {"true": true, "false": false}}'
+    assert f"or for a boolean {choice} in place of the marker" in found.line
+
+
+@pytest.mark.parametrize(
+    ("level", "advice"),
+    [
+        ("read", "give --deployment ID, or --write"),
+        ("write", 'give --deployment ID, or --like FILE with "create"'),
+    ],
+)
+def test_a_deployment_that_no_response_names_has_an_advice(level: str, advice: str) -> None:
+    hidden = on_projects(without("latest_deployment_id"))
+    findings = judged(Service(hidden), level).select_findings(["unseen"])
+    assert any(f"no response names a deployment; {advice}" in each.line for each in findings)
+
+
+def test_the_only_array_of_objects_is_the_list() -> None:
+    service = Service(
+        on("list", body=lambda body: [{"key": each["id"]} for each in body["projects"]])
+    )
+    result = judged(service)
+    assert (result.places.items_path, result.places.doubts) == ((), ())
+
+
 def test_an_unknown_status_that_stays_is_not_an_end() -> None:
     def stay(response: Response, request: ServiceExchange, number: int) -> None:
         if response.case == "deployment":
             response.body["status"] = "provisioning"
 
     line = '"statuses": {"run": ["provisioning"]}'
-    advice = f"if that is its end, give --like FILE with {line}"
+    advice = f"give a longer --wait, or if that is its end, --like FILE with {line}"
     hints = profile(statuses={"run": ["provisioning"]})
     for like_it, lines in (
         (None, [f"unseen: deployment: its end: the deployment stayed provisioning; {advice}"]),
@@ -202,7 +233,7 @@ def test_an_unknown_status_that_stays_is_not_an_end() -> None:
 
 
 def test_what_is_unseen_has_the_reason_of_its_last_response() -> None:
-    advice = "give --body FILE with what the service asks for"
+    advice = "give --body FILE with what the service asks for, and the text {name}"
     reasons = {
         "list 401": "list: 401: the token is not accepted for this",
         "list a page": "list: 200, but its body is not JSON",
@@ -245,7 +276,7 @@ def test_a_recording_is_judged_by_its_last_creation_and_its_last_list(changed: A
     options = VerifyOptions(url="x", words=["true"])
     lines = {each.line for each in judge_log(proxy.recorder.log(), options, Hints())}
     assert {
-        "unseen: list: no array is in it",
+        "unseen: list: no array is at the top any more",
         "unseen: project: no member of an earlier record is in it",
     } <= lines
     found = judge_log(proxy.recorder.log(), options, Hints(profile=like()))

@@ -214,7 +214,7 @@ def describe_form(value: Any) -> str:
     form = parse_time_format(value)
     if form:
         return f"a time like {inspection.make_example_time(form)}"
-    prefix = re.match("([A-Za-z]+[_.:~-])[^_.:~-]", value)
+    prefix = re.match(f"({ids.PREFIX.pattern})[^_.:~/-]", value)
     uuid = re.search("[0-9A-Fa-f]{8}-(?:[0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12}", value)
     if uuid:
         return f"{prefix[1]} and a UUID" if prefix and uuid[0] != value else "a UUID"
@@ -270,13 +270,20 @@ def join_checks(checks: list[Check]) -> Check:
 
 
 def join_others(checks_of_records: list[list[Check]]) -> Iterator[Check]:
-    """Join the checks of foreign records: a check holds if it holds for any of the records."""
+    """Join the checks of foreign records: a check holds if it holds for any of the records.
+
+    A member may be missing in some of them.
+    """
     groups: dict[tuple[str, str], list[Check]] = {}
-    for checks in checks_of_records:
-        for check in checks:
-            groups.setdefault((check.part, check.expected), []).append(check)
+    present = set()
+    for check in itertools.chain.from_iterable(checks_of_records):
+        groups.setdefault((check.part, check.expected), []).append(check)
+        if check.observed != MISSING:
+            present.add(check.part)
     for group in groups.values():
-        yield next((check for check in group if check.holds), group[0])
+        check = next((check for check in group if check.holds), group[0])
+        if check.observed != MISSING or check.part not in present:
+            yield check
 
 
 def find_wrong_types(checks_of_records: list[list[Check]]) -> Iterator[Check]:

@@ -35,7 +35,7 @@ def write_drift_line(check: Check) -> str:
 def is_variation(check: Check, places: Places) -> bool:
     """Return whether a drift is listed, but is not a finding.
 
-    It is a null, or a member that is missing in a record of others.
+    It is a null, or a member that is missing in the only record of others.
     """
     if check.observed == "null":
         return not check.part.endswith("/body")
@@ -43,7 +43,8 @@ def is_variation(check: Check, places: Places) -> bool:
         return False
     is_missing = check.expected == checks.PRESENT or check.expected.startswith("members ")
     is_in_item = check.part.startswith("/list") and "/0" in check.part
-    return is_missing and (is_in_item or check.part.startswith("/deployment"))
+    is_only = is_in_item and len(places.list_others(check.exchange)) == 1
+    return is_missing and (is_only or check.part.startswith("/deployment"))
 
 
 def has_own(exchange: ServiceExchange, places: Places) -> bool:

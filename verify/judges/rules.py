@@ -12,7 +12,6 @@ from traffic import json_values
 from ..seen import inspection, kinds
 from ..seen.places import Places
 from ..seen.service_log import Log, ServiceExchange
-from ..seen.status import find_status
 from .checks import MISSING, PRESENT, Check
 
 PROJECTS_PART = "#/paths/~1v1~1projects"
@@ -201,7 +200,7 @@ def check_status(evidence: Evidence) -> Check:
     read = [exchange for exchange in asked if exchange.is_success and exchange.has_json]
     path = evidence.places.status_path
     bodies = [exchange.body for exchange in evidence.places.followed]
-    if path is None and bodies and len(find_status(bodies)[0]) > 1:
+    if path is None and any(body != bodies[0] for body in bodies):
         read = []  # Its place is not certain, and a doubt says so.
     is_in_object = path is not None and isinstance(path[0], str)
     for exchange in read:

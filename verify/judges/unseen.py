@@ -2,12 +2,11 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator
-from typing import Any
 
 from traffic.json_values import Path, walk
 from web.validation import format_pointer
 
-from ..options import RECORDED, WRITE
+from ..options import READ, RECORDED, WRITE
 from ..seen import kinds
 from ..seen.hints import Hints
 from ..seen.inspection import find_value, has_value, is_id, list_leaves, mentions
@@ -69,8 +68,8 @@ class UnseenJudge:
             yield from self._check_last_record(kind)
         for kind, advice, candidates in self._places.doubts:
             if kind in self.seen:
-                more = f"; seen: {self._strangers.mask(candidates)}" if candidates else ""
-                yield make_unseen(NAMES[kind], advice + more, None)
+                more = f"; seen: {candidates}" if candidates else ""
+                yield make_unseen(NAMES[kind], self._strangers.mask(advice + more), None)
         if self._level != RECORDED:
             yield from self._check_steps()
         if kinds.DEPLOYMENT in self.seen:
@@ -101,13 +100,17 @@ class UnseenJudge:
         elif kind == kinds.CREATE:
             reason = f"no project was created: {reason}"
             if exchange and exchange.status in (400, 422):
-                reason += "; give --body FILE with what the service asks for"
+                reason += "; give --body FILE with what the service asks for, and the text {name}"
         elif kind == kinds.DEPLOYMENT and given:
             reason = f"--deployment {given} was not read: {reason}"
         elif kind == kinds.DEPLOYMENT and exchange is None:
             line = '"create": {"body": {"MEMBER": "{deployment.id}"}}'
-            advice = f"give --deployment ID, or --like FILE with {line}"
-            reason = f"no response names a deployment; {advice}"
+            advice = {
+                READ: "give --deployment ID, or --write",
+                WRITE: f"give --deployment ID, or --like FILE with {line}",
+                RECORDED: "no request read the deployment",
+            }
+            reason = f"no response names a deployment; {advice[self._level]}"
         return make_unseen(NAMES[kind], reason, exchange)
 
     def _check_followed(self) -> Iterator[Check]:
@@ -134,12 +137,12 @@ class UnseenJudge:
         if path is None:
             # A doubt says that the place of the array is not certain.
             if not any(doubt.kind == kinds.LIST for doubt in places.doubts):
-                has_array = any(isinstance(value, list) for _, value in walk(last.body))
-                what = "no array of projects" if has_array else "no array"
+                has_any = any(isinstance(value, list) for _, value in walk(last.body))
+                what = "no array of projects" if has_any else "no array"
                 yield make_unseen("list", f"{what} is in it", last)
             return
         place = self._strangers.mask(format_pointer(*path)) or "the top"
-        if not is_array(find_value(last.body, path)):
+        if not has_array(last, path):
             yield make_unseen("list", f"no array is at {place} any more", last)
             return
         if places.creation and last.time > places.creation.time and places.latest_item is None:
@@ -152,7 +155,7 @@ class UnseenJudge:
             yield make_unseen("list", "the created project has another name in it", last)
         for exchange in places.lists:
             arrays = [value for _, value in walk(exchange.body) if isinstance(value, list)]
-            if any(arrays) and not is_array(find_value(exchange.body, path)):
+            if any(arrays) and not has_array(exchange, path):
                 yield make_unseen("list", f"its array is not always at {place}", exchange)
                 return
 
@@ -218,7 +221,7 @@ class UnseenJudge:
         elif {*words} == {last} and self._level == WRITE and not is_known_end(last):
             missing = ["its end"]
             line = f'"statuses": {{"run": ["{last}"]}}'
-            advice = f"; if that is its end, give --like FILE with {line}"
+            advice = f"; give a longer --wait, or if that is its end, --like FILE with {line}"
         for what in missing:
             reason = self._strangers.mask(f"the deployment stayed {last}{advice}")
             yield make_unseen(f"deployment: {what}", reason, places.followed[-1])
@@ -236,9 +239,10 @@ def find_nameless_defect(exchange: ServiceExchange) -> str:
     return kinds.find_defect(exchange, kinds.CREATE)
 
 
-def is_array(value: Any) -> bool:
-    """Return whether a value is an array, or what some languages write for an empty one."""
-    return isinstance(value, list) or value in (None, {})
+def has_array(exchange: ServiceExchange, path: Path) -> bool:
+    """Return whether a body has an array, or what some languages write for an empty member."""
+    value = find_value(exchange.body, path)
+    return isinstance(value, list) or (path != () and value in (None, {}))
 
 
 def make_unseen(what: str, reason: str, exchange: ServiceExchange | None) -> Check:

@@ -241,7 +241,8 @@ class Inference:
         """Make the form of a response: its body, its content type and its header fields."""
         place = f"/{template.kind}"
         for path in sorted(template.varying, key=str):
-            if inspection.find_value(body, path) is not NOTHING:
+            value = inspection.find_value(body, path)
+            if value is not NOTHING and value == inspection.find_value(template.body, path):
                 self._notes.append(
                     f"{place}/body{format_pointer(*path)}: the responses differ; "
                     "the profile has the first value"

@@ -108,6 +108,9 @@ def add_status(places: Places, hints: Hints) -> Places:
     found, is_sure = status.find_status(bodies)
     if len(found) == 1:
         return replace(places, status_path=found[0], is_sure=is_sure)
-    line = '"deployment": {"body": {"MEMBER": "{deployment.status}"}}'
     possible = found or [path for path, _ in inspection.list_leaves(bodies[-1])]
+    line = '"deployment": {"body": {"MEMBER": "{deployment.status}"}}'
+    if any(isinstance(inspection.find_value(bodies[-1], path), bool) for path in possible):
+        choice = '{"{deployment.status}": {"true": true, "false": false}}'
+        line += f", or for a boolean {choice} in place of the marker"
     return places.add_doubt(kinds.DEPLOYMENT, line, possible, bodies[-1])

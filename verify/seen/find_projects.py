@@ -1,5 +1,6 @@
 """Finds the list and its order, and the created project: its creation, name, record and id."""
 
+import json
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
@@ -109,8 +110,8 @@ def find_arrays(body: Any, name: str) -> list[json_values.Path]:
     """Find the arrays that may have the projects: `[("projects",)]`.
 
     It is the outermost array with the created name, in an object or else as an item. Without it,
-    the candidates are the outermost arrays that have items with a plain name, or else the empty
-    arrays.
+    the candidates are the outermost arrays that have items with a plain name, or else objects, or
+    else the empty arrays.
     """
     arrays = {
         path: value
@@ -124,7 +125,8 @@ def find_arrays(body: Any, name: str) -> list[json_values.Path]:
             if any(inspection.has_value(item, name) for item in items):
                 return [path]
     plain = [path for path in paths if any(map(has_plain_name, arrays[path]))]
-    found = plain or [path for path in paths if not arrays[path]]
+    of_objects = [path for path in paths if any(isinstance(each, dict) for each in arrays[path])]
+    found = plain or of_objects or [path for path in paths if not arrays[path]]
     return [path for path in found if len(path) == len(found[0])]
 
 
@@ -194,7 +196,10 @@ def add_id_place(places: Places, hints: Hints) -> Places:
     found = find_ids(created, places.other_items, places.created, places.created_name)
     if len(found) == 1:
         return replace(places, id_place=Place(found[0]))
-    line = '"list": {"body": … [{"MEMBER": "{project.id}"}]}'
+    body: Any = [{"MEMBER": "{project.id}"}]
+    for name in reversed(places.items_path or ()):
+        body = {name: body}
+    line = f'"list": {json.dumps({"body": body})}'
     return places.add_doubt(kinds.LIST, line, found or list_ids(created), created)
 
 

@@ -63,10 +63,10 @@ class Strangers:
 
     def mask(self, text: str) -> str:
         """Replace them by `***`, also if they are percent-encoded or have escapes of JSON."""
+        decoded = decode_text(text)
+        shown = self._mask_plain(decoded)
         masked = self._mask_plain(text)
-        decoded = decode_text(masked)
-        shown = self._mask_plain(decoded) if decoded != masked else decoded
-        return masked if shown == decoded else shown
+        return masked if decode_text(masked) == shown else shown
 
     def _mask_plain(self, text: str) -> str:
         words = f" {fold(text)} "
