@@ -111,8 +111,9 @@ class Opaque:
         """Return the class of the characters of the rest: `[0-9a-z]` for a long random text."""
         if not self._is_random(least):
             return "."
-        ranges = ("0-9", "a-z", "A-Z")
-        return f"[{''.join(each for each in ranges if re.search(f'[{each}]', self.rest))}]"
+        ranges = [each for each in ("0-9", "a-z", "A-Z") if re.search(f"[{each}]", self.rest)]
+        signs = "_-" if "a-z" in ranges and "A-Z" in ranges else ""  # base64url
+        return f"[{''.join(ranges)}{signs}]"
 
     def _is_random(self, least: int) -> bool:
         """Return whether the rest has at least these characters, letters and digits among them.

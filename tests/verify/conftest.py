@@ -228,12 +228,14 @@ def judged(
     *,
     saves: bool = False,
     deployment: str = "",
+    request: Any = None,
     pause: float = 0.0,
     wait: float = 5.0,
 ) -> Result:
     """What a session with a service shows, with a profile if there is one."""
     client = Direct(service)
-    hints = Hints(deployment, request=like.request.value if like else None, profile=like)
+    request = like.request.value if like else request
+    hints = Hints(deployment, request=request, profile=like)
     plan = Plan(
         token=TOKEN,
         writes=level == "write",
@@ -249,9 +251,9 @@ def judged(
     return judge(log, options, Inputs(hints), TOKEN)
 
 
-def learn(service: Service) -> Any:
+def learn(service: Service, request: Any = None) -> Any:
     """Return the profile that a session with --write and --save learns, as a document."""
-    inferred = judged(service, "write", saves=True).inferred
+    inferred = judged(service, "write", request=request, saves=True).inferred
     assert inferred
     return inferred.document
 

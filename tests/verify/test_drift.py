@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from profiles.ids import parse_id_example
+from profiles.markers import CHOICE
 from profiles.profile import Profile, make_profile
 from tests.profiles.conftest import profile
 from tests.verify import differences as parts
@@ -370,6 +371,39 @@ def test_a_creation_may_lack_what_its_request_lacks() -> None:
     assert inferred
     like = make_profile(inferred.document)
     assert judge(log, VerifyOptions(har=Path("x")), Inputs(Hints(profile=like)), "").drifted == []
+
+
+def test_a_deployment_has_all_members_each_time() -> None:
+    def lose_member(response: Response, request: ServiceExchange, number: int) -> None:
+        if response.case == "deployment" and number > 0:
+            del response.body["created_at"]
+
+    _, found = compare(save_profile(()), (lose_member,))
+    line = "/deployment/body/created_at: present in the profile, missing in the service"
+    assert found == [line]
+
+
+def test_a_creation_without_a_name_is_sent_twice_to_see_what_varies() -> None:
+    service = Service()
+    save = judged(service, "write", saves=True)
+    assert [each.purpose for each in save.log.exchanges].count("creation without a name") == 2
+    accepting = judged(Service(accepts=["name"]), "write", saves=True).log
+    assert [each.purpose for each in accepting.exchanges].count("creation without a name") == 1
+
+
+def test_a_status_that_is_absent_at_first_is_no_other_type() -> None:
+    def omit_first(response: Response, request: ServiceExchange, number: int) -> None:
+        if response.case == "deployment" and response.body["status"] == "queued":
+            del response.body["status"]
+
+    like = profile(
+        statuses={"run": ["queued", "building", "succeeded"]},
+        deployment={
+            "body": {"status": {CHOICE: {"building": "building", "succeeded": "succeeded"}}}
+        },
+    )
+    findings = judged(Service(omit_first), "write", like).findings
+    assert [each.line for each in findings if each.kind in ("broken", "drift")] == []
 
 
 def test_errors_of_one_kind_may_have_members_of_their_own() -> None:

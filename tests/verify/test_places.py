@@ -384,6 +384,17 @@ def test_without_a_list_the_id_is_the_only_new_value_beside_the_name() -> None:
     assert doubt.possible == "/uid (string), /ref (string)"
 
 
+def test_a_project_that_begins_with_the_name_is_another() -> None:
+    def item(project: Project) -> Any:
+        name = f"{NAME}-staging" if project.number == 1 else project.name
+        return {"id": project.id, "name": name, "note": f"fork of {NAME}"}
+
+    places = find_places(Api(item=item).log())
+    created = [each and each["id"] for each in places.created_items.values()]
+    assert {*created[:2]} == {None}
+    assert {*created[2:]} == {"prj_7044"}
+
+
 def own_project(name: str, project: Project) -> Any:
     """Make a project that calls its id so, and has an owner with an `id`."""
     own = {name: project.id, "name": project.name, "latest_deployment_id": project.deployment_id}

@@ -91,7 +91,6 @@ WAYS: dict[str, Change] = {
     "a deployment without its id": after(1, on_deployment(without("id"))),
     "a deployment with a number as status": after(1, on_deployment(put(status=500))),
     "a third list without it": after(2, on_list(lambda projects: projects[:3])),
-    "a list with another name": after(1, on_listed(put(name="another"))),
     "a list of empty records": after(1, on_listed(lambda _: {})),
     "a deployment without a status": after(1, on_deployment(without("status"))),
     "a deployment that is another": after(1, on_deployment(put(id="d-0"))),

@@ -6,7 +6,7 @@ schema says. Any part may be not seen, or could not be checked, for a reason.
 
 import json
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from dataclasses import replace
 from functools import cache
 
@@ -126,8 +126,10 @@ def name_purpose(exchange: ServiceExchange | None) -> str:
 
     Another path may have ids of others, so it is left out: `GET another path`.
     """
-    if exchange is None or exchange.purpose:
-        return exchange.purpose if exchange else ""
+    if exchange is None:
+        return ""
+    if exchange.purpose:
+        return exchange.purpose
     if exchange.path == PROJECTS:
         return f"{exchange.method} {PROJECTS}"
     path = f"{DEPLOYMENTS}{{id}}" if exchange.deployment_id else "another path"
@@ -260,16 +262,23 @@ def shows_response(exchange: ServiceExchange, kind: str) -> bool:
 
 
 def check_bodies(
-    checker: checks.BodyChecker, pointer: str, places: Places, exchange: ServiceExchange
+    checker: checks.BodyChecker,
+    pointer: str,
+    places: Places,
+    exchange: ServiceExchange,
+    typed_parts: Set[str] | None = None,
 ) -> Iterator[Check]:
     """Check the body of a response by the schema at a pointer, such as `#/list`.
 
-    In a list, the record of another may lack members, but has no member of another type.
+    In a list, the record of another may lack members, but has no member of another type; this holds
+    for the `typed_parts`, or for all.
     """
     own, others = places.split_body(exchange)
     found = [[*checker.check(pointer, body)] for body in others]
     checked = checks.join_others(found) if own is NOTHING else checker.check(pointer, own)
-    for check in (*checked, *checks.find_wrong_types(found)):
+    wrong = checks.find_wrong_types(found)
+    typed = [each for each in wrong if typed_parts is None or each.part in typed_parts]
+    for check in (*checked, *typed):
         yield replace(check, exchange=exchange)
 
 

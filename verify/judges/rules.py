@@ -11,7 +11,7 @@ from traffic import json_values
 
 from ..seen import inspection, kinds
 from ..seen.places import Places
-from ..seen.service_log import Log, ServiceExchange
+from ..seen.service_log import NOTHING, Log, ServiceExchange
 from .checks import MISSING, PRESENT, Check
 
 PROJECTS_PART = "#/paths/~1v1~1projects"
@@ -177,12 +177,10 @@ def check_id(evidence: Evidence) -> Check:
 
 
 def find_own_id(exchange: ServiceExchange) -> json_values.Path | None:
-    """Find the path of the id in a deployment, first of a member `id`: `("deployment", "id")`."""
+    """Find the path of a member `id` with the id of a deployment: `("deployment", "id")`."""
     leaves = inspection.list_leaves(exchange.body)
-    ids = [(path, value) for path, value in leaves if inspection.is_id(value)]
-    paths = [path for path, value in ids if str(value) == exchange.deployment_id]
-    called = inspection.find_called(paths, "id")
-    return inspection.get_first(paths) if called is None else called
+    paths = [path for path, value in leaves if str(value) == exchange.deployment_id]
+    return inspection.find_called(paths, "id")
 
 
 def has_other_id(exchange: ServiceExchange) -> bool:
@@ -206,9 +204,9 @@ def check_status(evidence: Evidence) -> Check:
     for exchange in read:
         if not is_in_object or not evidence.places.read_status(exchange):
             return Check(part, PRESENT, MISSING, exchange)
-        value = inspection.find_value(exchange.body, path)
-        first = inspection.find_value(read[0].body, path)
-        if isinstance(value, str) != isinstance(first, str):
+        values = [inspection.find_value(each.body, path) for each in (read[0], exchange)]
+        types = {type(value) for value in values if value is not NOTHING}
+        if str in types and len(types) > 1:
             return Check(part, PRESENT, "of another type than before", exchange)
     if read:
         return Check(part, PRESENT, PRESENT, read[0])

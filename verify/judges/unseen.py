@@ -1,5 +1,6 @@
 """Finds the aims of a run that it did not see: silence is a finding."""
 
+import json
 from collections import defaultdict
 from collections.abc import Collection, Iterator
 
@@ -9,7 +10,7 @@ from web.validation import format_pointer
 from ..options import READ, RECORDED, WRITE
 from ..seen import kinds
 from ..seen.hints import Hints
-from ..seen.inspection import find_value, has_value, is_id, list_leaves, mentions
+from ..seen.inspection import find_value, is_id, list_leaves
 from ..seen.places import Places
 from ..seen.service_log import Log, ServiceExchange
 from ..seen.strangers import Strangers
@@ -68,8 +69,8 @@ class UnseenJudge:
             yield from self._check_last_record(kind)
         for kind, advice, candidates in self._places.doubts:
             if kind in self.seen:
-                more = f"; seen: {candidates}" if candidates else ""
-                yield make_unseen(NAMES[kind], self._strangers.mask(advice + more), None)
+                more = f"; seen: {self._strangers.mask(candidates)}" if candidates else ""
+                yield make_unseen(NAMES[kind], advice + more, None)
         if self._level != RECORDED:
             yield from self._check_steps()
         if kinds.DEPLOYMENT in self.seen:
@@ -149,10 +150,6 @@ class UnseenJudge:
             yield make_unseen("list", "the created project is not in it", last)
         elif places.latest_item is not None and self._loses_created(last):
             yield make_unseen("list", "the created project is not in it any more", last)
-        created, name = places.get_created_item(last), places.created_name
-        is_named = name == "" or has_value(created, name) or mentions(created, name)
-        if created is not None and not is_named:
-            yield make_unseen("list", "the created project has another name in it", last)
         for exchange in places.lists:
             arrays = [value for _, value in walk(exchange.body) if isinstance(value, list)]
             if any(arrays) and not has_array(exchange, path):
@@ -160,13 +157,17 @@ class UnseenJudge:
                 return
 
     def _loses_created(self, last: ServiceExchange) -> bool:
-        """Return whether the last list lacks the created project without a reason."""
+        """Return whether the last list lacks the created project without a reason.
+
+        A request may have removed it, and a list of another user may never have had it.
+        """
         places = self._places
-        if places.get_created_item(last) is not None or self._log.has_deletion:
+        if places.get_created_item(last) is not None or self._log.has_change_after(places.creation):
             return False
-        having = [each for each in places.lists if places.get_created_item(each) is not None]
-        size, earlier_size = len(places.list_items(last)), len(places.list_items(having[-1]))
-        return self._level == WRITE or size < earlier_size
+        earlier = [each for each in places.lists if places.get_created_item(each) is not None][-1]
+        is_shorter = len(places.list_items(last)) < len(places.list_items(earlier))
+        is_same_request = [*last.request_fields] == [*earlier.request_fields]
+        return self._level == WRITE or (is_shorter and is_same_request)
 
     def _check_last_record(self, kind: str) -> Iterator[Check]:
         """Check that the last response has a member of each earlier record.
@@ -220,10 +221,10 @@ class UnseenJudge:
             missing = ["its end"]
         elif {*words} == {last} and self._level == WRITE and not is_known_end(last):
             missing = ["its end"]
-            line = f'"statuses": {{"run": ["{last}"]}}'
+            line = f'"statuses": {{"run": [{json.dumps(self._strangers.mask(last))}]}}'
             advice = f"; give a longer --wait, or if that is its end, --like FILE with {line}"
         for what in missing:
-            reason = self._strangers.mask(f"the deployment stayed {last}{advice}")
+            reason = f"the deployment stayed {self._strangers.mask(last)}{advice}"
             yield make_unseen(f"deployment: {what}", reason, places.followed[-1])
 
 

@@ -74,14 +74,17 @@ def find_second_numbers(places: Places) -> Iterator[Path]:
             yield path
 
 
-def randomize(text: str) -> str:
+def randomize(text: str, place: str) -> str:
     """Replace the random parts of a text by others of the same form: `run-7f3kq2xz`.
 
-    They may be secrets, or ids of others. The same part always becomes the same.
+    They may be secrets, or ids of others. In the same `place` the same are made. A version like
+    `v1alpha1` stays.
     """
 
     def make(found: re.Match[str]) -> str:
-        return ids.parse_id_example(found[0]).make(Random(found[0]))
+        is_version = guesses.DATE_OR_VERSION.fullmatch(found[0])
+        source = Random(f"{place} {found.start()}")
+        return found[0] if is_version else ids.parse_id_example(found[0]).make(source)
 
     pieces = markers.split_markers(text)
     return "".join(RANDOM.sub(make, p) if isinstance(p, str) else str(p) for p in pieces)

@@ -172,7 +172,7 @@ class Inference:
         if self._places.request is not None:
             found = templates.remove_data(self._places.request, set())
             found = hide_other_names(found, self._places.created_name)
-            request = self._privacy.clean_record(found, "/create/request")
+            request = self._privacy.clean_record(found, privacy.REQUEST)
             form = {"request": request, **form}
         return form | find_needed(self._log, request)
 

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from profiles import ids, markers
 from traffic.json_values import Path
-from traffic.secrets import Secrets, is_secret_name
+from traffic.secrets import HOOK, Secrets, is_secret_name
 from web.validation import format_pointer
 
 from ..seen import guesses
@@ -16,10 +16,11 @@ from ..seen.inspection import get_key
 from ..seen.places import Places
 from ..seen.secrets import find_labels
 from ..seen.strangers import Strangers
-from ..seen.texts import MAIL, RANDOM, decode_text, fold, fold_texts, may_identify
+from ..seen.texts import MAIL, decode_text, fold, fold_texts, may_identify
 from . import errors
 from .ids import randomize
 
+REQUEST = "/create/request"
 ADDRESS = "text@mail.example"  # replaces a mail address
 
 
@@ -58,7 +59,9 @@ class Privacy:
         names = {each for each in self._names if len(each) >= guesses.SHORTEST_NAME}
         is_safe_name = not is_secret_name(name) and self._is_safe((), name, names)
         is_safe = is_safe_name and self._is_safe((name,), value, self._values)
-        return randomize(value) if is_safe else None
+        if not is_safe:
+            return None
+        return value if guesses.is_constant(name, value) else randomize(value, name)
 
     def _clean(self, value: Any, path: Path, place: str, foreign: Set[str]) -> Any:
         if isinstance(value, list):
@@ -81,7 +84,9 @@ class Privacy:
             is_kept = self._is_safe(path, text, foreign)
         if not is_kept:
             return self._leave_out(value, path, place)
-        made_up = randomize(text)
+        if guesses.is_constant(get_key(path), text) or place == REQUEST:
+            return value
+        made_up = randomize(text, format_pointer(*path[-2:]))
         return value if made_up == str(value) else self._leave_out(value, path, place, made_up)
 
     def _clean_object(
@@ -97,8 +102,7 @@ class Privacy:
         for name, member in value.items():
             inner = (*path, name)
             is_word = re.fullmatch("[A-Za-z_]+", name)
-            is_random = RANDOM.search(name) is not None
-            if is_random or not self._is_safe((), name, set() if is_word else foreign):
+            if not self._is_safe((), name, set() if is_word else foreign):
                 continue
             if any(map(is_secret_name, labels[name])):
                 found[name] = self._leave_out(member, inner, place)
@@ -125,7 +129,7 @@ class Privacy:
 
     def _is_safe(self, path: Path, text: str, foreign: Set[str]) -> bool:
         """Return whether a text may stay. A URL of a webhook is a secret."""
-        has_hook = re.search(r"://\S*(\bhooks?\b|webhook)\S*/", text, re.IGNORECASE)
+        has_hook = HOOK.search(text)
         is_hook = "/" in text and any("hook" in str(name).lower() for name in path)
         if has_hook or is_hook or self._secrets.has_secret(text):
             return False

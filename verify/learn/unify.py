@@ -199,7 +199,7 @@ def is_likely(marker: str, value: Any, key: str) -> bool:
 
 def choose_marker(names: list[str], key: str) -> str:
     """Choose the marker that the name of a member tells, among markers of the same value."""
-    if "project.name" in names and guesses.has_word(key, "name", "title", "label"):
+    if "project.name" in names and guesses.has_word(key, "name"):
         return "project.name"
     if "last.id" in names and not guesses.has_word(key, "first"):
         return "last.id"

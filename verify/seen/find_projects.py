@@ -271,12 +271,10 @@ def find_ids(item: Any, others: Sequence[Any], created: Any, name: str) -> list[
 def find_record_id(record: Any, name: str) -> json_values.Path | None:
     """Find the member `id` of the object that has the name, or of an object around it.
 
-    `{"uid": "p-1", "name": "shop", "owner": {"id": 7}}` has none. Without a name it is the
+    `{"uid": "p-1", "name": "shop", "owner": {"id": 7}}` has none. Without the name it is the
     outermost `id`.
     """
-    texts = inspection.find_texts(record)
-    named = [path for path, text in texts.items() if text == name]
-    named += [path for path in texts if inspection.get_key(path) == "name"]
+    named = [path for path, text in inspection.find_texts(record).items() if text == name]
     ids = [path for path in list_ids(record) if inspection.get_key(path) == "id"]
     if not named:
         return inspection.get_first(ids)

@@ -18,7 +18,7 @@ from . import inspection
 SHORTEST_PART = 3  # characters of a value that is found inside a text
 SHORTEST_NUMBER = 5  # digits of a number that is found inside a text
 SHORTEST_NAME = 5  # characters of a value that is found inside the name of a member
-SHORTEST_FOREIGN = (3, 4)  # characters, and digits, of a name of others inside a text
+SHORTEST_FOREIGN = (4, 4)  # characters, and digits, of a name of others inside a text
 SHORTEST_VALUE = (SHORTEST_NAME, SHORTEST_NUMBER)  # of another value of others inside a text
 
 TEXT = "text"  # stands in a profile for a text that was left out
@@ -26,7 +26,7 @@ TEXT = "text"  # stands in a profile for a text that was left out
 
 def is_left_out(value: Any) -> bool:
     """Return whether a value stands for one that was left out: `text`, `https://text.example`."""
-    pattern = f"{TEXT}|[^/]*://{TEXT}.example"
+    pattern = rf"{TEXT}|[^/]*://{TEXT}\.example"
     return isinstance(value, str) and re.fullmatch(pattern, value) is not None
 
 
@@ -104,16 +104,18 @@ CONSTANT_WORDS = (
 
 @cache
 def list_common_words() -> frozenset[str]:
-    """List the words of the contract, such as `project`: in a sentence they are no names."""
+    """List the names in the contract, such as `project`: in a sentence they are no names."""
     found: set[str] = set()
-    for path, value in json_values.walk(json.loads(read_file("openapi.json"))):
+    for path, _ in json_values.walk(json.loads(read_file("openapi.json"))):
         if not {"example", "examples"} & {*path}:
             found.update(split_words(inspection.get_key(path)))
-            found.update(split_words(value) if isinstance(value, str) else ())
     return frozenset(found)
 
 
-DATE_OR_VERSION = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}|v?[0-9]+(\.[0-9x]+)+")
+DATE_OR_VERSION = re.compile(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}|v?[0-9]+(\.[0-9x]+)+|v?[0-9]+(alpha|beta|rc|p)[0-9]*",
+    re.IGNORECASE,
+)
 
 
 def is_constant(name: str, text: str) -> bool:

@@ -1,7 +1,6 @@
 """Finds values in JSON, compares them, and reads the times among them."""
 
 import json
-import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
@@ -72,11 +71,9 @@ def has_value(item: Any, value: Any, key: str = "") -> bool:
     return False
 
 
-def mentions(item: Any, name: str, min_length: int = 5) -> bool:
-    """Return whether an item has a text with a name in it: `/v1/shop-1`. A name may be a word."""
-    pattern = re.compile(f"(?<![A-Za-z0-9]){re.escape(name)}(?![A-Za-z0-9])")
-    texts = find_texts(item).values() if len(name) >= min_length else ()
-    return any(map(pattern.search, texts))
+def has_segment(item: Any, name: str) -> bool:
+    """Return whether an item has a text with a name as a segment of a path: `projects/shop`."""
+    return name != "" and any(name in text.split("/") for text in find_texts(item).values())
 
 
 def mentions_deployment(path: json_values.Path) -> bool:

@@ -18,8 +18,7 @@ the method and the path, and the kind from the whole exchange. Typical exchanges
 
 from collections import defaultdict
 
-from traffic import json_values
-
+from . import candidates
 from .service_log import NOTHING, Log, ServiceExchange
 
 # Kinds of responses. An error has the name that it has in a profile.
@@ -73,14 +72,16 @@ def find_kinds(log: Log) -> dict[ServiceExchange, str]:
     """Find the kinds of the responses. A response without a kind is left out.
 
     In a recording the kind follows from the request. A token is valid if a response accepted it;
-    a deployment exists if it was read, or if a creation named it and nothing was deleted.
+    a deployment exists if it was read, or if a creation named it and nothing was changed since.
     """
     successes = [exchange for exchange in log.exchanges if exchange.is_success]
     tokens = {exchange.token for exchange in successes}
     existing = {exchange.deployment_id for exchange in successes if exchange.is_deployment}
-    if not log.has_deletion:
-        bodies = [creation.body for creation in log.creations]
-        existing |= {str(value) for _, value in json_values.walk(bodies)}
+    for creation in log.creations:
+        if not log.has_change_after(creation):
+            location = creation.find_response_field("Location") or ""
+            named = candidates.find_in_bodies([creation.body], location, None)
+            existing |= {each.id for each in named if each.is_named}
     found = {}
     for exchange in log.exchanges:
         # HEAD has no body, and OPTIONS may be of a proxy.

@@ -50,7 +50,7 @@ class Places:
     """
 
     creation: ServiceExchange | None = None
-    next_creation: ServiceExchange | None = None  # the one after it
+    next_creation: ServiceExchange | None = None
     created: Any = None  # the body of its response, unless it has other projects, too
     request: Any = None  # the body of the creation, with the marker {project.name}
     created_id: Any = None
@@ -124,7 +124,7 @@ class Places:
         return {each: self._find_created(self.list_items(each)) for each in self.lists}
 
     def _find_created(self, items: list[Any]) -> Any:
-        """Find the created project in an array, by its name, its id, or a text with its name."""
+        """Find the created project in an array, by its name, its id, or a path with its name."""
         if self.creation is None:
             return None
         name = self.created_name
@@ -133,7 +133,7 @@ class Places:
             for item in items:
                 if inspection.has_value(item, value, key):
                     return item
-        return inspection.get_first(item for item in items if inspection.mentions(item, name))
+        return inspection.get_first(item for item in items if inspection.has_segment(item, name))
 
     def get_created_item(self, exchange: ServiceExchange) -> Any:
         return self.created_items.get(exchange)

@@ -150,10 +150,15 @@ class Log:
         """The requests that created a project."""
         return tuple(each for each in self.exchanges if each.is_creation and each.is_success)
 
-    @property
-    def has_deletion(self) -> bool:
-        """Whether a client deleted something: a project or a deployment may be gone then."""
-        return any(each.method == "DELETE" and each.is_success for each in self.exchanges)
+    def has_change_after(self, creation: ServiceExchange | None) -> bool:
+        """Return whether a request after a creation may have deleted or renamed the project."""
+        changing = [
+            each for each in self.exchanges if each.method not in ("GET", "HEAD", "OPTIONS")
+        ]
+        return any(
+            each.is_success and not each.is_creation and creation and each.time >= creation.time
+            for each in changing
+        )
 
 
 # Bodies

@@ -71,7 +71,8 @@ class Strangers:
     def _mask_plain(self, text: str) -> str:
         words = f" {fold(text)} "
         found = {value for value in self.values if f" {value} " in words}
-        found -= guesses.list_common_words()
+        common = found & guesses.list_common_words()
+        found -= common
         found |= {fold(each) for each in (*self.shapes.find(text), *RANDOM.findall(text))}
         found -= self._own
         if found:
@@ -79,6 +80,9 @@ class Strangers:
             values = "|".join(r"(?:[^\w{}[\]]|_)+".join(each.split()) for each in longest_first)
             pattern = rf"(?<![^\W_])(?:{values})(?![^\W_])"
             text = re.sub(pattern, MASK, text, flags=re.IGNORECASE)
+        if common:  # `"project"`, but neither a sentence nor the name of a member
+            pattern = rf'"(?:{"|".join(map(re.escape, common))})"(?!\s*:)'
+            text = re.sub(pattern, f'"{MASK}"', text, flags=re.IGNORECASE)
         return MAIL.sub(MASK, text)
 
 

@@ -54,8 +54,10 @@ def decode_text(text: str) -> str:
     """Decode percent-encoding, entities of HTML and escapes of JSON, also in one another."""
     decoded = decode_entities(unquote(unquote(text)))
     if "\\" in decoded:
-        decoded = re.sub(r"\\+u([0-9A-Fa-f]{4})", lambda match: chr(int(match[1], 16)), decoded)
-        decoded = re.sub(r"\\+[nrtbf]", " ", decoded)
+        decoded = re.sub(
+            r"(?<!\\)\\+u([0-9A-Fa-f]{4})", lambda match: chr(int(match[1], 16)), decoded
+        )
+        decoded = re.sub(r"(?<!\\)\\+[nrtbf]", " ", decoded)
         # Two escapes are one character outside of the first 65,536.
         decoded = decoded.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     with suppress(UnicodeError):  # Header fields in UTF-8 are read as Latin-1.
@@ -65,7 +67,7 @@ def decode_text(text: str) -> str:
 
 def may_identify(text: str, max_length: int = 300) -> bool:
     """Return whether a value is long enough to find it in texts: `shop` and `7040`, but not `7`."""
-    shortest = 4 if text.lstrip("-").isdigit() else 3
+    shortest = 2 if not text.isascii() else 4 if text.isdigit() else 3
     return shortest <= len(text) <= max_length
 
 

@@ -143,15 +143,16 @@ class Session:
         return successes[-1] if successes else None
 
     def poll_list(self) -> None:
-        """Read the list until it has the created project, or shows that it has no array."""
+        """Read the list until it has the created project, or shows that it has no records."""
         started = self.clock()
         last = self.find_last(kinds.LIST)
         places = self.find_places()
         while last.status != 429 and not last.is_redirect:
             is_listed = places.get_created_item(last) is not None
-            has_no_array = not any(isinstance(each, list) for _, each in walk(last.body))
+            records = [each for _, each in walk(last.body) if isinstance(each, list) and each]
+            may_appear = places.items_path is not None or not last.has_json or any(records)
             waited = self.clock() - started
-            if is_listed or has_no_array or waited >= self.plan.wait:
+            if is_listed or not may_appear or waited >= self.plan.wait:
                 return
             self.pause_poll(waited)
             previous = last
