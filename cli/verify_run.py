@@ -15,6 +15,7 @@ import click
 
 import server
 from profiles.check import MAX_BYTES
+from profiles.profile import read_profile
 from traffic.addresses import is_loopback
 from traffic.secrets import Secrets
 from verify import report
@@ -215,10 +216,23 @@ def write_profile(run: VerifyRun, result: Result) -> bool:
         line = f"{file} was not written: a profile needs a project that was created"
         print_lines(result.secrets, ["", line])
         return False
+    lost = list_lost_parts(file, result.inferred.document)
     is_written = save_profile(file, result.inferred.document)
     if is_written:
         print_lines(result.secrets, report.describe_saved(result.inferred, file))
+    if is_written and lost:
+        line = f"  replaced: {', '.join(lost)} of the earlier profile; --like {file} keeps them"
+        print_lines(result.secrets, [line])
     return is_written
+
+
+def list_lost_parts(file: Path, document: dict[str, Any]) -> list[str]:
+    """List the parts of the profile in a file that a document lacks: `["create", "ids"]`."""
+    try:
+        earlier = read_profile(file).document
+    except (OSError, ValueError):
+        return []
+    return [part for part in earlier if part not in document and part not in ("record", "$schema")]
 
 
 def list_cases(result: Result, findings: list[VerifyFinding]) -> Iterator[reports.Case]:

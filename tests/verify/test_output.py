@@ -307,6 +307,16 @@ def test_a_reader_that_goes_away_loses_no_file(tmp_path: Path) -> None:
 
 
 @with_process
+def test_a_read_tells_which_parts_of_a_profile_it_replaces(tmp_path: Path) -> None:
+    file = tmp_path / "profile.json"
+    file.write_text(json.dumps(learn(Service())))
+    done = verify(Service(), "--save", str(file))
+    parts = "statuses, list, create, deployment, ids"
+    line = f"replaced: content_type, {parts} of the earlier profile; --like {file} keeps them"
+    assert line in done.stdout
+
+
+@with_process
 def test_files_that_cannot_be_written_are_named_and_the_result_is_told(tmp_path: Path) -> None:
     report, profile = tmp_path / "report", tmp_path / "profile"
     files = ("--report", str(report), "--save", str(profile))

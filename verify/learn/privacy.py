@@ -20,7 +20,7 @@ from ..seen.texts import MAIL, decode_text, fold, fold_texts, may_identify
 from . import errors
 from .ids import randomize
 
-REQUEST = "/create/request"
+REQUEST = "/create/request"  # the place of the request, whose constants a service may check
 ADDRESS = "text@mail.example"  # replaces a mail address
 
 

@@ -48,7 +48,7 @@ class Strangers:
         values = [value for _, value in leaves]
         examples = like.document.get("ids", {}).values() if like else ()
         self.shapes = IdShapes([*own_ids, *examples, *filter(has_digit, [*values, *names])])
-        known = {str(each) for each in [*values, *names]}
+        known = {*map(str, names)}
 
         def is_foreign_id(text: str) -> bool:
             return text not in shared and self.shapes.matches(text)
