@@ -341,9 +341,10 @@ def test_an_id_that_is_no_longer_made_from_the_name_is_drift() -> None:
     assert "/ids/projects: {project.name} in the profile, another form in the service" in lines
 
 
-def test_a_null_in_place_of_the_id_of_a_project_is_drift() -> None:
+@pytest.mark.parametrize("lost", [None, ""])
+def test_no_value_in_place_of_the_id_of_a_project_is_drift(lost: str | None) -> None:
     like = {"list": {"body": {"projects": [{"id": "{project.id}"}]}}, "ids": {"projects": "p-1"}}
-    service = Service(on_list(lambda projects: [{**each, "id": None} for each in projects]))
+    service = Service(on_list(lambda projects: [{**each, "id": lost} for each in projects]))
     lines = {*map(write_drift_line, judged(service, "read", profile(**like)).drifted)}
     assert lines == {"/list/body/projects/0/id: an id in the profile, none in the service"}
 

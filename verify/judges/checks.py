@@ -99,7 +99,7 @@ class BodyChecker:
             yield from self._check_alternatives(pointer, len(schema["anyOf"]), value)
         elif "type" not in schema:
             yield Check(part, PRESENT, PRESENT)
-        elif value is None and schema.get("x-part") == "projects":
+        elif value in (None, "") and schema.get("x-part") == "projects":
             yield Check(part, "an id", "none")
         elif observed != name_type(schema["type"]):
             yield Check(part, name_type(schema["type"]), observed)
