@@ -396,6 +396,21 @@ def test_a_created_deployment_that_is_404_is_unseen_unless_it_was_deleted(method
     assert lines == ([] if method == "DELETE" else ["unseen: deployment: 404"])
 
 
+def test_an_accepted_creation_without_a_name_is_a_record() -> None:
+    def lose_record(response: Response, request: ServiceExchange, number: int) -> None:
+        if response.case == "created" and number == 1:
+            response.body = {"errors": ["no name"]}
+
+    for changes, lines in (
+        ([], []),
+        ([lose_record], ["201, but no member of an earlier record is in it"]),
+    ):
+        service = Service(*changes, accepts=["name"])
+        findings = judged(service, "write").select_findings(["unseen"])
+        expected = [f"unseen: creation without a name: {line}" for line in lines]
+        assert [each.line for each in findings] == expected
+
+
 @pytest.mark.parametrize("status", [302, 404, 418])
 def test_a_creation_without_a_name_must_be_accepted_or_rejected(status: int) -> None:
     findings = judged(Service(on("invalid", status=status)), "write").select_findings(["unseen"])

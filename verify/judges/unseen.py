@@ -197,9 +197,22 @@ class UnseenJudge:
             kind = kinds.find_asked_kind(exchange) or "errors/"
             reason = kinds.find_defect(exchange, kind)
             if purpose == kinds.NAMELESS:
-                reason = find_nameless_defect(exchange)
+                reason = self._find_nameless_defect(exchange)
             if reason:
                 yield make_unseen(purpose, reason, exchange)
+
+    def _find_nameless_defect(self, exchange: ServiceExchange) -> str:
+        """Find the reason why a creation without a name was not accepted and not rejected: `401`.
+
+        An accepted one has a member of the record with a name: `{"errors": []}` has none.
+        """
+        if exchange.status in kinds.REJECTIONS:
+            return exchange.failure
+        members = self._find_members(kinds.CREATE, self._sent[kinds.CREATE][-1])
+        is_other = members and members.isdisjoint(self._find_members(kinds.CREATE, exchange))
+        if exchange.is_success and is_other:
+            return f"{exchange.status}, but no member of an earlier record is in it"
+        return kinds.find_defect(exchange, kinds.CREATE)
 
     def _check_end(self) -> Iterator[Check]:
         """Check that the created deployment ended, with the further statuses of the profile."""
@@ -231,13 +244,6 @@ class UnseenJudge:
 def is_known_end(status: str) -> bool:
     """Return whether a status ends a deployment in the contract: `SUCCEEDED`, but not `LIVE`."""
     return status.lower() in load_contract().ends
-
-
-def find_nameless_defect(exchange: ServiceExchange) -> str:
-    """Find the reason why a creation without a name was neither accepted nor rejected: `401`."""
-    if exchange.status in kinds.REJECTIONS:
-        return exchange.failure
-    return kinds.find_defect(exchange, kinds.CREATE)
 
 
 def has_array(exchange: ServiceExchange, path: Path) -> bool:
