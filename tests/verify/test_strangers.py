@@ -111,6 +111,13 @@ def test_a_name_that_is_a_word_of_the_contract_hides_no_sentence() -> None:
     assert result.strangers.mask(text) == text
 
 
+def test_a_member_with_the_name_of_a_project_is_left_out_but_no_plain_word() -> None:
+    for name, is_kept in (("PayRollQ", False), ("payroll_worker", False), ("limits", True)):
+        limits = on_deployment(put(of={name: 3, "total": 4}))
+        body = learn(Service(rename_first(name), limits, new_id=make_id))["deployment"]["body"]
+        assert (name in body["of"]) == is_kept
+
+
 def test_a_short_name_hides_no_constant() -> None:
     more = on_deployment(put(kind="web_service", apiVersion="v2"))
     fields = on("deployment", headers={"X-Web-Version": "2"})

@@ -101,8 +101,11 @@ class Privacy:
         found = {}
         for name, member in value.items():
             inner = (*path, name)
+            # `data` may be the name of a project, too; `payroll_worker` is no word of a service.
+            is_plain = name.islower() and name.isalpha() and name.isascii()
+            is_named = fold(name) in self._strangers.names and not is_plain
             is_word = re.fullmatch("[A-Za-z_]+", name)
-            if not self._is_safe((), name, set() if is_word else foreign):
+            if is_named or not self._is_safe((), name, set() if is_word else foreign):
                 continue
             if any(map(is_secret_name, labels[name])):
                 found[name] = self._leave_out(member, inner, place)
