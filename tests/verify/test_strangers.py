@@ -45,6 +45,7 @@ def plant(response: Response, request: ServiceExchange, number: int) -> None:
         "braced": f"no project {{{NEIGHBOUR['name']}}}",
         "lines": f"Projects:\n{NEIGHBOUR['name']}",
         "from": "Ann Lee <ann@acme.example>",
+        "version": f"{NEIGHBOUR['name']}@1.2.3",
         "paging": {NEIGHBOUR["name"]: {"has_more": True}, "all": {"has_more": True}},
     }
     response.body["planted"] = planted

@@ -84,10 +84,9 @@ class Privacy:
             is_kept = self._is_safe(path, text, foreign)
         if not is_kept:
             return self._leave_out(value, path, place)
-        if guesses.is_constant(get_key(path), text) or place == REQUEST:
-            return value
-        made_up = randomize(text, format_pointer(*path[-2:]))
-        return value if made_up == str(value) else self._leave_out(value, path, place, made_up)
+        if not guesses.is_constant(get_key(path), text) and place != REQUEST:
+            text = randomize(text, format_pointer(*path[-2:]))
+        return value if text == str(value) else self._leave_out(value, path, place, text)
 
     def _clean_object(
         self, value: dict[str, Any], path: Path, place: str, foreign: Set[str]
