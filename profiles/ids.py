@@ -93,45 +93,45 @@ class Opaque:
         The length of a long random example is part of the pattern.
         """
         prefix = re.escape(self.prefix)
+        count = self._count()
         if UUID.fullmatch(self.rest):
             return f"{prefix}(?i:{UUID.pattern})"
         if ULID.fullmatch(self.rest):
             return f"{prefix}{ULID.pattern}"
         if self.is_hexadecimal and HEXADECIMAL.fullmatch(self.rest):
-            return f"{prefix}[0-9A-Fa-f]{self._count(8)}"
+            return f"{prefix}[0-9A-Fa-f]{count}" if count else f"{prefix}{HEXADECIMAL.pattern}"
         if DIGITS.fullmatch(self.rest) and not prefix:
             return DIGITS.pattern
         if LOWER_CASE.fullmatch(self.rest) and not prefix:
-            return f"[a-z0-9]{self._count(10)}"
+            return f"[a-z0-9]{count}" if count else LOWER_CASE.pattern
         if PREFIX.fullmatch(self.prefix):
-            return f"{prefix}{self._find_class()}{self._count(12)}"
+            return f"{prefix}{self._find_class()}{count}" if count else f"{prefix}.+"
         return None
 
-    def _find_class(self, least: int = 12) -> str:
-        """Return the class of the characters of the rest: `[0-9a-z]` for a long random text."""
-        if not self._is_random(least):
-            return "."
+    def _find_class(self) -> str:
+        """Return the class of the characters of a random rest: `[0-9a-z]`."""
         ranges = [each for each in ("0-9", "a-z", "A-Z") if re.search(f"[{each}]", self.rest)]
         signs = "_-" if "a-z" in ranges and "A-Z" in ranges else ""  # base64url
         return f"[{''.join(ranges)}{signs}]"
 
-    def _is_random(self, least: int) -> bool:
-        """Return whether the rest has at least these characters, letters and digits among them.
+    @property
+    def _is_random(self) -> bool:
+        """Whether the rest is random: it has digits between letters, or 20 letters.
 
-        A text of 20 letters is random, too.
+        `website1` is not random.
         """
-        has_both = re.search("[0-9]", self.rest) and re.search("[A-Za-z]", self.rest)
-        is_long = len(self.rest) >= 20 and self.rest.isalpha()
-        return self.rest.isalnum() and (is_long or (bool(has_both) and len(self.rest) >= least))
+        is_mixed = re.search("[A-Za-z][0-9]+[A-Za-z]|[0-9][A-Za-z]+[0-9]", self.rest)
+        is_long = len(self.rest) >= (8 if self.is_hexadecimal else 10)
+        is_word = not is_mixed and not (self.rest.isalpha() and len(self.rest) >= 20)
+        return self.rest.isalnum() and is_long and not is_word
 
-    def _count(self, least: int) -> str:
-        """Return the count of the characters of the rest for its pattern: `{22,26}` for 24.
+    def _count(self) -> str:
+        """Return the count of the characters of a random rest: `{22,26}` for 24; or "".
 
-        Random ids with at least these characters have one length, or differ by a few: a number in
-        base58, for example.
+        Such ids have one length, or differ by a few characters: a number in base58, for example.
         """
         size = len(self.rest)
-        return f"{{{size - 2},{size + 2}}}" if self._is_random(least) else "+"
+        return f"{{{size - 2},{size + 2}}}" if self._is_random else ""
 
     def make_second(self, own_id: str) -> str:
         """Make a second id of a record. The same id always has the same second id."""

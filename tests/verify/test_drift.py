@@ -278,6 +278,10 @@ IDS = [
     ("prj_5d400d0a", "cd18fc9f", False),
     ("jobs/5d400d0a", "jobs/cd18fc9f", True),
     ("jobs/5d400d0a", "operations/cd18fc9f", False),
+    ("jobs/my6biq7mzj", "jobs/1391614558", True),
+    ("jobs/my6biq7mzj", "jobs/MDSBY3B4Z2", False),
+    ("jobs/my6biq7mzj", "jobs/p-my6biq7mzj", False),
+    ("prj_website10", "prj_shop", True),
     ("shiny-wind-42", "calm-sea-7", True),  # words of one id alone
     ("dQwGzWgXcQ", "Wg3czQ9-w_", True),
     ("f81d4fae-7dec-41d0-a765-00a0c91e6bf6", "0B8E7D2C-1F6A-4C3B-9D5E-7A6B5C4D3E2F", True),
