@@ -143,9 +143,9 @@ class DriftJudge:
         for check in found:
             is_missing = (check.expected, check.observed) == (checks.PRESENT, checks.MISSING)
             is_record = kind in (kinds.LIST, kinds.DEPLOYMENT)
-            marked = self._find_marked(kind, form, check)
-            is_marked = any(part.startswith(check.part) for part in marked)
-            if is_record or is_marked or not is_missing or check.part not in present:
+            is_optional = is_missing and not is_record and check.part in present
+            marked = self._find_marked(kind, form, check) if is_optional else ()
+            if not is_optional or any(part.startswith(check.part) for part in marked):
                 yield check
 
     def _find_marked(self, kind: str, form: profile.Form, check: Check) -> Iterator[str]:
