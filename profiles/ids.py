@@ -149,7 +149,7 @@ class Opaque:
         if self.is_ulid and is_first:
             return digits[:8]
         if self.is_hexadecimal and char.isalnum():
-            is_upper = char.isupper() or self._varied == self._varied.upper()
+            is_upper = char.isupper() or self._is_upper
             return "0123456789ABCDEF" if is_upper else "0123456789abcdef"
         if self.is_ulid and char in ascii_uppercase:
             return "ABCDEFGHJKMNPQRSTVWXYZ"
@@ -169,6 +169,10 @@ class Opaque:
         has_digits = re.search("[0-9]", self._varied)
         letters = re.findall("[A-Za-z]", self._varied)
         return bool(has_digits and letters) and {*letters} <= {*"abcdefABCDEF"}
+
+    @cached_property
+    def _is_upper(self) -> bool:
+        return self._varied == self._varied.upper()
 
     @cached_property
     def _varied(self) -> str:
