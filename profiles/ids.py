@@ -93,23 +93,24 @@ class Opaque:
         The length of a long random example is part of the pattern.
         """
         prefix = re.escape(self.prefix)
-        count = self._count()
         if UUID.fullmatch(self.rest):
             return f"{prefix}(?i:{UUID.pattern})"
         if ULID.fullmatch(self.rest):
             return f"{prefix}{ULID.pattern}"
         if self.is_hexadecimal and HEXADECIMAL.fullmatch(self.rest):
-            return f"{prefix}[0-9A-Fa-f]{count}" if count else f"{prefix}{HEXADECIMAL.pattern}"
+            return f"{prefix}[0-9A-Fa-f]{self._count('{8,}')}"
         if DIGITS.fullmatch(self.rest) and not prefix:
             return DIGITS.pattern
         if LOWER_CASE.fullmatch(self.rest) and not prefix:
-            return f"[a-z0-9]{count}" if count else LOWER_CASE.pattern
+            return f"[a-z0-9]{self._count('{10,}')}"
         if PREFIX.fullmatch(self.prefix):
-            return f"{prefix}{self._find_class()}{count}" if count else f"{prefix}.+"
+            return f"{prefix}{self._find_class()}{self._count('+')}"
         return None
 
     def _find_class(self) -> str:
-        """Return the class of the characters of a random rest: `[0-9a-z]`."""
+        """Return the class of the characters of a random rest: `[0-9a-z]`, or any character."""
+        if not self._is_random:
+            return "."
         ranges = [each for each in ("0-9", "a-z", "A-Z") if re.search(f"[{each}]", self.rest)]
         signs = "_-" if "a-z" in ranges and "A-Z" in ranges else ""  # base64url
         return f"[{''.join(ranges)}{signs}]"
@@ -125,13 +126,13 @@ class Opaque:
         is_word = not is_mixed and not (self.rest.isalpha() and len(self.rest) >= 20)
         return self.rest.isalnum() and is_long and not is_word
 
-    def _count(self) -> str:
-        """Return the count of the characters of a random rest: `{22,26}` for 24; or "".
+    def _count(self, usual: str) -> str:
+        """Return the count of the characters of a random rest: `{22,26}` for 24; or the `usual`.
 
         Such ids have one length, or differ by a few characters: a number in base58, for example.
         """
         size = len(self.rest)
-        return f"{{{size - 2},{size + 2}}}" if self._is_random else ""
+        return f"{{{size - 2},{size + 2}}}" if self._is_random else usual
 
     def make_second(self, own_id: str) -> str:
         """Make a second id of a record. The same id always has the same second id."""

@@ -114,14 +114,18 @@ class BodyChecker:
         elif isinstance(value, list):
             for item in value if schema.get("items") else ():
                 yield from self.check(f"{pointer}/items", item)
-            inner = f"{self._name_part(pointer)}/0"
-            for part, expected in self.expected.items():
-                if not value and part.startswith(inner):
-                    yield Check(part, expected.text, MISSING)
+            if not value:
+                yield from self._miss_expected(f"{self._name_part(pointer)}/0")
         else:
             part = self._name_part(pointer)
             yield from self._check_form(part, schema, value)
             yield from self._check_expected(part, value)
+
+    def _miss_expected(self, inner: str) -> Iterator[Check]:
+        """Report the values that an empty array must have in its items."""
+        for part, expected in self.expected.items():
+            if part.startswith(inner):
+                yield Check(part, expected.text, MISSING)
 
     def _check_alternatives(self, pointer: str, count: int, value: Any) -> Iterator[Check]:
         """Check a value by the alternative of its type that it breaks least."""
@@ -166,15 +170,8 @@ class BodyChecker:
             yield Check(part, expected, expected if parse_time(value) else "another text")
         if form is not None and self.checks_forms and value != "":
             example = schema["examples"][0]
-            expected = observed = describe_form(example)
-            if not re.fullmatch(form, str(value)):
-                observed = describe_form(value)
-                if observed == expected and isinstance(value, str):
-                    is_longer = len(value) != len(example)
-                    expected += f" of {len(example)} characters" if is_longer else ""
-                    observed += f" of {len(value)}" if is_longer else " of other"
-                    observed += " characters"
-            yield Check(part, expected, observed)
+            has_form = re.fullmatch(form, str(value))
+            yield Check(part, *describe_forms(example, example if has_form else value))
 
     def _check_expected(self, part: str, value: Any) -> Iterator[Check]:
         if part in self.expected:
@@ -205,6 +202,19 @@ def name_in_profile(pointer: str) -> str:
             part += "/0"
         is_member = name == "properties" and not is_member
     return part
+
+
+def describe_forms(example: Any, value: Any) -> tuple[str, str]:
+    """Describe the forms of an example and of another value: `("prj_…", "a UUID")`.
+
+    If the descriptions are the same, they get the lengths, or else "of other characters".
+    """
+    expected, observed = describe_form(example), describe_form(value)
+    if value == example or observed != expected or not isinstance(value, str):
+        return expected, observed
+    if len(value) == len(example):
+        return expected, f"{observed} of other characters"
+    return f"{expected} of {len(example)} characters", f"{observed} of {len(value)} characters"
 
 
 def describe_form(value: Any) -> str:

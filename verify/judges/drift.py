@@ -153,10 +153,8 @@ class DriftJudge:
         names = ["project.id", "deployment.id"]
         if check.exchange and expect_sent_name(check.exchange, self._places):
             names.append("project.name")
-        for path, value in walk(form.body) if kind == kinds.CREATE else ():
-            marker = markers.parse_whole_marker(value)
-            if marker and marker.name in names:
-                yield name_part(kind, path)
+        if kind == kinds.CREATE:
+            yield from (part for part, marker in list_markers(kind, form) if marker.name in names)
 
     def _accepts_nameless(self, exchange: ServiceExchange) -> bool:
         """Return whether a response accepts a project without a name, as the profile says."""
@@ -192,11 +190,7 @@ class DriftJudge:
         )
         pointer = "#" + format_pointer(kind)
         # The other members of records may have had several types all the time.
-        read = {
-            name_part(kind, path)
-            for path, value in walk(form.body)
-            if markers.parse_whole_marker(value)
-        }
+        read = {part for part, _ in list_markers(kind, form)}
         yield from parts.check_bodies(checker, pointer, self._places, exchange, read)
 
     def _find_expected(
@@ -239,6 +233,14 @@ def name_part(kind: str, path: Path) -> str:
     """Name a part of a body as in a profile, where arrays have only the item 0."""
     names = [0 if isinstance(name, int) else name for name in path]
     return f"/{kind}/body{format_pointer(*names)}"
+
+
+def list_markers(kind: str, form: profile.Form) -> Iterator[tuple[str, markers.Marker]]:
+    """List the parts of a body that are a marker: `("/create/body/id", Marker("project.id"))`."""
+    for path, value in walk(form.body):
+        marker = markers.parse_whole_marker(value)
+        if marker:
+            yield name_part(kind, path), marker
 
 
 def expect_sent_name(exchange: ServiceExchange, places: Places) -> dict[str, Expected]:

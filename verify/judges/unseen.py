@@ -162,7 +162,8 @@ class UnseenJudge:
         A request may have removed it, and a list of another user may never have had it.
         """
         places = self._places
-        if places.get_created_item(last) is not None or self._log.has_change_after(places.creation):
+        is_listed = places.get_created_item(last) is not None
+        if is_listed or not places.creation or self._log.has_change_after(places.creation):
             return False
         earlier = [each for each in places.lists if places.get_created_item(each) is not None][-1]
         is_shorter = len(places.list_items(last)) < len(places.list_items(earlier))

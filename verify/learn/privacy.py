@@ -38,6 +38,8 @@ class Privacy:
         own = fold_texts([places.created_id, places.created_name, places.deployment_id])
         own = {*filter(may_identify, own)}
         self._names = strangers.names | own
+        # `X-Api-Version` is not named after a project `api`.
+        self._long_names = {each for each in self._names if len(each) >= guesses.SHORTEST_NAME}
         self._values = strangers.values | own
         self.notes: list[str] = []
 
@@ -55,9 +57,7 @@ class Privacy:
 
     def clean_field(self, name: str, value: str) -> str | None:
         """Return a header field as it may stand in a profile, or None."""
-        # `X-Api-Version` is not named after a project `api`.
-        names = {each for each in self._names if len(each) >= guesses.SHORTEST_NAME}
-        is_safe_name = not is_secret_name(name) and self._is_safe((), name, names)
+        is_safe_name = not is_secret_name(name) and self._is_safe((), name, self._long_names)
         is_safe = is_safe_name and self._is_safe((name,), value, self._values)
         if not is_safe:
             return None
@@ -114,20 +114,22 @@ class Privacy:
                 found[name] = self._clean(member, inner, place, foreign)
         return found
 
-    def _leave_out(self, value: Any, path: Path, place: str, text: str = guesses.TEXT) -> Any:
-        """Note that a value is left out, and return a value of the same type.
+    def _leave_out(self, value: Any, path: Path, place: str, made_up: str = "") -> Any:
+        """Note that a value is left out, and return the made-up text, or a value of the same type.
 
         A made-up id replaces an id, and a URL a URL, since a client may read its form.
         """
         self.notes.append(
             f"{place}{format_pointer(*path)}: left out: it may be a secret, or belong to others"
         )
+        if made_up:
+            return made_up
         if isinstance(value, str | int) and self._strangers.shapes.matches(str(value)):
             return type(value)(ids.parse_id_example(str(value)).make(Random(0)))
         if not isinstance(value, str):
             return type(value)()
         scheme = re.match("[a-z][a-z0-9+.-]*://", value)
-        return f"{scheme[0]}{text}.example" if scheme and text == guesses.TEXT else text
+        return f"{scheme[0]}{guesses.TEXT}.example" if scheme else guesses.TEXT
 
     def _is_safe(self, path: Path, text: str, foreign: Set[str]) -> bool:
         """Return whether a text may stay. A URL of a webhook is a secret."""
@@ -143,31 +145,32 @@ class Privacy:
             if self._host and self._host.search(piece):
                 return False
             key = get_key(path)
-            is_of_service = guesses.is_constant(key, piece)
-            is_of_service = is_of_service or (guesses.has_code(key) and guesses.is_code(piece))
-            if self._has_value(piece, self._names if is_of_service else foreign, key):
+            is_constant = guesses.is_constant(key, piece)
+            is_of_service = is_constant or (guesses.has_code(key) and guesses.is_code(piece))
+            known = self._names if is_of_service else foreign
+            if self._has_value(piece, known, is_constant=is_constant):
                 return False
         return True
 
-    def _has_value(self, piece: str, foreign: Set[str], key: str) -> bool:
-        """Return whether a text of a member is a foreign value, or has one as a word in it.
+    def _has_value(self, piece: str, foreign: Set[str], *, is_constant: bool) -> bool:
+        """Return whether a text is a foreign value, or has one as a word in it.
 
         A short value may be a word of the service, too: a project is called `prod`, and a stage.
         Inside a text the words of the contract are not found, and short values only as a part of a
         path, `/zones/eu`.
         """
         folded = fold(piece)
-        is_constant = guesses.is_constant(key, piece)
         if folded in foreign:
             return len(piece) >= guesses.SHORTEST_NAME or not is_constant
-        for each in foreign - guesses.list_common_words():
+        common = guesses.list_common_words()
+        for each in foreign:
             is_name = each in self._strangers.names and not is_constant
             letters, digits = guesses.SHORTEST_FOREIGN if is_name else guesses.SHORTEST_VALUE
             if len(each) >= (digits if each.isdigit() else letters):
                 is_found = f" {each} " in f" {folded} "
             else:
                 is_found = re.search(f"[/=@]{re.escape(each)}(?=[/?&#]|$)", piece) is not None
-            if is_found:
+            if is_found and each not in common:
                 return True
         return False
 

@@ -1,7 +1,4 @@
-"""Guesses by names of members and header fields, and by lengths: all that the profile relies on.
-
-They apply where no response tells more.
-"""
+"""Guesses by names of members and header fields, and by lengths, where no response tells more."""
 
 import json
 import re

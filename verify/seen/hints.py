@@ -90,10 +90,15 @@ def make_pattern(text: str, name: str) -> re.Pattern[str] | None:
 
     It is None for a text without this marker, and for a second id like `{project.id:41}`.
     """
-    pieces = markers.split_markers(text)
     own = markers.Marker(name), markers.Marker(name, "text")
-    if not any(piece in own for piece in pieces):
-        return None
-    groups = ["(.+)" if piece in own else ".+" for piece in pieces]
-    pairs = zip(pieces, groups, strict=True)
-    return re.compile("".join(re.escape(p) if isinstance(p, str) else group for p, group in pairs))
+    pattern = ""
+    is_found = False
+    for piece in markers.split_markers(text):
+        if isinstance(piece, str):
+            pattern += re.escape(piece)
+        elif piece in own:
+            pattern += "(.+)"
+            is_found = True
+        else:
+            pattern += ".+"
+    return re.compile(pattern) if is_found else None

@@ -78,7 +78,7 @@ def find_kinds(log: Log) -> dict[ServiceExchange, str]:
     tokens = {exchange.token for exchange in successes}
     existing = {exchange.deployment_id for exchange in successes if exchange.is_deployment}
     for creation in log.creations:
-        if not log.has_change_after(creation):
+        if not creation.purpose and not log.has_change_after(creation):
             location = creation.find_response_field("Location") or ""
             named = candidates.find_in_bodies([creation.body], location, None)
             existing |= {each.id for each in named if each.is_named}

@@ -5,6 +5,7 @@ import math
 import re
 import zlib
 from dataclasses import dataclass, replace
+from datetime import datetime
 from email.utils import parsedate_to_datetime
 from functools import cached_property
 from typing import Any
@@ -150,15 +151,21 @@ class Log:
         """The requests that created a project."""
         return tuple(each for each in self.exchanges if each.is_creation and each.is_success)
 
-    def has_change_after(self, creation: ServiceExchange | None) -> bool:
+    def has_change_after(self, creation: ServiceExchange) -> bool:
         """Return whether a request after a creation may have deleted or renamed the project."""
-        changing = [
-            each for each in self.exchanges if each.method not in ("GET", "HEAD", "OPTIONS")
+        return self._changed_at is not None and self._changed_at >= creation.time
+
+    @cached_property
+    def _changed_at(self) -> datetime | None:
+        """The time of the last request that may have changed something, but for creations."""
+        times = [
+            each.time
+            for each in self.exchanges
+            if each.method not in ("GET", "HEAD", "OPTIONS")
+            and each.is_success
+            and not each.is_creation
         ]
-        return any(
-            each.is_success and not each.is_creation and creation and each.time >= creation.time
-            for each in changing
-        )
+        return max(times, default=None)
 
 
 # Bodies

@@ -33,7 +33,7 @@ class Strangers:
     """The names and ids of others in a log, and what looks like an id, or is random.
 
     `values` are folded: `{"prj 2", "my cart", "cart example"}`; `names` are the ids and names among
-    them, which are never words of the service.
+    them. A further value, such as a host, may be a word of the service.
     """
 
     def __init__(self, log: Log, places: Places, like: Profile | None = None) -> None:

@@ -42,7 +42,7 @@ def fold_texts(values: Iterable[Any]) -> set[str]:
 
 
 def spell_as_word(name: str) -> Iterator[str]:
-    """Yield the spellings of a name without its spaces and signs, as in the name of a host."""
+    """Yield a name without apostrophes, and as one word: `quinsshop` for `Quin's Shop`."""
     plain = name.replace("'", "")
     joined = fold(plain).replace(" ", "")
     yield plain

@@ -149,8 +149,8 @@ class Session:
         places = self.find_places()
         while last.status != 429 and not last.is_redirect:
             is_listed = places.get_created_item(last) is not None
-            records = [each for _, each in walk(last.body) if isinstance(each, list) and each]
-            may_appear = places.items_path is not None or not last.has_json or any(records)
+            has_items = any(isinstance(each, list) and each for _, each in walk(last.body))
+            may_appear = places.items_path is not None or not last.has_json or has_items
             waited = self.clock() - started
             if is_listed or not may_appear or waited >= self.plan.wait:
                 return
