@@ -345,6 +345,18 @@ def test_an_id_that_is_no_longer_made_from_the_name_is_drift() -> None:
     assert "/ids/projects: {project.name} in the profile, another form in the service" in lines
 
 
+def test_an_id_of_a_deployment_that_is_no_longer_made_from_the_project_is_drift() -> None:
+    def name_id(kind: str, number: int, name: str) -> str:
+        return f"prj_5d400d0{number}" if kind == "p" else f"dep-prj_5d400d0{number}"
+
+    like = make_profile(learn(Service(new_id=name_id)))
+    assert like.document["ids"]["deployments"] == "dep-{project.id}"
+    assert judged(Service(new_id=name_id), "write", like).drifted == []
+    other = Service(new_id=lambda *words: name_id(*words).replace("dep-prj_", "dep-"))
+    lines = {*map(write_drift_line, judged(other, "write", like).drifted)}
+    assert "/ids/deployments: dep-{project.id} in the profile, another form in the service" in lines
+
+
 @pytest.mark.parametrize("lost", [None, ""])
 def test_no_value_in_place_of_the_id_of_a_project_is_drift(lost: str | None) -> None:
     like = {"list": {"body": {"projects": [{"id": "{project.id}"}]}}, "ids": {"projects": "p-1"}}

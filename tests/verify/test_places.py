@@ -395,6 +395,19 @@ def test_a_project_that_begins_with_the_name_is_another() -> None:
     assert {*created[2:]} == {"prj_7044"}
 
 
+def test_a_hint_prefers_a_value_that_is_only_the_marker() -> None:
+    body = {"self": "/v1/deployments/{deployment.id}", "build": "{deployment.id}"}
+    hints = Hints(profile=profile(create={"body": body}))
+    assert hints.find_place("create", "deployment.id") == Place(("build",))
+
+
+def test_a_flag_that_is_absent_while_running_is_false() -> None:
+    done = profile(deployment={"body": {"done": {CHOICE: {"true": True}}}})
+    api = Api(deployment=lambda each: {"id": each.deployment_id}, run=(None,))
+    places = find_places(api.log(), Hints(profile=done))
+    assert {*places.words} == {"false"}
+
+
 def own_project(name: str, project: Project) -> Any:
     """Make a project that calls its id so, and has an owner with an `id`."""
     own = {name: project.id, "name": project.name, "latest_deployment_id": project.deployment_id}

@@ -184,6 +184,34 @@ def test_an_unknown_deployment_that_exists_is_broken() -> None:
         assert line in found
 
 
+def test_a_deployment_that_goes_back_has_not_ended() -> None:
+    def go_back(response: Response, request: ServiceExchange, number: int) -> None:
+        if response.case == "deployment" and number > 2:
+            response.body["status"] = "building"
+
+    findings = judged(Service(go_back), "write", like()).select_findings(["unseen"])
+    assert [each.line for each in findings] == [
+        "unseen: deployment: its end: the deployment stayed building"
+    ]
+
+
+def test_a_further_page_may_lack_the_created_project() -> None:
+    page = on_list(lambda projects: [{**projects[0], "name": str(n), "id": n} for n in range(9)])
+    proxy = Proxy(after(1, page))
+    proxy.create()
+    for _ in range(2):
+        proxy.call("GET", PROJECTS)
+    options = VerifyOptions(url="x", words=["true"])
+    assert judge_log(proxy.recorder.log(), options, Hints()) == []
+
+
+def test_a_rejected_creation_without_a_name_whose_body_is_cut_off_is_unseen() -> None:
+    cut = on("invalid", failure="the connection was cut off")
+    findings = judged(Service(cut), "write").select_findings(["unseen"])
+    line = "unseen: creation without a name: the connection was cut off"
+    assert [each.line for each in findings] == [line]
+
+
 def test_a_flag_is_not_called_a_broken_status() -> None:
     def finish(response: Response, request: ServiceExchange, number: int) -> None:
         if response.case == "deployment":
